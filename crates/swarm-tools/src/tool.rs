@@ -1,0 +1,80 @@
+//! What a tool is to the engine, and what it hands back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use swarm_protocol::ToolKind;
+
+use crate::ToolContext;
+
+/// Something a model can call.
+#[async_trait]
+pub trait Tool: Send + Sync + std::fmt::Debug {
+    /// The name the model calls, such as `Read`.
+    fn name(&self) -> &str;
+
+    /// What the model is told about the tool.
+    fn description(&self) -> String;
+
+    /// JSON Schema of the input.
+    fn input_schema(&self) -> Value;
+
+    /// The family that permission modes speak of.
+    fn kind(&self) -> ToolKind;
+
+    /// Whether this very call changes nothing, so that it may run beside other such calls.
+    fn is_read_only(&self, input: &Value) -> bool;
+
+    /// The call as one line for a pane, such as `Read src/lib.rs`. Short and free of control characters.
+    fn one_line(&self, input: &Value) -> String;
+
+    /// The paths that this call would touch, with every symbolic link resolved, for the permission decision.
+    ///
+    /// Empty for tools that name no path in their input.
+    fn touches(&self, _input: &Value, _cwd: &Path) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Does it. Failures are outputs with `is_error`, since the model is the one to react to them.
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput;
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub content: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// The outcome for a pane, such as `ok, 12 lines`. Short and free of control characters.
+    pub one_line: String,
+}
+
+impl ToolOutput {
+    /// The output of a call that worked.
+    pub fn ok(content: impl Into<String>, one_line: impl Into<String>) -> Self {
+        Self {
+            content: content.into(),
+            is_error: false,
+            one_line: one_line.into(),
+        }
+    }
+
+    /// The output of a call that failed; the pane gets the first line of the text.
+    pub fn error(content: impl Into<String>) -> Self {
+        let content = content.into();
+        let one_line = content.lines().next().unwrap_or_default().to_owned();
+        Self {
+            content,
+            is_error: true,
+            one_line,
+        }
+    }
+}
+
+/// The built-in tools in the order in which a model is told of them.
+pub fn builtin() -> Vec<Arc<dyn Tool>> {
+    Vec::new()
+}
