@@ -1,0 +1,40 @@
+//! The digest that binds an approval to one exact call.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Lower-case hex SHA-256 of the tool's name, one NUL byte, and the input as compact JSON with sorted keys: the
+/// form that Claude Code 2.1.329 computes.
+pub fn input_digest(tool: &str, input: &Value) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(tool.as_bytes());
+    hasher.update([0]);
+    hasher.update(sorted(input).to_string().as_bytes());
+    hasher
+        .finalize()
+        .iter()
+        .fold(String::with_capacity(64), |mut hex, byte| {
+            // Writing into a String cannot fail.
+            let _infallible = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            Value::Object(
+                entries
+                    .into_iter()
+                    .map(|(k, v)| (k.clone(), sorted(v)))
+                    .collect(),
+            )
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}

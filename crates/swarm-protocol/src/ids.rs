@@ -1,0 +1,241 @@
+//! Ids: of messages, spawns, sessions, requests, panes and tasks.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps the text of an id as it was read.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A fresh random id.
+            pub fn random() -> Self {
+                Self(Uuid::new_v4())
+            }
+
+            /// Wraps a uuid.
+            pub fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// The uuid inside.
+            pub fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                Uuid::parse_str(text).map(Self)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// `msg_id` of an inbox entry: a random uuid where swarm or Claude Code wrote it, any text where others did.
+    MessageId
+);
+text_id!(
+    /// Id of a request that waits for an answer: `shutdown-<ms>@<name>`, `perm-<ms>-<7 base36>`,
+    /// `plan_approval-<ms>@<name>@<team>`.
+    RequestId
+);
+text_id!(
+    /// Where a member is to be seen: `%N` in tmux, `leader` for the lead, `headless:<pid>` without a terminal,
+    /// empty until the pane exists.
+    PaneId
+);
+uuid_id!(
+    /// One spawn of one member. A respawn under the same name has another one, so a late namesake is told apart.
+    SpawnId
+);
+uuid_id!(
+    /// One conversation of one agent; names its transcript file.
+    SessionId
+);
+
+impl MessageId {
+    /// A fresh random id.
+    pub fn random() -> Self {
+        Self(Uuid::new_v4().to_string())
+    }
+}
+
+impl RequestId {
+    /// The id of a shutdown request to a member. Claude Code honours only this form.
+    pub fn shutdown(now_ms: u64, target: &crate::MemberName) -> Self {
+        Self(format!("shutdown-{now_ms}@{target}"))
+    }
+
+    /// The id of a permission request: time and seven base-36 digits of chance.
+    pub fn permission(now_ms: u64) -> Self {
+        const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+        let mut chance = Uuid::new_v4().as_u128();
+        let tail: String = (0..7)
+            .map(|_| {
+                let digit = DIGITS[(chance % 36) as usize];
+                chance /= 36;
+                char::from(digit)
+            })
+            .collect();
+        Self(format!("perm-{now_ms}-{tail}"))
+    }
+
+    /// Whether the text could name a file: what a person types is checked before a path is built from it.
+    pub fn is_file_name(&self) -> bool {
+        !self.0.is_empty()
+            && self.0.len() <= 200
+            && !self.0.starts_with('.')
+            && self
+                .0
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_@.".contains(&b))
+    }
+}
+
+impl PaneId {
+    /// The pane id of the lead's own roster entry.
+    pub fn leader() -> Self {
+        Self("leader".to_owned())
+    }
+
+    /// No pane yet.
+    pub fn none() -> Self {
+        Self(String::new())
+    }
+
+    /// Whether the pane exists only as an intention.
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The number of a task in its list, from 1; a decimal string on disk and in tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(u64);
+
+/// A text is not a task id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a task id: use the number that `swarm task list` shows", .0.escape_debug())]
+pub struct TaskIdError(pub String);
+
+impl TaskId {
+    /// The id with this number.
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for TaskId {
+    type Err = TaskIdError;
+    fn from_str(text: &str) -> Result<Self, TaskIdError> {
+        let digits = text.strip_prefix('#').unwrap_or(text);
+        let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
+        match digits.parse() {
+            Ok(number) if canonical => Ok(Self(number)),
+            _ => Err(TaskIdError(text.to_owned())),
+        }
+    }
+}
+
+impl Serialize for TaskId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_ids_are_plain_decimals() {
+        assert_eq!("7".parse(), Ok(TaskId::new(7)));
+        assert_eq!("#7".parse(), Ok(TaskId::new(7)));
+        for bad in [
+            "",
+            "0",
+            "007",
+            "-1",
+            "+1",
+            "1.5",
+            "../1",
+            "x",
+            "99999999999999999999999",
+        ] {
+            assert!(bad.parse::<TaskId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn permission_ids_follow_the_grammar() {
+        let id = RequestId::permission(1_795_195_848_228);
+        let tail = id.as_str().strip_prefix("perm-1795195848228-").unwrap();
+        assert_eq!(tail.len(), 7);
+        assert!(
+            tail.bytes()
+                .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase())
+        );
+        assert!(id.is_file_name());
+        assert!(!RequestId::new("../x").is_file_name());
+    }
+}

@@ -1,0 +1,46 @@
+//! What is on disk and on the wire: names, ids, files, control frames, tasks, events and exit codes.
+//!
+//! This crate does no I/O and depends on almost nothing, so that every other crate can speak the same words.
+//! Formats that Claude Code also writes keep fields this crate does not know.
+
+mod agent_event;
+mod clock;
+mod color;
+mod config;
+mod digest;
+mod envelope;
+mod error_kind;
+mod frame;
+mod ids;
+mod inbox;
+mod journal;
+mod mode;
+mod names;
+mod request;
+mod state;
+mod task;
+mod tool_kind;
+mod usage;
+
+pub use agent_event::AgentEvent;
+pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
+pub use color::Color;
+pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
+pub use digest::input_digest;
+pub use envelope::{Envelope, SYSTEM_SENDER, defang, render_messages};
+pub use error_kind::{ErrorKind, ExitCode};
+pub use frame::{
+    ApprovedRequest, ControlFrame, IdleNotification, IdleReason, PermissionRequestFrame,
+    PermissionResponse, PermissionResult, ShutdownApproved, ShutdownRejected, ShutdownRequest,
+    TaskAssignment,
+};
+pub use ids::{MessageId, PaneId, RequestId, SessionId, SpawnId, TaskId, TaskIdError};
+pub use inbox::{InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
+pub use journal::{Event, JournalEntry};
+pub use mode::{PermissionMode, UnknownMode};
+pub use names::{AgentId, LEAD_NAME, MemberName, NameError, TeamName, sanitized_collision};
+pub use request::{Answer, RequestKind, RequestRecord, RequestState};
+pub use state::{Hello, LifeKind, LifeRecord, MemberState, StateReport};
+pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
+pub use tool_kind::ToolKind;
+pub use usage::Usage;

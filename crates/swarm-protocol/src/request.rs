@@ -1,0 +1,85 @@
+//! The queue of requests that wait for a person: `swarm/requests/<id>.json`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{MemberName, RequestId, SpawnId, UnixMs};
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RequestKind {
+    /// May this call be made?
+    #[serde(rename_all = "camelCase")]
+    Permission {
+        /// The tool.
+        tool: String,
+        /// Id of the call in the model's message.
+        tool_use_id: String,
+        /// The exact input.
+        input: Value,
+        /// [`crate::input_digest`] of tool and input; the answer is bound to it.
+        digest: String,
+        /// Rules or modes that would answer this and similar calls, in Claude Code's shape.
+        #[serde(default)]
+        suggestions: Vec<Value>,
+    },
+}
+
+/// A request on file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestRecord {
+    /// Its id.
+    pub id: RequestId,
+    /// Who asks.
+    pub from: MemberName,
+    /// Which spawn of that member.
+    pub spawn_id: SpawnId,
+    /// What.
+    #[serde(flatten)]
+    pub request: RequestKind,
+    /// One line that says what the call does.
+    pub description: String,
+    /// Since when.
+    pub asked_at: UnixMs,
+    /// When silence becomes no.
+    pub deadline: UnixMs,
+    /// Open, or answered.
+    pub state: RequestState,
+}
+
+/// Where a request stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum RequestState {
+    /// Waits.
+    Open,
+    /// Has its one answer.
+    Answered {
+        /// The answer.
+        answer: Answer,
+        /// When.
+        at: UnixMs,
+    },
+}
+
+/// A person's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// Yes; `always` also takes the suggested rule for the rest of the member's session.
+    Approved {
+        /// Whether the suggested rules are taken too.
+        #[serde(default)]
+        always: bool,
+    },
+    /// No.
+    Denied {
+        /// What the model is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// Nobody answered in time.
+    Expired,
+}

@@ -1,0 +1,149 @@
+//! What a member says of itself: hello at the start, its life record, and what it is doing.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage};
+
+/// `members/<name>/hello.json`: the values in force in the child, which the spawner compares with its request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    /// Which spawn.
+    pub spawn_id: SpawnId,
+    /// The child's pid.
+    pub pid: u32,
+    /// Its start time in clock ticks since boot.
+    pub proc_start: String,
+    /// The pane it finds itself in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane: Option<PaneId>,
+    /// Its working folder.
+    pub cwd: PathBuf,
+    /// Its isolated work tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
+    /// Its model, as `provider/model`.
+    pub model: String,
+    /// Its permission mode.
+    pub mode: PermissionMode,
+    /// The tools it offers its model.
+    pub tools: Vec<String>,
+    /// Its conversation.
+    pub session_id: SessionId,
+    /// Version of the program.
+    pub version: String,
+}
+
+/// What kind of thing holds a life lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LifeKind {
+    /// A process of its own.
+    Process,
+    /// A task inside another member's process.
+    Task,
+}
+
+/// Content of `members/<name>/life`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LifeRecord {
+    /// Process or task.
+    pub kind: LifeKind,
+    /// The holder's pid.
+    pub pid: u32,
+    /// Its start time in clock ticks since boot.
+    pub proc_start: String,
+    /// Which spawn; a lead has one too.
+    pub spawn_id: SpawnId,
+    /// Name of the machine.
+    pub host: String,
+}
+
+/// What a member is doing, as shown to people and scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemberState {
+    /// Spawned, not committed.
+    Starting,
+    /// In a turn.
+    Working,
+    /// Its call waits for an answer.
+    WaitingPermission,
+    /// Its plan waits for approval.
+    WaitingPlan,
+    /// Its turn is over, a background job runs.
+    Background,
+    /// Its turn is over and reported.
+    Idle,
+    /// Its turn is over without a report.
+    IdleUnreported,
+    /// The provider slows it down.
+    Throttled,
+    /// A limit of turns or budget is used up.
+    Exhausted,
+    /// Stopped between turns by a person.
+    Paused,
+    /// Its lead is gone; it takes no turn.
+    Parked,
+    /// It has agreed to stop.
+    Stopping,
+    /// It ended in order.
+    Stopped,
+    /// It ended otherwise.
+    Dead,
+    /// A member of another program: its life is not known.
+    Foreign,
+}
+
+impl MemberState {
+    /// The word that is shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemberState::Starting => "starting",
+            MemberState::Working => "working",
+            MemberState::WaitingPermission => "waiting-permission",
+            MemberState::WaitingPlan => "waiting-plan",
+            MemberState::Background => "background",
+            MemberState::Idle => "idle",
+            MemberState::IdleUnreported => "idle-unreported",
+            MemberState::Throttled => "throttled",
+            MemberState::Exhausted => "exhausted",
+            MemberState::Paused => "paused",
+            MemberState::Parked => "parked",
+            MemberState::Stopping => "stopping",
+            MemberState::Stopped => "stopped",
+            MemberState::Dead => "dead",
+            MemberState::Foreign => "foreign",
+        }
+    }
+}
+
+/// `members/<name>/state.json`, written by the member alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StateReport {
+    /// Which spawn reports.
+    pub spawn_id: SpawnId,
+    /// What it is doing.
+    pub state: MemberState,
+    /// Since when.
+    pub since: UnixMs,
+    /// Tool, request or reason that belongs to the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The task it has in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// Model turns taken so far.
+    #[serde(default)]
+    pub turns: u64,
+    /// Steps made so far (model events and tool results): a worker that hangs stops counting.
+    #[serde(default)]
+    pub progress: u64,
+    /// Tokens used so far.
+    #[serde(default)]
+    pub usage: Usage,
+}

@@ -1,0 +1,19 @@
+//! What a tool does to the world, as far as permission is concerned.
+
+use serde::{Deserialize, Serialize};
+
+/// The family of a tool; permission modes speak of families.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Looks at files.
+    Read,
+    /// Changes files.
+    Edit,
+    /// Runs a program.
+    Execute,
+    /// Messages, tasks and team life: acts through the store, under its own checks.
+    Team,
+    /// Anything else.
+    Other,
+}
