@@ -1,0 +1,1 @@
+//! swarm: a team of coding agents at work in tmux panes.

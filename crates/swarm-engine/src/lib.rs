@@ -1,0 +1,1 @@
+//! The turn loop: conversation, tool dispatch, transcript.

@@ -1,0 +1,1 @@
+//! The team lead: spawn, supervision, permission broker, team life cycle.

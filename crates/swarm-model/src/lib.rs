@@ -1,0 +1,1 @@
+//! Model clients behind one streaming trait: Messages API and scripted.

@@ -1,0 +1,1 @@
+//! Where a member's process lives: tmux, headless, and a recording fake.

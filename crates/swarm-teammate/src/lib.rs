@@ -1,0 +1,1 @@
+//! The child program: inbox, turns, idle notice, shutdown.

@@ -1,0 +1,1 @@
+//! All drawing, fed by typed events.
