@@ -22,6 +22,11 @@ impl UnixMs {
         IsoTime(format!("{at:.3}"))
     }
 
+    /// Whether this is the epoch itself, which stands for a time that is not known.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// Milliseconds from `earlier` to this instant, zero when the clock went back.
     pub fn since(self, earlier: UnixMs) -> u64 {
         self.0.saturating_sub(earlier.0)

@@ -1,6 +1,6 @@
 //! `config.json`: the roster of a team, in Claude Code's format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,11 +19,11 @@ pub struct TeamConfig {
     /// What the team is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When it was made.
-    #[serde(default)]
+    /// When it was made; zero where that is not known, and then not written.
+    #[serde(default, skip_serializing_if = "UnixMs::is_zero")]
     pub created_at: UnixMs,
-    /// `team-lead@<team>`.
-    #[serde(default)]
+    /// `team-lead@<team>`; empty where the file does not say, and then not written.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lead_agent_id: String,
     /// The lead's conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct TeamConfig {
     /// The process that leads; absent in a team driven from the shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_process: Option<LeadProcess>,
-    /// The roster, lead first.
+    /// The roster, lead first. Always written, since Claude Code reads no file without it.
     #[serde(default)]
     pub members: Vec<Member>,
     /// Fields of others.
@@ -51,6 +51,9 @@ pub struct LeadProcess {
     pub claimed_at: UnixMs,
     /// Its start time in clock ticks since boot, so that a reused pid is told apart.
     pub proc_start: String,
+    /// Fields of others.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
 }
 
 /// How a member runs. Unknown words of others are kept.
@@ -120,14 +123,14 @@ pub struct Member {
     /// Whether it must have a plan approved before it changes anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_mode_required: Option<bool>,
-    /// When it was entered.
-    #[serde(default)]
+    /// When it was entered; zero where that is not known, and then not written.
+    #[serde(default, skip_serializing_if = "UnixMs::is_zero")]
     pub joined_at: UnixMs,
     /// Its pane.
-    #[serde(default = "PaneId::none")]
+    #[serde(default = "PaneId::absent", skip_serializing_if = "PaneId::is_absent")]
     pub tmux_pane_id: PaneId,
-    /// Its working folder.
-    #[serde(default)]
+    /// Its working folder; empty where the file does not say, and then not written.
+    #[serde(default, skip_serializing_if = "is_empty_path")]
     pub cwd: PathBuf,
     /// Its isolated work tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,9 +138,9 @@ pub struct Member {
     /// Its conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Written empty by Claude Code; without a known reader.
-    #[serde(default)]
-    pub subscriptions: Vec<Value>,
+    /// Written as an empty list by Claude Code; without a known reader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscriptions: Option<Vec<Value>>,
     /// How it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend_type: Option<BackendType>,
@@ -184,6 +187,10 @@ pub struct Reservation {
     pub deadline: UnixMs,
 }
 
+fn is_empty_path(path: &Path) -> bool {
+    path.as_os_str().is_empty()
+}
+
 impl TeamConfig {
     /// A member by name.
     pub fn member(&self, name: &MemberName) -> Option<&Member> {
@@ -225,7 +232,7 @@ impl Member {
             cwd,
             worktree_path: None,
             session_id: None,
-            subscriptions: Vec::new(),
+            subscriptions: Some(Vec::new()),
             backend_type: Some(BackendType::InProcess),
             is_active: None,
             mode: None,

@@ -81,11 +81,6 @@ text_id!(
     /// `plan_approval-<ms>@<name>@<team>`.
     RequestId
 );
-text_id!(
-    /// Where a member is to be seen: `%N` in tmux, `leader` for the lead, `headless:<pid>` without a terminal,
-    /// empty until the pane exists.
-    PaneId
-);
 uuid_id!(
     /// One spawn of one member. A respawn under the same name has another one, so a late namesake is told apart.
     SpawnId
@@ -134,20 +129,65 @@ impl RequestId {
     }
 }
 
+/// Where a member is to be seen: `%N` in tmux, `leader` for the lead, `headless:<pid>` without a terminal, empty
+/// until the pane exists. A roster entry without the field is kept apart from one with an empty text, so that the
+/// file can be written back as it was.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct PaneId(Option<String>);
+
 impl PaneId {
+    /// Wraps the text of an id as it was read.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Some(text.into()))
+    }
+
     /// The pane id of the lead's own roster entry.
     pub fn leader() -> Self {
-        Self("leader".to_owned())
+        Self::new("leader")
     }
 
     /// No pane yet.
     pub fn none() -> Self {
-        Self(String::new())
+        Self::new("")
+    }
+
+    /// The field is missing from a roster entry.
+    pub(crate) fn absent() -> Self {
+        Self(None)
+    }
+
+    /// The id as text; empty while there is no pane.
+    pub fn as_str(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// Whether the pane exists only as an intention.
     pub fn is_none(&self) -> bool {
-        self.0.is_empty()
+        self.as_str().is_empty()
+    }
+
+    /// Whether the field is missing from the roster entry.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl fmt::Display for PaneId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<String> for PaneId {
+    fn from(text: String) -> Self {
+        Self(Some(text))
+    }
+}
+
+impl From<PaneId> for String {
+    fn from(id: PaneId) -> String {
+        id.0.unwrap_or_default()
     }
 }
 
