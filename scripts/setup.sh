@@ -1,0 +1,75 @@
+# Shared by the scripts beside this file, which source it: `. "$(dirname "$0")/setup.sh"`.
+# It stands in the project's root, finds what a build and the tests need, and gives every program that is
+# started from here a home folder of its own, so that nothing of yours is read or written.
+# shellcheck shell=bash
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '%s\n' "$*" >&2; }
+
+# stop MESSAGE: ends the script with the exit code that `swarm` uses for a missing environment.
+stop() {
+    say "$(basename "$0"): $*"
+    exit 7
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# need PROGRAM PACKAGE: makes sure that a program is there. Installs its Debian package where that is possible
+# without asking anybody, and names it where it is not.
+need() {
+    has "$1" && return
+    if has apt-get && [ "$(id -u)" = 0 ]; then
+        say "$(basename "$0"): \`$1\` is missing, installing the package $2"
+        if ! install_package "$2"; then
+            stop "\`$1\` is missing and the package $2 could not be installed: install it and run this again"
+        fi
+        has "$1" && return
+    fi
+    if has apt-get; then
+        stop "\`$1\` is missing: run \`sudo apt-get install $2\` and then this again"
+    fi
+    stop "\`$1\` is missing: install $2 with your system's package manager and run this again"
+}
+
+install_package() {
+    # The lists on the machine may be too old to know where the package is; they are fetched only if so.
+    quiet_apt install "$1" || { quiet_apt update && quiet_apt install "$1"; }
+}
+
+quiet_apt() {
+    local verb=$1
+    shift
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends "$verb" "$@" </dev/null >/dev/null
+}
+
+# need_rust: a compiler that is new enough. It is never installed unasked.
+need_rust() {
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    has cargo || stop "Rust is missing: install Rust $wanted or newer from https://rustup.rs and run this again"
+    found=$(rustc --version | cut -d' ' -f2)
+    [ "$(printf '%s\n%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)" = "$wanted" ] ||
+        stop "Rust $found is too old: run \`rustup update\` (Rust $wanted or newer is needed) and then this again"
+    need cc build-essential
+}
+
+# need_component NAME: a part of the Rust toolchain, such as `clippy`.
+need_component() {
+    cargo "$1" --version >/dev/null 2>&1 && return
+    has rustup || stop "\`cargo $1\` is missing: install it with the package manager that Rust came from"
+    rustup component add "$1" >&2 || stop "\`cargo $1\` is missing: run \`rustup component add $1\`"
+}
+
+# private_home: a scratch folder for this run, removed at its end. Cargo and rustup keep their own folders.
+private_home() {
+    export CARGO_HOME="${CARGO_HOME:-${HOME:?is not set}/.cargo}"
+    export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
+    # Sockets live below it and their paths are limited to some hundred bytes, hence not $TMPDIR.
+    scratch=$(mktemp -d /tmp/swarm.XXXXXX)
+    trap 'rm -rf "$scratch"' EXIT
+    export HOME="$scratch/home" CLAUDE_CONFIG_DIR="$scratch/home/.claude"
+    mkdir -p "$CLAUDE_CONFIG_DIR"
+    unset SWARM_TEAM SWARM_NAME SWARM_AGENT_ID SWARM_SPAWN_ID
+}
