@@ -3,14 +3,33 @@
 //! Knows paths and bytes, no formats. Everything here is synchronous and may block; only
 //! [`Subscription::changed`] can be awaited.
 
+mod append;
+mod contained;
 mod error;
+mod holder;
 mod life;
 mod lock;
-mod stub;
+mod lockdir;
+mod private;
+mod refresh;
+mod relocate;
+mod replace;
+mod signal;
+mod stale;
+mod support;
+mod waiting;
 mod watch;
+mod watched;
 
+pub use append::append_durable;
+pub use contained::read_optional;
 pub use error::FsError;
 pub use life::{LifeHolder, Liveness, probe, wait_for_death};
 pub use lock::{Held, LockOptions, LockPlan, with_lock};
-pub use stub::*;
+pub use private::{
+    check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
+};
+pub use relocate::{remove_tree, rename_no_replace, set_aside};
+pub use replace::{replace_alone, sweep_temporaries};
+pub use support::{DoorSupport, door_support};
 pub use watch::{FolderWatcher, NameFilter, Subscription};

@@ -1,23 +1,172 @@
-#![allow(missing_docs, clippy::todo, unused_variables)]
-use crate::FsError;
-use std::path::Path;
+//! Life locks: a file that a process keeps locked for as long as it lives.
+//!
+//! The kernel lets go of the lock at any death, so there are no heartbeats and no pid to be mistaken. The
+//! holder's lock is exclusive; everybody else takes the shared lock only and lets go at once, because two
+//! exclusive probes would take each other for life.
 
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+
+use crate::FsError;
+use crate::contained::{identity, open_own};
+use crate::replace::empty_beside;
+use crate::waiting::{Deadline, lock_exclusive, retrying_interrupted};
+
+/// How long a new holder waits for probes, and for its dying predecessor, to let go.
+const TAKE_WITHIN: Duration = Duration::from_secs(2);
+
+/// How much of a life file an error message quotes.
+const QUOTED_BYTES: usize = 200;
+
+/// The exclusive lock on a life file. Keep it until the process ends; dropping it is dying.
 #[derive(Debug)]
-pub struct LifeHolder {}
-impl LifeHolder {
-    pub fn take(path: &Path, content: &[u8]) -> Result<Self, FsError> {
-        todo!()
-    }
+pub struct LifeHolder {
+    _locked: File,
 }
+
+/// What a life file tells about its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
+    /// Somebody holds the lock.
     Alive,
+    /// The file is there and nobody holds it.
     Dead,
+    /// There is no life file: the member is not a swarm process, or never started.
     Foreign,
 }
-pub fn probe(path: &Path) -> Result<Liveness, FsError> {
-    todo!()
+
+impl LifeHolder {
+    /// Takes the life lock, waiting up to 2 s for it, and then writes `content` into the file. A file that is
+    /// not there yet appears already locked and with its content, mode 0600; one that is there is kept, never
+    /// replaced. Readers of the content take no lock: while it changes hands, white space may follow it.
+    ///
+    /// # Errors
+    /// [`FsError::LockTimeout`] if another process lives by this file, [`FsError::Gone`] if the folder is missing or
+    /// the file was removed meanwhile.
+    pub fn take(path: &Path, content: &[u8]) -> Result<Self, FsError> {
+        loop {
+            if let Some(file) = open_own(path, OFlags::RDWR)? {
+                return Self::take_over(path, file, content);
+            }
+            if let Some(holder) = Self::create(path, content)? {
+                return Ok(holder);
+            }
+        }
+    }
+
+    fn take_over(path: &Path, file: File, content: &[u8]) -> Result<Self, FsError> {
+        let deadline = Deadline::after(TAKE_WITHIN);
+        let locked =
+            lock_exclusive(&file, deadline).map_err(|error| FsError::io(path, "lock", error))?;
+        if !locked {
+            return Err(FsError::LockTimeout {
+                path: path.to_owned(),
+                holder: quote(&file),
+                waited: deadline.waited(),
+            });
+        }
+        if !is_in_place(path, &file)? {
+            return Err(FsError::Gone {
+                path: path.to_owned(),
+            });
+        }
+        overwrite(&file, content).map_err(|error| FsError::io(path, "write", error))?;
+        Ok(Self { _locked: file })
+    }
+
+    /// `None` if another process was faster.
+    fn create(path: &Path, content: &[u8]) -> Result<Option<Self>, FsError> {
+        let unnamed = empty_beside(path)?;
+        retrying_interrupted(|| unnamed.as_file().lock())
+            .map_err(|error| FsError::io(path, "lock", error))?;
+        overwrite(unnamed.as_file(), content).map_err(|error| FsError::io(path, "write", error))?;
+        match unnamed.persist_noclobber(path) {
+            Ok(file) => Ok(Some(Self { _locked: file })),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(failed) => Err(FsError::gone_or_io(path, "make", failed.error)),
+        }
+    }
 }
+
+/// Whether the owner of a life file lives. Takes the shared lock for a moment, and never waits.
+///
+/// # Errors
+/// [`FsError::NotOurs`] for a symbolic link and the like, [`FsError::Io`].
+pub fn probe(path: &Path) -> Result<Liveness, FsError> {
+    loop {
+        let Some(file) = open_own(path, OFlags::RDONLY)? else {
+            return Ok(Liveness::Foreign);
+        };
+        let is_free = retrying_interrupted(|| match file.try_lock_shared() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        })
+        .map_err(|error| FsError::io(path, "probe", error))?;
+        if !is_free {
+            return Ok(Liveness::Alive);
+        }
+        if is_in_place(path, &file)? {
+            return Ok(Liveness::Dead);
+        }
+    }
+}
+
+/// Blocks until the owner of a life file is dead; the kernel wakes it. At once if it is dead already. Give it
+/// a plain thread of its own: it cannot be called off.
+///
+/// A successor that is already waiting for the lock may get it first, and is then waited for too: read the
+/// content of the file to know whose death it was.
+///
+/// # Errors
+/// [`FsError::Gone`] if there is no life file, or it was deleted with its team.
 pub fn wait_for_death(path: &Path) -> Result<(), FsError> {
-    todo!()
+    loop {
+        let Some(file) = open_own(path, OFlags::RDONLY)? else {
+            return Err(FsError::Gone {
+                path: path.to_owned(),
+            });
+        };
+        retrying_interrupted(|| file.lock_shared())
+            .map_err(|error| FsError::io(path, "wait on", error))?;
+        if is_in_place(path, &file)? {
+            return Ok(());
+        }
+    }
+}
+
+fn is_in_place(path: &Path, file: &File) -> Result<bool, FsError> {
+    let locked = file
+        .metadata()
+        .map_err(|error| FsError::io(path, "look at", error))?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok(identity(&there) == identity(&locked)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(FsError::io(path, "look at", error)),
+    }
+}
+
+/// Puts `content` in the place of whatever the file holds, in one write: a reader never sees it empty or
+/// followed by the tail of a longer predecessor.
+fn overwrite(file: &File, content: &[u8]) -> io::Result<()> {
+    let before = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let mut padded = content.to_vec();
+    padded.resize(content.len().max(before), b' ');
+    file.write_all_at(&padded, 0)?;
+    file.set_len(content.len() as u64)
+}
+
+fn quote(file: &File) -> String {
+    let mut content = [0; QUOTED_BYTES];
+    let read = file.read_at(&mut content, 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(&content[..read]);
+    format!(
+        "the process that lives by it: {}",
+        text.trim().escape_debug()
+    )
 }

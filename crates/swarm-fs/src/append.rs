@@ -1,0 +1,74 @@
+//! Appending whole lines to a file that others append to as well.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::FsError;
+use crate::contained::{folder_of, open_own, retrying};
+use crate::private::create_new;
+use crate::replace::sync_folder;
+
+/// Appends `bytes`, one or more whole lines, in one write and returns once they are on disk. A missing
+/// file is made with mode 0600; a missing newline at the end is added. Needs no lock: the kernel keeps
+/// appending writes apart.
+///
+/// A partial last line, left by a writer that was killed or ran out of space, is ended first and so
+/// stays behind as a line of its own: it is never cut off, because it may be another writer's.
+///
+/// # Errors
+/// [`FsError::Gone`] if the folder is missing, [`FsError::NotOurs`] for a symbolic link and the like. After
+/// [`FsError::Io`] the line may be there in part, never followed by anything else on the same line.
+pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    let (file, is_new) = open_or_create(path)?;
+    let mut block = Vec::with_capacity(bytes.len() + 2);
+    if !is_new && ends_in_partial_line(&file).map_err(|error| FsError::io(path, "read", error))? {
+        block.push(b'\n');
+    }
+    block.extend_from_slice(bytes);
+    if !bytes.ends_with(b"\n") {
+        block.push(b'\n');
+    }
+    write_at_once(&file, &block).map_err(|error| FsError::io(path, "append to", error))?;
+    file.sync_data()
+        .map_err(|error| FsError::io(path, "sync", error))?;
+    if is_new {
+        sync_folder(folder_of(path))?;
+    }
+    Ok(())
+}
+
+fn open_or_create(path: &Path) -> Result<(File, bool), FsError> {
+    loop {
+        if let Some(file) = open_own(path, OFlags::RDWR | OFlags::APPEND)? {
+            return Ok((file, false));
+        }
+        match create_new(path) {
+            // Another process made it in between.
+            Err(FsError::Exists { .. }) => {}
+            created => return created.map(|file| (file, true)),
+        }
+    }
+}
+
+fn ends_in_partial_line(file: &File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_at(&mut last, length - 1)?;
+    }
+    Ok(last != *b"\n")
+}
+
+/// One write and no second: what follows a short write could land behind another process's line.
+fn write_at_once(file: &File, block: &[u8]) -> io::Result<()> {
+    match retrying(|| rustix::io::write(file, block)) {
+        Ok(written) if written == block.len() => Ok(()),
+        Ok(_) => Err(Errno::NOSPC.into()),
+        Err(error) => Err(error.into()),
+    }
+}

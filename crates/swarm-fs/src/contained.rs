@@ -1,0 +1,108 @@
+//! Opening files in shared folders without being led elsewhere.
+
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::FsError;
+
+/// What every open of a shared file is made with: a symbolic link in the last place is refused by the
+/// kernel, and a FIFO put in a file's place cannot make the open hang.
+const CONTAINED: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// Owner reads and writes, nobody else anything.
+pub(crate) const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// Opens a regular file of this user; `None` if there is none.
+///
+/// # Errors
+/// [`FsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, and for
+/// another user's file; [`FsError::Io`] for what the system refuses.
+pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, FsError> {
+    let opened = retrying(|| rustix::fs::open(path, access | CONTAINED, PRIVATE_FILE));
+    let file = match opened {
+        Ok(descriptor) => File::from(descriptor),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(Errno::LOOP) => return Err(not_ours(path, "it is a symbolic link")),
+        Err(Errno::ISDIR | Errno::NXIO) => return Err(not_ours(path, "it is not a regular file")),
+        Err(error) => return Err(FsError::io(path, "open", error)),
+    };
+    let metadata = file
+        .metadata()
+        .map_err(|error| FsError::io(path, "look at", error))?;
+    if !metadata.is_file() {
+        return Err(not_ours(path, "it is not a regular file"));
+    }
+    refuse_other_owner(path, &metadata)?;
+    Ok(Some(file))
+}
+
+/// Reads a whole file; `None` if there is none. A file that is replaced meanwhile is read as it was
+/// before or as it is after, never mixed.
+///
+/// # Errors
+/// [`FsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, and for
+/// another user's file; [`FsError::Io`] for what the system refuses.
+pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
+    let Some(mut file) = open_own(path, OFlags::RDONLY)? else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)
+        .map_err(|error| FsError::io(path, "read", error))?;
+    Ok(Some(bytes))
+}
+
+/// Refuses what belongs to another user.
+pub(crate) fn refuse_other_owner(path: &Path, metadata: &Metadata) -> Result<(), FsError> {
+    if metadata.uid() == own_user() {
+        Ok(())
+    } else {
+        Err(not_ours(path, "it belongs to another user"))
+    }
+}
+
+/// The user that this process acts as.
+pub(crate) fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Which file or folder this is, for as long as somebody keeps it open: a free inode number is given
+/// to the next comer.
+pub(crate) fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// The folder that holds `path`.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Runs a system call again for as long as a signal interrupts it.
+pub(crate) fn retrying<T>(
+    mut call: impl FnMut() -> rustix::io::Result<T>,
+) -> rustix::io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}
+
+pub(crate) fn not_ours(path: &Path, why: &'static str) -> FsError {
+    FsError::NotOurs {
+        path: path.to_owned(),
+        why,
+    }
+}

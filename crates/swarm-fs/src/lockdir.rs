@@ -1,0 +1,252 @@
+//! The lock directory `F.lock` beside a data file `F`: the protocol of npm's proper-lockfile, which Claude Code
+//! locks by.
+//!
+//! Made by `mkdir`, released by `rmdir`, stale when not refreshed. Under the sidecar's flock ours carry
+//! the sticky bit, set by the very call that makes them. So whoever has the flock and finds one with that mark
+//! knows that its maker is dead, and need not wait for it to grow old.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::{Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::io::Errno;
+
+use crate::FsError;
+use crate::contained::{identity, own_user, retrying};
+use crate::refresh::Refresher;
+use crate::replace::sweep_attempts_on;
+use crate::stale::{Look, StaleWatch};
+use crate::waiting::{Deadline, back_off};
+
+/// How long to wait between two looks at a foreign lock directory: first and longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
+
+/// If a directory that we made this recently lacks the mark, the file system does not keep it: nobody
+/// else breaks a lock this young.
+const TOO_YOUNG_TO_BE_BROKEN: Duration = Duration::from_secs(5);
+
+/// How a lock directory excludes our own processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// The caller holds the sidecar's flock; the directory is for other programs.
+    UnderFlock,
+    /// The directory is all there is; it has no mark and is refreshed while held.
+    DirectoryOnly,
+}
+
+/// A lock directory that this process made. Dropping it releases it.
+#[derive(Debug)]
+pub(crate) struct LockDir {
+    data: PathBuf,
+    path: PathBuf,
+    /// Kept open so that no other directory can get its inode number.
+    descriptor: File,
+    _refresher: Option<Refresher>,
+}
+
+impl LockDir {
+    /// Takes the lock directory of `data`.
+    pub(crate) fn take(
+        data: &Path,
+        protocol: Protocol,
+        deadline: Deadline,
+    ) -> Result<Self, FsError> {
+        let path = lock_path(data);
+        let mut stale = StaleWatch::default();
+        let mut pause = PAUSES.0;
+        loop {
+            if let Some(taken) = Self::try_take(data, &path, protocol)? {
+                return Ok(taken);
+            }
+            let Some(found) = look_at(&path)? else {
+                continue;
+            };
+            if protocol == Protocol::UnderFlock && is_our_mark(&found) {
+                tracing::debug!(path = %path.display(), "removing the lock of a dead process");
+                remove(&path)?;
+                sweep_attempts_on(data)?;
+                continue;
+            }
+            if found.is_dir() && stale.is_stale(look(&found), SystemTime::now(), Instant::now()) {
+                tracing::warn!(path = %path.display(), "removing a stale lock directory");
+                remove(&path)?;
+                continue;
+            }
+            if deadline.is_over() {
+                return Err(FsError::LockTimeout {
+                    holder: describe(&found),
+                    path,
+                    waited: deadline.waited(),
+                });
+            }
+            back_off(pause, deadline);
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// One attempt; `None` if the directory is taken.
+    fn try_take(data: &Path, path: &Path, protocol: Protocol) -> Result<Option<Self>, FsError> {
+        let permissions = match protocol {
+            Protocol::UnderFlock => Mode::RWXU | Mode::SVTX,
+            Protocol::DirectoryOnly => Mode::RWXU,
+        };
+        let began = Instant::now();
+        match retrying(|| rustix::fs::mkdir(path, permissions)) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Ok(None),
+            Err(error) => {
+                return Err(FsError::gone_or_io(path, "make the lock directory", error));
+            }
+        }
+        let Some(descriptor) = open_made(path)? else {
+            return Ok(None);
+        };
+        let made = descriptor
+            .metadata()
+            .map_err(|error| FsError::io(path, "look at", error))?;
+        if protocol == Protocol::UnderFlock && !is_our_mark(&made) {
+            if began.elapsed() > TOO_YOUNG_TO_BE_BROKEN {
+                return Ok(None);
+            }
+            remove(path)?;
+            return Err(FsError::io(
+                path,
+                "mark the lock directory",
+                Errno::OPNOTSUPP,
+            ));
+        }
+        let refresher = match protocol {
+            Protocol::UnderFlock => None,
+            Protocol::DirectoryOnly => Some(Refresher::start(path, &descriptor)?),
+        };
+        Ok(Some(Self {
+            data: data.to_owned(),
+            path: path.to_owned(),
+            descriptor,
+            _refresher: refresher,
+        }))
+    }
+
+    /// Makes sure that nobody broke this lock, and that nobody will within the next seconds: call it right
+    /// before what must not happen without the lock.
+    pub(crate) fn confirm(&self) -> Result<(), FsError> {
+        refresh(&self.descriptor)
+            .map_err(|error| FsError::io(&self.path, "refresh the lock directory", error))?;
+        if self.is_ours()? {
+            Ok(())
+        } else {
+            Err(FsError::LockLost {
+                path: self.path.clone(),
+            })
+        }
+    }
+
+    /// The file that this directory locks.
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    fn is_ours(&self) -> Result<bool, FsError> {
+        let ours = self
+            .descriptor
+            .metadata()
+            .map_err(|error| FsError::io(&self.path, "look at", error))?;
+        let there = look_at(&self.path)?;
+        Ok(there.is_some_and(|there| identity(&there) == identity(&ours)))
+    }
+}
+
+impl Drop for LockDir {
+    fn drop(&mut self) {
+        let released = match self.is_ours() {
+            Ok(true) => remove(&self.path),
+            Ok(false) => Err(FsError::LockLost {
+                path: self.path.clone(),
+            }),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = released {
+            tracing::warn!(%error, "could not release a lock directory");
+        }
+    }
+}
+
+/// `F.lock` for `F`.
+fn lock_path(data: &Path) -> PathBuf {
+    let mut path = OsString::from(data);
+    path.push(".lock");
+    PathBuf::from(path)
+}
+
+fn look_at(path: &Path) -> Result<Option<Metadata>, FsError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FsError::io(path, "look at", error)),
+    }
+}
+
+fn look(found: &Metadata) -> Look {
+    Look {
+        identity: identity(found),
+        refreshed: found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+    }
+}
+
+fn is_our_mark(found: &Metadata) -> bool {
+    found.is_dir() && found.mode() & Mode::SVTX.as_raw_mode() != 0 && found.uid() == own_user()
+}
+
+/// Opens the lock directory that we have just made; `None` if we stood still and another program broke it.
+fn open_made(path: &Path) -> Result<Option<File>, FsError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match retrying(|| rustix::fs::open(path, flags, Mode::empty())) {
+        Ok(descriptor) => Ok(Some(File::from(descriptor))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => {
+            remove(path)?;
+            Err(FsError::io(path, "open the lock directory", error))
+        }
+    }
+}
+
+/// Removes a lock directory; one that is gone already is fine.
+fn remove(path: &Path) -> Result<(), FsError> {
+    match retrying(|| rustix::fs::rmdir(path)) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(FsError::io(path, "remove the lock directory", error)),
+    }
+}
+
+/// Sets the time that others judge the lock's age by.
+pub(crate) fn refresh(descriptor: &File) -> rustix::io::Result<()> {
+    let moment = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let times = Timestamps {
+        last_access: moment,
+        last_modification: moment,
+    };
+    retrying(|| rustix::fs::futimens(descriptor, &times))
+}
+
+fn describe(found: &Metadata) -> String {
+    if !found.is_dir() {
+        return "something that is not a lock directory; move it away".to_owned();
+    }
+    let age = found
+        .modified()
+        .ok()
+        .and_then(|refreshed| refreshed.elapsed().ok());
+    match age {
+        Some(age) => format!(
+            "another program, which refreshed its lock {:.1} s ago",
+            age.as_secs_f64()
+        ),
+        None => "another program, whose clock is ahead of ours".to_owned(),
+    }
+}

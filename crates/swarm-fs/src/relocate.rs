@@ -1,0 +1,94 @@
+//! Moving and removing files and folders.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{CWD, Mode, RenameFlags};
+use rustix::io::Errno;
+
+use crate::FsError;
+use crate::contained::{folder_of, not_ours, retrying};
+use crate::replace::sync_folder;
+
+/// Renames a file or folder; whatever stands at `to` is left alone. On return the rename is on disk.
+///
+/// # Errors
+/// [`FsError::Exists`] if anything is at `to`, [`FsError::Gone`] if `from` or the folder of `to` is missing.
+pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), FsError> {
+    match retrying(|| rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)) {
+        Ok(()) => {}
+        // Some network file systems know no flags for rename.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => claim_and_rename(from, to)?,
+        Err(error) => return Err(refused(from, to, error.into())),
+    }
+    sync_folder(folder_of(to))
+}
+
+/// The same in two steps, of which the first fails if anything is at `to`.
+fn claim_and_rename(from: &Path, to: &Path) -> Result<(), FsError> {
+    let is_dir = fs::symlink_metadata(from)
+        .map_err(|error| FsError::gone_or_io(from, "look at", error))?
+        .is_dir();
+    if is_dir {
+        rustix::fs::mkdir(to, Mode::RWXU).map_err(|error| refused(from, to, error.into()))?;
+        fs::rename(from, to).map_err(|error| refused(from, to, error))
+    } else {
+        fs::hard_link(from, to).map_err(|error| refused(from, to, error))?;
+        fs::remove_file(from).map_err(|error| FsError::io(from, "remove the old name", error))
+    }
+}
+
+fn refused(from: &Path, to: &Path, error: io::Error) -> FsError {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => FsError::Exists {
+            path: to.to_owned(),
+        },
+        io::ErrorKind::NotFound if fs::symlink_metadata(from).is_ok() => FsError::Gone {
+            path: folder_of(to).to_owned(),
+        },
+        _ => FsError::gone_or_io(from, "rename", error),
+    }
+}
+
+/// Renames a damaged file to `<name>.damaged-<milliseconds since 1970>` beside it and tells that name, so
+/// that nothing is lost and a sound file can take its place.
+///
+/// # Errors
+/// [`FsError::Gone`] if there is no such file.
+pub fn set_aside(path: &Path) -> Result<PathBuf, FsError> {
+    let mut stamp = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis());
+    loop {
+        let mut name: OsString = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".damaged-{stamp}"));
+        let aside = path.with_file_name(name);
+        match rename_no_replace(path, &aside) {
+            Err(FsError::Exists { .. }) => stamp += 1,
+            done => return done.map(|()| aside),
+        }
+    }
+}
+
+/// Removes a folder and everything in it, following no symbolic link. Nothing there is fine. Rename a
+/// shared folder away first: others then cannot add to it.
+///
+/// # Errors
+/// [`FsError::NotOurs`] if `path` itself is not a folder.
+pub fn remove_tree(path: &Path) -> Result<(), FsError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(FsError::io(path, "look at", error)),
+        Ok(found) if !found.is_dir() => return Err(not_ours(path, "it is not a folder")),
+        Ok(_) => {}
+    }
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(FsError::io(path, "remove", error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,126 @@
+//! Replacing a file as a whole, so that every reader sees the old content or the new one.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::NamedTempFile;
+
+use crate::FsError;
+use crate::contained::{folder_of, not_ours};
+
+/// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
+const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
+
+/// New content beside the file that it will replace: complete, on disk, mode 0600. Dropped unused, it is
+/// deleted.
+#[derive(Debug)]
+pub(crate) struct Prepared(NamedTempFile);
+
+impl Prepared {
+    /// Writes and syncs the new content of `path`.
+    pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<Self, FsError> {
+        let mut temporary = empty_beside(path)?;
+        temporary
+            .as_file_mut()
+            .write_all(bytes)
+            .map_err(|error| FsError::io(path, "write the new content of", error))?;
+        temporary
+            .as_file()
+            .sync_all()
+            .map_err(|error| FsError::io(path, "sync the new content of", error))?;
+        Ok(Self(temporary))
+    }
+
+    /// Puts the new content in place, and the folder's entry on disk.
+    pub(crate) fn commit(self, path: &Path) -> Result<(), FsError> {
+        if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(not_ours(path, "it is not a regular file"));
+        }
+        self.0
+            .persist(path)
+            .map_err(|failed| FsError::gone_or_io(path, "replace", failed.error))?;
+        sync_folder(folder_of(path))
+    }
+}
+
+/// Replaces a file that only one process ever writes, without any lock. Whatever happens, the file holds
+/// its old content or `bytes`; it is on disk on return. The new file has mode 0600.
+///
+/// # Errors
+/// [`FsError::Gone`] if the folder is missing, [`FsError::NotOurs`] if `path` is not a regular file.
+/// [`FsError::Io`] from the last step (`sync the folder`) means that `bytes` are in place but may not
+/// outlive a power cut.
+pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    Prepared::write(path, bytes)?.commit(path)
+}
+
+/// Deletes temporary files that killed writers left in `folder` and that nobody touched for `older_than`;
+/// tells how many. A missing folder has none.
+pub fn sweep_temporaries(folder: &Path, older_than: Duration) -> Result<usize, FsError> {
+    sweep(folder, |name, age| {
+        name.starts_with(b".") && age.is_some_and(|age| age >= older_than)
+    })
+}
+
+/// Deletes what a killed writer left of its attempts on `path`. Only for who holds the lock on `path`.
+pub(crate) fn sweep_attempts_on(path: &Path) -> Result<usize, FsError> {
+    let prefix = temporary_prefix(path);
+    sweep(folder_of(path), |name, _age| {
+        name.starts_with(prefix.as_encoded_bytes())
+    })
+}
+
+fn sweep(
+    folder: &Path,
+    is_leftover: impl Fn(&[u8], Option<Duration>) -> bool,
+) -> Result<usize, FsError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries.map_err(|error| FsError::io(folder, "list", error))?,
+    };
+    let mut deleted = 0;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !name
+            .as_encoded_bytes()
+            .ends_with(TEMPORARY_SUFFIX.as_bytes())
+        {
+            continue;
+        }
+        let age = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok()
+            .and_then(|modified| modified.elapsed().ok());
+        if is_leftover(name.as_encoded_bytes(), age) && fs::remove_file(entry.path()).is_ok() {
+            deleted += 1;
+        }
+    }
+    Ok(deleted)
+}
+
+/// An empty temporary file, mode 0600, in the folder of `path`.
+pub(crate) fn empty_beside(path: &Path) -> Result<NamedTempFile, FsError> {
+    tempfile::Builder::new()
+        .prefix(&temporary_prefix(path))
+        .suffix(TEMPORARY_SUFFIX)
+        .tempfile_in(folder_of(path))
+        .map_err(|error| FsError::gone_or_io(path, "make a temporary file for", error))
+}
+
+fn temporary_prefix(path: &Path) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or(OsStr::new("file")));
+    prefix.push(".");
+    prefix
+}
+
+/// Puts a folder's entries on disk: a rename or a new file is lost in a power cut without it.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), FsError> {
+    File::open(folder)
+        .and_then(|opened| opened.sync_all())
+        .map_err(|error| FsError::gone_or_io(folder, "sync the folder", error))
+}

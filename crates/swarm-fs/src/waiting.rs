@@ -1,0 +1,113 @@
+//! Waiting for a file lock in the kernel, but not for ever.
+
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A point in time to wait for, and when the waiting began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    began: Instant,
+    limit: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn after(limit: Duration) -> Self {
+        Self {
+            began: Instant::now(),
+            limit,
+        }
+    }
+
+    pub(crate) fn waited(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.waited())
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.left().is_zero()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Locked,
+    GivenUp,
+}
+
+/// Takes the exclusive lock on `file`; `false` if the deadline came first.
+///
+/// The kernel has no lock call with a time limit, and a loop of tries is both late and unfair. So a thread
+/// blocks on a second descriptor of the same open file: what it locks, `file` has locked. If the
+/// deadline comes first, the thread stays behind and lets go of the lock as soon as it gets it.
+pub(crate) fn lock_exclusive(file: &File, deadline: Deadline) -> io::Result<bool> {
+    match retrying_interrupted(|| match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(false),
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    })? {
+        true => Ok(true),
+        false if deadline.is_over() => Ok(false),
+        false => lock_in_thread(file.try_clone()?, deadline),
+    }
+}
+
+fn lock_in_thread(file: File, deadline: Deadline) -> io::Result<bool> {
+    let shared = Arc::new((Mutex::new(Stage::Waiting), Condvar::new()));
+    let theirs = Arc::clone(&shared);
+    let waiter = thread::Builder::new()
+        .name("waits for a lock".to_owned())
+        .spawn(move || {
+            let outcome = retrying_interrupted(|| file.lock());
+            let (stage, changed) = &*theirs;
+            let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
+            if *stage == Stage::GivenUp {
+                return file.unlock();
+            }
+            // An error is told by the join.
+            *stage = Stage::Locked;
+            changed.notify_one();
+            outcome
+        })?;
+    let (stage, changed) = &*shared;
+    let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut stage, _) = changed
+        .wait_timeout_while(stage, deadline.left(), |stage| *stage == Stage::Waiting)
+        .unwrap_or_else(PoisonError::into_inner);
+    if *stage == Stage::Waiting {
+        *stage = Stage::GivenUp;
+        return Ok(false);
+    }
+    drop(stage);
+    match waiter.join() {
+        Ok(outcome) => outcome.map(|()| true),
+        Err(_) => Err(io::Error::other(
+            "the thread that waited for the lock panicked",
+        )),
+    }
+}
+
+/// Runs a call again for as long as a signal interrupts it: std's lock calls do not.
+pub(crate) fn retrying_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Stands still for `pause`, or until the deadline if that is sooner.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing wakes us when a foreign lock directory goes away"
+)]
+pub(crate) fn back_off(pause: Duration, deadline: Deadline) {
+    thread::sleep(pause.min(deadline.left()));
+}
