@@ -1,44 +1,51 @@
 //! Inbox files: a JSON array of entries in Claude Code's format.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::surrogate::parse_mended;
 use crate::{IsoTime, MessageId};
 
-/// One entry of an inbox. Readers need only `from`, `text` and `timestamp`.
+/// One entry of an inbox. Readers need only `from`, `text` and `timestamp`; an optional field of another type than
+/// here counts as absent, stays in `rest` and is written back as it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct InboxEntry {
     /// Name of the sender.
     pub from: String,
     /// Prose, or a control frame as compact JSON.
     pub text: String,
     /// A few words for lists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// When it was written, by the sender's clock.
     pub timestamp: IsoTime,
     /// The sender's colour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// Version of the entry format, 1.
-    #[serde(default, rename = "msgV", skip_serializing_if = "Option::is_none")]
+    /// `msgV`, the version of the entry format, 1.
     pub msg_v: Option<Value>,
     /// Its id. Entries of foreign programs may lack it until their receiver writes one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub msg_id: Option<MessageId>,
-    /// The constant `message`.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    /// `type`, the constant `message`.
     pub kind: Option<Value>,
     /// Acknowledged: it is in the receiver's durable transcript. Missing means no.
-    #[serde(default)]
     pub read: bool,
     /// swarm's own marks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swarm: Option<SwarmMark>,
-    /// Fields of others.
-    #[serde(flatten)]
+    /// Fields of others. A field above wins over one of the same name in here.
     pub rest: Map<String, Value>,
+}
+
+/// Why a JSON object is not an inbox entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// A field that every reader needs is missing.
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    /// A field that every reader needs is of another type.
+    #[error("`{0}` is not a string")]
+    NotText(&'static str),
 }
 
 /// What swarm notes on an entry that it wrote.
@@ -71,6 +78,71 @@ pub enum MarkKind {
     System,
 }
 
+const SWARM: &str = "swarm";
+
+impl TryFrom<Map<String, Value>> for InboxEntry {
+    type Error = EntryError;
+
+    fn try_from(mut fields: Map<String, Value>) -> Result<Self, EntryError> {
+        Ok(Self {
+            from: required(&mut fields, "from")?,
+            text: required(&mut fields, "text")?,
+            summary: optional(&mut fields, "summary"),
+            timestamp: IsoTime::new(required(&mut fields, "timestamp")?),
+            color: optional(&mut fields, "color"),
+            msg_v: fields.shift_remove("msgV"),
+            msg_id: optional(&mut fields, "msg_id"),
+            kind: fields.shift_remove("type"),
+            read: fields.shift_remove("read") == Some(Value::Bool(true)),
+            swarm: optional(&mut fields, SWARM),
+            rest: fields,
+        })
+    }
+}
+
+fn required(fields: &mut Map<String, Value>, name: &'static str) -> Result<String, EntryError> {
+    match fields.shift_remove(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(EntryError::NotText(name)),
+        None => Err(EntryError::Missing(name)),
+    }
+}
+
+fn optional<T: DeserializeOwned>(fields: &mut Map<String, Value>, name: &str) -> Option<T> {
+    let value = T::deserialize(fields.get(name)?).ok()?;
+    fields.shift_remove(name);
+    Some(value)
+}
+
+impl From<InboxEntry> for Map<String, Value> {
+    fn from(entry: InboxEntry) -> Self {
+        // Strings, flags and JSON values always serialize.
+        let mark = entry
+            .swarm
+            .map(|mark| serde_json::to_value(mark).unwrap_or_default());
+        let known = [
+            ("from", Some(Value::from(entry.from))),
+            ("text", Some(Value::from(entry.text))),
+            ("summary", entry.summary.map(Value::from)),
+            ("timestamp", Some(Value::from(entry.timestamp.as_str()))),
+            ("color", entry.color.map(Value::from)),
+            ("msgV", entry.msg_v),
+            ("msg_id", entry.msg_id.map(|id| Value::from(id.as_str()))),
+            ("type", entry.kind),
+            ("read", Some(Value::from(entry.read))),
+            (SWARM, mark),
+        ];
+        let mut fields: Self = known
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
+        for (name, value) in entry.rest {
+            fields.entry(name).or_insert(value);
+        }
+        fields
+    }
+}
+
 impl InboxEntry {
     /// A new unread entry as swarm writes it, with a fresh id.
     pub fn new(from: impl Into<String>, text: impl Into<String>, timestamp: IsoTime) -> Self {
@@ -94,6 +166,11 @@ impl InboxEntry {
         self.swarm
             .as_ref()
             .is_some_and(|mark| mark.kind == Some(MarkKind::Control))
+    }
+
+    /// Whether it carries a mark of swarm, even one that this version does not understand.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.swarm.is_some() || self.rest.contains_key(SWARM)
     }
 
     /// Whether it may be let in between tool calls.
@@ -132,7 +209,7 @@ pub fn parse_inbox(bytes: &[u8]) -> Result<ParsedInbox, serde_json::Error> {
     let elements: Vec<Box<RawValue>> = serde_json::from_slice(bytes)?;
     let mut inbox = ParsedInbox::default();
     for raw in elements {
-        match serde_json::from_str::<InboxEntry>(raw.get()) {
+        match parse_mended::<InboxEntry>(raw.get()) {
             Ok(entry) => inbox.entries.push(entry),
             Err(error) => inbox.malformed.push(Malformed {
                 raw,

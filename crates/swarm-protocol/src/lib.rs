@@ -18,6 +18,7 @@ mod mode;
 mod names;
 mod request;
 mod state;
+mod surrogate;
 mod task;
 mod tool_kind;
 mod usage;
@@ -30,12 +31,13 @@ pub use digest::input_digest;
 pub use envelope::{Envelope, SYSTEM_SENDER, defang, render_messages};
 pub use error_kind::{ErrorKind, ExitCode};
 pub use frame::{
-    ApprovedRequest, ControlFrame, IdleNotification, IdleReason, PermissionRequestFrame,
-    PermissionResponse, PermissionResult, ShutdownApproved, ShutdownRejected, ShutdownRequest,
-    TaskAssignment,
+    ApprovedRequest, ControlFrame, HostPattern, IdleNotification, IdleReason, ModeSetRequest,
+    PermissionRequestFrame, PermissionResponse, PermissionResult, PlanApprovalRequest,
+    PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse, ShutdownApproved,
+    ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };
 pub use ids::{MessageId, PaneId, RequestId, SessionId, SpawnId, TaskId, TaskIdError};
-pub use inbox::{InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
+pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
 pub use journal::{Event, JournalEntry};
 pub use mode::{PermissionMode, UnknownMode};
 pub use names::{AgentId, LEAD_NAME, MemberName, NameError, TeamName, sanitized_collision};

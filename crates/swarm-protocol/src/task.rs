@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::surrogate::parse_mended;
 use crate::{AgentId, MemberName, SpawnId, TaskId, UnixMs};
 
 /// The status word on disk. A failed task is `pending` with `metadata.swarm.failed`.
@@ -160,7 +161,9 @@ impl Task {
     /// # Errors
     /// [`TaskFileError`] when it is not a task or our own part is damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, TaskFileError> {
-        let task: Self = serde_json::from_slice(bytes)?;
+        // What is not UTF-8 fails in the slice parser, whose error says where.
+        let task: Self = std::str::from_utf8(bytes)
+            .map_or_else(|_| serde_json::from_slice(bytes), parse_mended)?;
         task.read_swarm()?;
         Ok(task)
     }

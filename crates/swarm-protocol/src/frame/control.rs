@@ -1,0 +1,117 @@
+//! Which text is a control frame, and of which type.
+
+use serde::{Deserialize, Serialize};
+
+use crate::surrogate::parse_mended;
+use crate::{InboxEntry, LEAD_NAME};
+
+use super::{
+    IdleNotification, ModeSetRequest, PermissionRequestFrame, PermissionResponse,
+    PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
+    ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
+};
+
+/// A frame that the program handles itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ControlFrame {
+    /// Asks a member to stop.
+    ShutdownRequest(ShutdownRequest),
+    /// The member stops.
+    ShutdownApproved(ShutdownApproved),
+    /// The member refuses to stop.
+    ShutdownRejected(ShutdownRejected),
+    /// The member has finished a turn and waits.
+    IdleNotification(IdleNotification),
+    /// A task has a new owner.
+    TaskAssignment(TaskAssignment),
+    /// A member asks whether it may make a call.
+    PermissionRequest(PermissionRequestFrame),
+    /// The answer.
+    PermissionResponse(PermissionResponse),
+    /// A member asks whether its plan may be carried out.
+    PlanApprovalRequest(PlanApprovalRequest),
+    /// The answer.
+    PlanApprovalResponse(PlanApprovalResponse),
+    /// A member asks whether a sandboxed command may reach a host.
+    SandboxPermissionRequest(SandboxPermissionRequest),
+    /// The answer.
+    SandboxPermissionResponse(SandboxPermissionResponse),
+    /// Would set a member's permission mode.
+    ModeSetRequest(ModeSetRequest),
+    /// Would give rules to a member.
+    TeamPermissionUpdate(TeamPermissionUpdate),
+}
+
+impl ControlFrame {
+    /// The frame as the compact JSON that travels.
+    pub fn to_text(&self) -> String {
+        // Serializing plain strings, options and JSON values cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a text as a frame, whoever wrote it. `None` when it is none, or of a type that passes as text.
+    pub fn from_text(text: &str) -> Option<Self> {
+        if !text.trim_start().starts_with('{') {
+            return None;
+        }
+        parse_mended(text).ok()
+    }
+
+    /// The value of `type` on the wire.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            ControlFrame::ShutdownRequest(_) => "shutdown_request",
+            ControlFrame::ShutdownApproved(_) => "shutdown_approved",
+            ControlFrame::ShutdownRejected(_) => "shutdown_rejected",
+            ControlFrame::IdleNotification(_) => "idle_notification",
+            ControlFrame::TaskAssignment(_) => "task_assignment",
+            ControlFrame::PermissionRequest(_) => "permission_request",
+            ControlFrame::PermissionResponse(_) => "permission_response",
+            ControlFrame::PlanApprovalRequest(_) => "plan_approval_request",
+            ControlFrame::PlanApprovalResponse(_) => "plan_approval_response",
+            ControlFrame::SandboxPermissionRequest(_) => "sandbox_permission_request",
+            ControlFrame::SandboxPermissionResponse(_) => "sandbox_permission_response",
+            ControlFrame::ModeSetRequest(_) => "mode_set_request",
+            ControlFrame::TeamPermissionUpdate(_) => "team_permission_update",
+        }
+    }
+
+    /// The frame in an entry, when the entry may carry it: marked by swarm, or an unmarked foreign entry whose
+    /// sender may send that type (only the lead asks, answers and assigns; a member speaks for itself).
+    pub fn of_entry(entry: &InboxEntry) -> Option<Self> {
+        if entry.is_marked() && !entry.is_marked_control() {
+            return None;
+        }
+        let frame = Self::from_text(&entry.text)?;
+        frame.may_come_from(&entry.from).then_some(frame)
+    }
+
+    fn may_come_from(&self, sender: &str) -> bool {
+        match self {
+            ControlFrame::ShutdownRequest(ShutdownRequest { from, .. })
+            | ControlFrame::ModeSetRequest(ModeSetRequest { from, .. }) => {
+                sender == LEAD_NAME && from == sender
+            }
+            ControlFrame::PermissionResponse(_)
+            | ControlFrame::PlanApprovalResponse(_)
+            | ControlFrame::SandboxPermissionResponse(_)
+            | ControlFrame::TeamPermissionUpdate(_) => sender == LEAD_NAME,
+            ControlFrame::TaskAssignment(TaskAssignment {
+                assigned_by: speaker,
+                ..
+            })
+            | ControlFrame::ShutdownApproved(ShutdownApproved { from: speaker, .. })
+            | ControlFrame::ShutdownRejected(ShutdownRejected { from: speaker, .. })
+            | ControlFrame::IdleNotification(IdleNotification { from: speaker, .. })
+            | ControlFrame::PermissionRequest(PermissionRequestFrame {
+                agent_id: speaker, ..
+            })
+            | ControlFrame::PlanApprovalRequest(PlanApprovalRequest { from: speaker, .. })
+            | ControlFrame::SandboxPermissionRequest(SandboxPermissionRequest {
+                worker_name: speaker,
+                ..
+            }) => speaker == sender,
+        }
+    }
+}

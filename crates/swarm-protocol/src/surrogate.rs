@@ -1,0 +1,111 @@
+//! Half characters. JavaScript cuts strings between the two halves of a UTF-16 surrogate pair (a summary that ends
+//! within an emoji, say) and writes the half that is left as a lone `\\udXXX` escape, which is no text in Rust.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use serde::de::DeserializeOwned;
+
+const HIGH: RangeInclusive<u16> = 0xD800..=0xDBFF;
+const LOW: RangeInclusive<u16> = 0xDC00..=0xDFFF;
+
+/// Bytes of one `\\uXXXX` escape.
+const ESCAPE: usize = 6;
+
+/// Parses JSON; where that fails, once more with each half character replaced by U+FFFD.
+///
+/// # Errors
+/// The first parse's error when the mended text does not parse either.
+pub(crate) fn parse_mended<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(json).or_else(|error| match mend(json) {
+        Cow::Owned(mended) => serde_json::from_str(&mended).map_err(|_second| error),
+        Cow::Borrowed(_) => Err(error),
+    })
+}
+
+/// The text with every lone surrogate escape replaced by that of U+FFFD.
+fn mend(json: &str) -> Cow<'_, str> {
+    let mut mended = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(found) = json[at..].find('\\') {
+        at += found;
+        let Some(unit) = escape_at(json, at) else {
+            at = after_escape(json, at);
+            continue;
+        };
+        let paired = HIGH.contains(&unit)
+            && escape_at(json, at + ESCAPE).is_some_and(|next| LOW.contains(&next));
+        if paired {
+            at += 2 * ESCAPE;
+            continue;
+        }
+        if HIGH.contains(&unit) || LOW.contains(&unit) {
+            mended.push_str(&json[copied..at]);
+            mended.push_str("\\ufffd");
+            copied = at + ESCAPE;
+        }
+        at += ESCAPE;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(json);
+    }
+    mended.push_str(&json[copied..]);
+    Cow::Owned(mended)
+}
+
+/// The UTF-16 unit that the escape at `at` stands for, when one stands there.
+fn escape_at(json: &str, at: usize) -> Option<u16> {
+    let digits = json.get(at..at + ESCAPE)?.strip_prefix("\\u")?;
+    let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    hex.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// Where the text goes on after an escape of two characters that begins at `at`.
+fn after_escape(json: &str, at: usize) -> usize {
+    let mut rest = json[at..].char_indices().skip(2);
+    rest.next().map_or(json.len(), |(offset, _)| at + offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn half_characters_become_the_replacement_character() {
+        for (json, text) in [
+            (r#""a\ud83d""#, "a\u{fffd}"),
+            (r#""\ude00b""#, "\u{fffd}b"),
+            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
+            (r#""\\ud83d""#, "\\ud83d"),
+            (r#""\\\ud83dé""#, "\\\u{fffd}é"),
+            (r#""\ud83d\n""#, "\u{fffd}\n"),
+        ] {
+            assert_eq!(parse_mended::<String>(json).unwrap(), text, "{json}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sound_json_is_left_alone(text in any::<String>()) {
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(mend(&json), json.as_str());
+        }
+
+        #[test]
+        fn nothing_panics_and_only_half_characters_are_touched(json in r#"(\\|\\u|d83d|de00|u|"|é|[a-f0-9]){0,20}"#) {
+            let mended = mend(&json);
+            if let Ok(text) = serde_json::from_str::<String>(&json) {
+                prop_assert_eq!(serde_json::from_str::<String>(&mended).unwrap(), text);
+            }
+        }
+
+        #[test]
+        fn any_run_of_units_parses(units in prop::collection::vec(any::<u16>(), 0..12)) {
+            let escapes: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            let expected = String::from_utf16_lossy(&units);
+            prop_assert_eq!(parse_mended::<String>(&format!("\"{}\"", escapes.concat())).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Who may send which control frame, and how each one stands on the wire.
+
+use serde_json::{Value, json};
+use swarm_protocol::{ControlFrame, InboxEntry, IsoTime};
+
+/// One frame of each type as Claude Code writes it when `bob`, a member, is the other side; and who may send it.
+fn frames() -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "team-lead",
+            json!({"type": "shutdown_request", "requestId": "shutdown-1@bob", "from": "team-lead",
+            "reason": "done", "timestamp": "now"}),
+        ),
+        (
+            "bob",
+            json!({"type": "shutdown_approved", "requestId": "shutdown-1@bob", "from": "bob",
+            "timestamp": "now", "paneId": "%1", "backendType": "tmux"}),
+        ),
+        (
+            "bob",
+            json!({"type": "shutdown_rejected", "requestId": "shutdown-1@bob", "from": "bob",
+            "reason": "busy", "timestamp": "now"}),
+        ),
+        (
+            "bob",
+            json!({"type": "idle_notification", "from": "bob", "timestamp": "now", "idleReason": "failed",
+            "failureReason": "no key"}),
+        ),
+        (
+            "bob",
+            json!({"type": "task_assignment", "taskId": "1", "subject": "s", "description": "d",
+            "assignedBy": "bob", "timestamp": "now"}),
+        ),
+        (
+            "bob",
+            json!({"type": "permission_request", "request_id": "perm-1-abcdefg", "agent_id": "bob",
+            "tool_name": "Bash", "tool_use_id": "t1", "description": "d", "input": {"command": "ls"},
+            "permission_suggestions": []}),
+        ),
+        (
+            "team-lead",
+            json!({"type": "permission_response", "request_id": "perm-1-abcdefg", "subtype": "success",
+            "response": {}}),
+        ),
+        (
+            "bob",
+            json!({"type": "plan_approval_request", "from": "bob", "timestamp": "now",
+            "planFilePath": "/p.md", "planContent": "# Plan", "requestId": "plan_approval-1@bob@t"}),
+        ),
+        (
+            "team-lead",
+            json!({"type": "plan_approval_response", "requestId": "plan_approval-1@bob@t",
+            "approved": false, "feedback": "smaller", "timestamp": "now", "permissionMode": "default"}),
+        ),
+        (
+            "bob",
+            json!({"type": "sandbox_permission_request", "requestId": "sandbox-1-abcdefg",
+            "workerId": "bob@t", "workerName": "bob", "workerColor": "blue",
+            "hostPattern": {"host": "example.org"}, "createdAt": 1}),
+        ),
+        (
+            "team-lead",
+            json!({"type": "sandbox_permission_response", "requestId": "sandbox-1-abcdefg",
+            "host": "example.org", "allow": true, "timestamp": "now"}),
+        ),
+        (
+            "team-lead",
+            json!({"type": "mode_set_request", "mode": "acceptEdits", "from": "team-lead"}),
+        ),
+        (
+            "team-lead",
+            json!({"type": "team_permission_update", "permissionUpdate": {"type": "addRules",
+            "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}], "behavior": "allow",
+            "destination": "session"}, "directoryPath": "/p", "toolName": "Bash"}),
+        ),
+    ]
+}
+
+fn received(sender: &str, frame: &Value) -> Option<ControlFrame> {
+    ControlFrame::of_entry(&InboxEntry::new(
+        sender,
+        frame.to_string(),
+        IsoTime::new("now"),
+    ))
+}
+
+#[test]
+fn each_frame_is_written_back_as_it_was() {
+    for (_, wire) in frames() {
+        let frame = ControlFrame::from_text(&wire.to_string()).unwrap();
+        assert_eq!(Value::from(frame.type_name()), wire["type"]);
+        assert_eq!(
+            serde_json::from_str::<Value>(&frame.to_text()).unwrap(),
+            wire
+        );
+    }
+}
+
+#[test]
+fn a_frame_counts_only_from_who_may_send_it() {
+    for (sender, wire) in frames() {
+        for other in ["team-lead", "bob", "mallory", "system", ""] {
+            let counts = received(other, &wire).is_some();
+            assert_eq!(counts, other == sender, "{} from {other:?}", wire["type"]);
+        }
+    }
+}
+
+#[test]
+fn a_lead_that_signs_with_another_name_asks_nobody_to_stop() {
+    let wire = json!({"type": "shutdown_request", "requestId": "shutdown-1@bob", "from": "mallory",
+        "timestamp": "now"});
+    assert_eq!(received("team-lead", &wire), None);
+    let wire = json!({"type": "mode_set_request", "mode": "plan", "from": "mallory"});
+    assert_eq!(received("team-lead", &wire), None);
+}
+
+#[test]
+fn what_is_no_known_frame_is_text() {
+    for text in [
+        "",
+        "hello",
+        "[]",
+        "{}",
+        "{\"type\":\"frobnicate\"}",
+        "{\"type\":\"shutdown_request\"}",
+        "{\"type\":1}",
+    ] {
+        assert_eq!(ControlFrame::from_text(text), None, "{text}");
+    }
+}
