@@ -110,7 +110,7 @@ pub(crate) fn create_new(path: &Path) -> Result<File, FsError> {
 }
 
 /// Gives back the owner's bits that an unusual umask took away.
-fn widen_to(path: &Path, wanted: Mode) -> Result<(), FsError> {
+pub(crate) fn widen_to(path: &Path, wanted: Mode) -> Result<(), FsError> {
     let metadata =
         fs::symlink_metadata(path).map_err(|error| FsError::gone_or_io(path, "look at", error))?;
     let wanted = wanted.as_raw_mode();

@@ -20,13 +20,17 @@ pub(crate) struct Refresher {
 
 impl Refresher {
     pub(crate) fn start(path: &Path, descriptor: &File) -> Result<Self, FsError> {
+        Self::every(EVERY, path, descriptor)
+    }
+
+    fn every(gap: Duration, path: &Path, descriptor: &File) -> Result<Self, FsError> {
         let failed = |error| FsError::io(path, "refresh the lock directory", error);
         let descriptor = descriptor.try_clone().map_err(failed)?;
         let (stop, stopped) = mpsc::channel::<()>();
         thread::Builder::new()
             .name("refreshes a lock".to_owned())
             .spawn(move || {
-                while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                while stopped.recv_timeout(gap) == Err(RecvTimeoutError::Timeout) {
                     if let Err(error) = refresh(&descriptor) {
                         tracing::warn!(%error, "could not refresh a lock directory");
                     }
@@ -34,5 +38,27 @@ impl Refresher {
             })
             .map_err(failed)?;
         Ok(Self { _stop: stop })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn a_held_directory_does_not_grow_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = File::open(folder.path()).unwrap();
+        let modified = || opened.metadata().unwrap().modified().unwrap();
+        let _refresher =
+            Refresher::every(Duration::from_millis(1), folder.path(), &opened).unwrap();
+        for _ in 0..3 {
+            opened.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            while modified() == SystemTime::UNIX_EPOCH {
+                thread::yield_now();
+            }
+        }
     }
 }

@@ -92,3 +92,32 @@ pub fn remove_tree(path: &Path) -> Result<(), FsError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_kernels_help_a_rename_replaces_nothing_either() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name| folder.path().join(name);
+        for name in ["team", "empty"] {
+            fs::create_dir(path(name)).unwrap();
+            fs::create_dir(path(name).join("inside")).unwrap();
+        }
+        fs::remove_dir(path("empty").join("inside")).unwrap();
+        crate::create_private_file(&path("file")).unwrap();
+        for (from, to) in [("team", "empty"), ("team", "file"), ("file", "empty")] {
+            let refused = claim_and_rename(&path(from), &path(to));
+            assert!(
+                matches!(refused, Err(FsError::Exists { .. })),
+                "{refused:?}"
+            );
+        }
+        claim_and_rename(&path("team"), &path("moved")).unwrap();
+        claim_and_rename(&path("file"), &path("moved file")).unwrap();
+        assert!(path("moved").join("inside").is_dir());
+        assert!(path("moved file").is_file());
+        assert!(!path("team").exists() && !path("file").exists());
+    }
+}

@@ -9,7 +9,8 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use crate::FsError;
-use crate::contained::{folder_of, not_ours};
+use crate::contained::{PRIVATE_FILE, folder_of, not_ours};
+use crate::private::widen_to;
 
 /// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
 const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
@@ -104,11 +105,13 @@ fn sweep(
 
 /// An empty temporary file, mode 0600, in the folder of `path`.
 pub(crate) fn empty_beside(path: &Path) -> Result<NamedTempFile, FsError> {
-    tempfile::Builder::new()
+    let temporary = tempfile::Builder::new()
         .prefix(&temporary_prefix(path))
         .suffix(TEMPORARY_SUFFIX)
         .tempfile_in(folder_of(path))
-        .map_err(|error| FsError::gone_or_io(path, "make a temporary file for", error))
+        .map_err(|error| FsError::gone_or_io(path, "make a temporary file for", error))?;
+    widen_to(temporary.path(), PRIVATE_FILE)?;
+    Ok(temporary)
 }
 
 fn temporary_prefix(path: &Path) -> OsString {

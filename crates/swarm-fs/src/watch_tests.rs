@@ -1,1 +1,237 @@
+use std::fs;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
+use notify::event::{AccessKind, AccessMode, Flag};
+use notify::{Event, EventKind};
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(3600);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long nothing must happen for "nothing happens": events take well under a millisecond.
+const QUIET: Duration = Duration::from_millis(150);
+
+/// A watcher whose sweep never comes by itself.
+fn without_sweep() -> FolderWatcher {
+    FolderWatcher::start(Watched::new(), LONG..LONG)
+}
+
+fn json() -> NameFilter {
+    NameFilter::Suffix(".json")
+}
+
+fn replace(folder: &Path, name: &str) {
+    crate::replace_alone(&folder.join(name), b"x").unwrap();
+}
+
+#[test]
+fn a_file_replaced_by_rename_is_seen_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = without_sweep();
+    let mut changes = watcher.subscribe(folder.path(), json());
+    for _ in 0..5 {
+        replace(folder.path(), "1.json");
+        assert!(changes.changed_blocking(PATIENCE));
+        while changes.changed_blocking(QUIET) {}
+    }
+    assert!(!watcher.is_degraded());
+}
+
+#[test]
+fn many_changes_between_two_looks_are_one_wake_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = without_sweep();
+    let mut changes = watcher.subscribe(folder.path(), json());
+    let mut last = watcher.subscribe(folder.path(), NameFilter::Exact(vec!["last.json".into()]));
+    for _ in 0..100 {
+        replace(folder.path(), "1.json");
+    }
+    replace(folder.path(), "last.json");
+    assert!(last.changed_blocking(PATIENCE));
+    while last.changed_blocking(QUIET) {}
+    assert!(changes.changed_blocking(Duration::ZERO));
+    assert!(!changes.changed_blocking(QUIET));
+}
+
+#[test]
+fn looking_and_locking_wake_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let sidecar = folder.path().join("locks");
+    crate::create_sidecar(&sidecar).unwrap();
+    replace(folder.path(), "1.json");
+    let watcher = without_sweep();
+    let mut changes = watcher.subscribe(folder.path(), json());
+    let data = [folder.path().join("1.json")];
+    let plan = crate::LockPlan {
+        sidecar: &sidecar,
+        data: &data,
+    };
+    crate::with_lock(&plan, &crate::LockOptions::default(), |_| {
+        fs::read_dir(folder.path()).unwrap().for_each(drop);
+        crate::read_optional(&data[0]).map(drop)
+    })
+    .unwrap();
+    crate::create_private_file(&folder.path().join("1.json.tmp")).unwrap();
+    assert!(!changes.changed_blocking(QUIET));
+}
+
+#[test]
+fn what_happens_after_subscribing_is_not_lost_before_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = without_sweep();
+    let mut changes = watcher.subscribe(folder.path(), NameFilter::Any);
+    let mut early = watcher.subscribe(folder.path(), NameFilter::Any);
+    replace(folder.path(), "1.json");
+    assert!(changes.changed_blocking(PATIENCE));
+    assert!(early.changed_blocking(Duration::ZERO));
+}
+
+#[test]
+fn a_change_is_awaited_by_a_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = without_sweep();
+    let mut changes = watcher.subscribe(folder.path(), json());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        for _ in 0..3 {
+            replace(folder.path(), "1.json");
+            changes.changed().await;
+        }
+    });
+}
+
+#[test]
+fn a_dropped_wait_loses_nothing() {
+    let signal = Signal::default();
+    let poll = || {
+        let mut context = Context::from_waker(Waker::noop());
+        pin!(signal.raised()).poll(&mut context)
+    };
+    assert_eq!(poll(), Poll::Pending);
+    signal.raise();
+    signal.raise();
+    assert_eq!(poll(), Poll::Ready(()));
+    assert_eq!(poll(), Poll::Pending, "a wake-up left over wakes nobody");
+}
+
+#[test]
+fn a_folder_that_is_replaced_is_watched_again_after_a_sweep() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("inboxes");
+    let watcher = without_sweep();
+    let mut changes = watcher.subscribe(&folder, json());
+    assert!(watcher.is_degraded(), "there is no folder yet");
+    for step in [
+        "made",
+        "removed and made again",
+        "moved away and made again",
+    ] {
+        fs::create_dir(&folder).unwrap();
+        watcher.watched.sweep();
+        assert!(changes.changed_blocking(Duration::ZERO), "the sweep wakes");
+        while changes.changed_blocking(QUIET) {}
+        assert!(!watcher.is_degraded(), "{step}");
+        replace(&folder, "1.json");
+        assert!(changes.changed_blocking(PATIENCE), "{step}");
+        match step {
+            "made" => fs::remove_dir_all(&folder).unwrap(),
+            _ => fs::rename(&folder, outer.path().join("moved")).unwrap(),
+        }
+        assert!(changes.changed_blocking(PATIENCE), "the end is seen too");
+        while changes.changed_blocking(QUIET) {}
+        fs::remove_dir_all(outer.path().join("moved")).ok();
+    }
+}
+
+#[test]
+fn without_the_kernel_the_sweep_wakes() {
+    let folder = tempfile::tempdir().unwrap();
+    let gap = Duration::from_millis(5)..Duration::from_millis(10);
+    let watcher = FolderWatcher::start(Watched::sweep_only(), gap);
+    let mut changes = watcher.subscribe(folder.path(), json());
+    assert!(watcher.is_degraded());
+    for _ in 0..3 {
+        assert!(changes.changed_blocking(PATIENCE));
+    }
+}
+
+#[test]
+fn gaps_between_sweeps_differ_and_stay_in_range() {
+    let watched = Arc::new(Watched::sweep_only());
+    let sweeper = Sweeper {
+        watched: Arc::downgrade(&watched),
+        stop: watched.stop_flag(),
+        gap: SWEEP_GAP,
+    };
+    let gaps: Vec<_> = (0..100).map(|_| sweeper.draw_gap()).collect();
+    assert!(gaps.iter().all(|gap| SWEEP_GAP.contains(gap)));
+    assert!(gaps.windows(2).any(|two| two[0] != two[1]));
+}
+
+#[test]
+fn an_overflowing_queue_wakes_everybody_and_an_access_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = FolderWatcher::start(Watched::sweep_only(), LONG..LONG);
+    let mut changes = watcher.subscribe(folder.path(), json());
+    let file = folder.path().join("1.json");
+    let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
+    watcher
+        .watched
+        .hear(&Event::new(opened).add_path(file.clone()));
+    assert!(!changes.changed_blocking(Duration::ZERO));
+    watcher
+        .watched
+        .hear(&Event::new(EventKind::Any).add_path(file));
+    assert!(changes.changed_blocking(Duration::ZERO));
+    let overflow = Event::new(EventKind::Other).set_flag(Flag::Rescan);
+    watcher.watched.hear(&overflow);
+    assert!(changes.changed_blocking(Duration::ZERO));
+}
+
+#[test]
+fn subscriptions_end_one_by_one_and_the_threads_with_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = without_sweep();
+    let first = watcher.subscribe(folder.path(), json());
+    let mut second = watcher.subscribe(folder.path(), json());
+    drop(first);
+    replace(folder.path(), "1.json");
+    assert!(second.changed_blocking(PATIENCE));
+    let stop = watcher.watched.stop_flag();
+    drop(watcher);
+    assert!(!stop.wait(Duration::ZERO), "a subscription keeps it alive");
+    replace(folder.path(), "1.json");
+    assert!(second.changed_blocking(PATIENCE));
+    drop(second);
+    assert!(stop.wait(Duration::ZERO));
+}
+
+/// Adding and removing watches while events pour in: each of the two waits for the event thread's answer.
+#[test]
+fn subscribing_amid_events_does_not_hang() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = without_sweep();
+    let done = Mutex::new(false);
+    let began = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !*done.lock().unwrap() {
+                crate::create_private_file(&folder.path().join("1.json")).unwrap();
+                fs::remove_file(folder.path().join("1.json")).unwrap();
+            }
+        });
+        for _ in 0..200 {
+            let mut changes = watcher.subscribe(folder.path(), json());
+            assert!(changes.changed_blocking(PATIENCE));
+        }
+        *done.lock().unwrap() = true;
+    });
+    assert!(began.elapsed() < PATIENCE);
+}

@@ -97,6 +97,11 @@ impl Watched {
         self.subscribers.wake_all();
     }
 
+    #[cfg(test)]
+    pub(crate) fn hear(&self, event: &Event) {
+        self.subscribers.hear(event);
+    }
+
     fn kernel(&self) -> MutexGuard<'_, Kernel> {
         self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
     }

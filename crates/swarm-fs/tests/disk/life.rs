@@ -1,0 +1,173 @@
+//! Life locks: facts about who lives.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use swarm_fs::{FsError, LifeHolder, Liveness, probe, wait_for_death};
+
+use crate::children::{Child, Ground};
+
+/// A folder without a life file; the children live by the data file.
+fn unborn() -> (tempfile::TempDir, Ground) {
+    let (folder, ground) = Ground::fresh();
+    fs::remove_file(&ground.data).unwrap();
+    (folder, ground)
+}
+
+fn living() -> (tempfile::TempDir, Ground, Child) {
+    let (folder, ground) = unborn();
+    let mut child = Child::start("lives", &ground.folder);
+    assert_eq!(child.says(), "alive");
+    (folder, ground, child)
+}
+
+#[test]
+fn foreign_alive_dead() {
+    let (_folder, ground) = unborn();
+    assert_eq!(probe(&ground.data).unwrap(), Liveness::Foreign);
+    let life = LifeHolder::take(&ground.data, b"me").unwrap();
+    assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
+    assert_eq!(ground.content(), "me");
+    drop(life);
+    assert_eq!(probe(&ground.data).unwrap(), Liveness::Dead);
+}
+
+#[test]
+fn a_killed_process_is_dead_and_a_stopped_one_is_not() {
+    let (_folder, ground, mut child) = living();
+    child.signal(Signal::STOP);
+    assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
+    child.kill();
+    assert_eq!(probe(&ground.data).unwrap(), Liveness::Dead);
+}
+
+#[test]
+fn whoever_waits_for_a_death_wakes_at_it() {
+    let (_folder, ground, mut child) = living();
+    thread::scope(|scope| {
+        let waiters: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| wait_for_death(&ground.data)))
+            .collect();
+        wait_until_blocked(&ground, 3);
+        assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
+        let began = Instant::now();
+        child.kill();
+        for waiter in waiters {
+            waiter.join().unwrap().unwrap();
+        }
+        assert!(began.elapsed() < Duration::from_secs(1));
+    });
+    wait_for_death(&ground.data).unwrap();
+}
+
+fn wait_until_blocked(ground: &Ground, count: usize) {
+    let needle = format!(":{} ", fs::metadata(&ground.data).unwrap().ino());
+    let began = Instant::now();
+    while fs::read_to_string("/proc/locks")
+        .unwrap()
+        .lines()
+        .filter(|line| line.contains("-> FLOCK") && line.contains(&needle))
+        .count()
+        < count
+    {
+        assert!(began.elapsed() < Duration::from_secs(10), "nobody waits");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn nobody_is_waited_for_who_never_lived_or_whose_team_is_gone() {
+    let (_folder, ground) = unborn();
+    let gone = wait_for_death(&ground.data);
+    assert!(matches!(gone, Err(FsError::Gone { .. })));
+
+    let (_folder, ground, mut child) = living();
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| wait_for_death(&ground.data));
+        wait_until_blocked(&ground, 1);
+        fs::remove_file(&ground.data).unwrap();
+        child.kill();
+        let gone = waiter.join().unwrap();
+        assert!(matches!(gone, Err(FsError::Gone { .. })));
+    });
+}
+
+#[test]
+fn two_do_not_live_by_one_file() {
+    let (_folder, ground, child) = living();
+    let began = Instant::now();
+    let refused = LifeHolder::take(&ground.data, b"usurper").unwrap_err();
+    assert!(began.elapsed() >= Duration::from_secs(2), "no single try");
+    assert!(matches!(refused, FsError::LockTimeout { .. }));
+    assert!(refused.to_string().contains("child"), "{refused}");
+    assert_eq!(ground.content(), "child", "the living one's");
+    drop(child);
+}
+
+#[test]
+fn a_successor_waits_for_its_predecessors_end_and_keeps_the_file() {
+    let (_folder, ground, mut child) = living();
+    let inode = fs::metadata(&ground.data).unwrap().ino();
+    thread::scope(|scope| {
+        let successor = scope.spawn(|| LifeHolder::take(&ground.data, b"me"));
+        wait_until_blocked(&ground, 1);
+        child.kill();
+        let _life = successor.join().unwrap().unwrap();
+        assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
+    });
+    assert_eq!(fs::metadata(&ground.data).unwrap().ino(), inode);
+    assert_eq!(ground.content(), "me", "not the tail of the longer one");
+}
+
+/// Two exclusive probes would see each other, and a holder that tries once would meet a probe.
+#[test]
+fn probes_neither_see_each_other_nor_keep_a_holder_out() {
+    let (_folder, ground) = unborn();
+    drop(LifeHolder::take(&ground.data, b"first").unwrap());
+    let (living, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let was_alive = living.load(Ordering::SeqCst);
+                    let seen = probe(&ground.data).unwrap();
+                    if was_alive && living.load(Ordering::SeqCst) {
+                        assert_eq!(seen, Liveness::Alive);
+                    }
+                }
+            });
+        }
+        for _ in 0..200 {
+            assert_eq!(probe(&ground.data).unwrap(), Liveness::Dead);
+            let life = LifeHolder::take(&ground.data, b"again").unwrap();
+            living.store(true, Ordering::SeqCst);
+            assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
+            living.store(false, Ordering::SeqCst);
+            drop(life);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_life_file_appears_already_alive() {
+    for _ in 0..50 {
+        let (_folder, ground) = unborn();
+        thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                loop {
+                    match probe(&ground.data).unwrap() {
+                        Liveness::Foreign => {}
+                        seen => return seen,
+                    }
+                }
+            });
+            let _life = LifeHolder::take(&ground.data, b"me").unwrap();
+            assert_eq!(watcher.join().unwrap(), Liveness::Alive);
+        });
+    }
+}

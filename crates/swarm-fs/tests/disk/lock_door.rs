@@ -1,0 +1,311 @@
+//! Our own processes and threads at the lock door.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
+
+use crate::children::{Child, Ground, directory_only, waiting};
+
+const SOON: Duration = Duration::from_secs(1);
+
+#[test]
+fn eight_processes_lose_no_increment() {
+    let (_folder, ground) = Ground::fresh();
+    let children: Vec<_> = (0..8)
+        .map(|_| Child::start("increments", &ground.folder))
+        .collect();
+    children.into_iter().for_each(Child::finish);
+    assert_eq!(ground.content(), "400");
+    assert!(ground.litter().is_empty());
+}
+
+#[test]
+fn eight_processes_lose_no_increment_by_directories_alone() {
+    let (_folder, ground) = Ground::fresh();
+    let children: Vec<_> = (0..8)
+        .map(|_| Child::start("increments by directory", &ground.folder))
+        .collect();
+    children.into_iter().for_each(Child::finish);
+    assert_eq!(ground.content(), "160");
+    assert!(ground.litter().is_empty());
+}
+
+#[test]
+fn threads_of_one_process_exclude_each_other_too() {
+    let (_folder, ground) = Ground::fresh();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    ground.increment(&LockOptions::default()).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(ground.content(), "200");
+}
+
+#[test]
+fn a_killed_holder_leaves_no_lock() {
+    let (_folder, ground) = Ground::fresh();
+    let mut holder = Child::start("holds", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    holder.kill();
+    assert!(
+        ground.lock_dir.is_dir(),
+        "it died with the directory in place"
+    );
+
+    let began = Instant::now();
+    ground.increment(&LockOptions::default()).unwrap();
+    assert!(began.elapsed() < SOON);
+    assert_eq!(ground.content(), "1");
+    assert!(ground.litter().is_empty());
+}
+
+#[test]
+fn a_waiter_gets_the_lock_when_its_holder_is_killed() {
+    let (_folder, ground) = Ground::fresh();
+    let mut holder = Child::start("holds", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| ground.increment(&LockOptions::default()));
+        holder.kill();
+        assert_eq!(waiter.join().unwrap().unwrap(), 1);
+    });
+}
+
+#[test]
+fn writers_killed_at_any_moment_lose_nothing_that_was_acknowledged() {
+    let (_folder, ground) = Ground::fresh();
+    let mut acknowledged = 0;
+    for round in 0..20 {
+        let mut writer = Child::start("increments until killed", &ground.folder);
+        for _ in 0..=round % 4 {
+            acknowledged = writer.says().parse::<u64>().unwrap();
+        }
+        writer.kill();
+        let began = Instant::now();
+        let next = ground.increment(&LockOptions::default()).unwrap();
+        assert!(began.elapsed() < SOON, "the dead block nobody");
+        assert!(next > acknowledged);
+    }
+    assert!(ground.litter().is_empty());
+}
+
+#[test]
+fn the_deadline_names_the_file_and_the_holder() {
+    let (_folder, ground) = Ground::fresh();
+    let mut holder = Child::start("holds", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    let limit = Duration::from_millis(200);
+    let began = Instant::now();
+    let refused = ground.within(limit, |_| Ok(())).unwrap_err();
+    assert!(began.elapsed() >= limit && began.elapsed() < limit + SOON);
+    assert!(matches!(refused, FsError::LockTimeout { .. }));
+    let told = refused.to_string();
+    assert!(told.contains(ground.sidecar.to_str().unwrap()), "{told}");
+    let pid = holder.pid().as_raw_nonzero().to_string();
+    assert!(told.contains(&format!("process {pid} (")), "{told}");
+}
+
+#[test]
+fn a_waiter_that_gave_up_does_not_keep_the_lock_it_waited_for() {
+    let (_folder, ground) = Ground::fresh();
+    let mut holder = Child::start("holds", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    ground
+        .within(Duration::from_millis(50), |_| Ok(()))
+        .unwrap_err();
+    holder.go_on();
+    assert_eq!(holder.says(), "Ok(())");
+    ground.within(SOON, |_| Ok(())).unwrap();
+}
+
+#[test]
+fn asking_twice_in_one_process_is_told_as_such() {
+    let (_folder, ground) = Ground::fresh();
+    let refused = ground
+        .within(SOON, |_| {
+            ground.within(Duration::from_millis(50), |_| Ok(()))
+        })
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("this process itself"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_stopped_holder_keeps_its_lock_from_ours() {
+    let (_folder, ground) = Ground::fresh();
+    let mut holder = Child::start("holds", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    holder.signal(Signal::STOP);
+    let refused = ground.within(Duration::from_millis(300), |_| Ok(()));
+    assert!(matches!(refused, Err(FsError::LockTimeout { .. })));
+    holder.signal(Signal::CONT);
+    holder.go_on();
+    assert_eq!(holder.says(), "Ok(())");
+    assert_eq!(ground.content(), "late");
+}
+
+#[test]
+fn without_a_sidecar_there_is_no_team() {
+    let (_folder, ground) = Ground::fresh();
+    fs::remove_file(&ground.sidecar).unwrap();
+    for options in [LockOptions::default(), directory_only()] {
+        let refused = ground.locked(&options, |_| Ok(())).unwrap_err();
+        assert!(matches!(&refused, FsError::Gone { path } if *path == ground.sidecar));
+    }
+    assert!(!ground.sidecar.exists(), "nothing is revived");
+}
+
+#[test]
+fn a_waiter_finds_out_that_the_sidecar_was_replaced() {
+    let (_folder, ground) = Ground::fresh();
+    let mut holder = Child::start("holds", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| ground.within(Duration::from_secs(10), |_| Ok(())));
+        wait_until_blocked_on_flock(&ground);
+        fs::remove_file(&ground.sidecar).unwrap();
+        swarm_fs::create_sidecar(&ground.sidecar).unwrap();
+        holder.kill();
+        let refused = waiter.join().unwrap().unwrap_err();
+        assert!(matches!(refused, FsError::Gone { .. }), "{refused}");
+    });
+}
+
+#[test]
+fn a_waiter_does_not_revive_a_deleted_team() {
+    let (folder, _) = Ground::fresh();
+    let team = folder.path().join("team");
+    fs::create_dir(&team).unwrap();
+    let ground = Ground::at(&team);
+    swarm_fs::create_sidecar(&ground.sidecar).unwrap();
+    let mut holder = Child::start("holds", &team);
+    assert_eq!(holder.says(), "held");
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| ground.within(Duration::from_secs(10), |_| Ok(())));
+        wait_until_blocked_on_flock(&ground);
+        fs::rename(&team, folder.path().join("team.deleted")).unwrap();
+        holder.kill();
+        let refused = waiter.join().unwrap().unwrap_err();
+        assert!(matches!(refused, FsError::Gone { .. }), "{refused}");
+    });
+    assert!(!team.exists());
+}
+
+#[test]
+fn a_writer_whose_team_is_deleted_under_it_makes_nothing() {
+    let (folder, _) = Ground::fresh();
+    let team = folder.path().join("team");
+    fs::create_dir(&team).unwrap();
+    let ground = Ground::at(&team);
+    swarm_fs::create_sidecar(&ground.sidecar).unwrap();
+    let refused = ground.within(SOON, |held| {
+        fs::rename(&team, folder.path().join("team.deleted")).unwrap();
+        held.replace(&ground.data, b"x")
+    });
+    assert!(matches!(refused, Err(FsError::Gone { .. })), "{refused:?}");
+    assert!(!team.exists());
+}
+
+/// Waits until the kernel shows a process blocked on the flock of the sidecar.
+fn wait_until_blocked_on_flock(ground: &Ground) {
+    let inode = fs::metadata(&ground.sidecar).unwrap().ino();
+    let needle = format!(":{inode} ");
+    let began = Instant::now();
+    loop {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        let blocked = locks
+            .lines()
+            .any(|line| line.contains("-> FLOCK") && line.contains(&needle));
+        if blocked {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "nobody waits");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn the_lock_directory_carries_our_mark_while_held_and_is_gone_after() {
+    let (_folder, ground) = Ground::fresh();
+    ground
+        .within(SOON, |_| {
+            let made = fs::metadata(&ground.lock_dir).unwrap();
+            assert_eq!(made.mode() & 0o7777, 0o1700);
+            Ok(())
+        })
+        .unwrap();
+    assert!(!ground.lock_dir.exists());
+}
+
+#[test]
+fn a_failed_or_panicking_holder_lets_go() {
+    let (_folder, ground) = Ground::fresh();
+    let failed: Result<(), FsError> = ground.within(SOON, |_| {
+        Err(FsError::Gone {
+            path: "somewhere".into(),
+        })
+    });
+    assert!(failed.is_err());
+    assert!(ground.litter().is_empty());
+
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        ground.within(SOON, |held| {
+            let second = ground.folder.join("second.json");
+            held.also(&second, |_| -> Result<(), FsError> { panic!("on purpose") })
+        })
+    }));
+    assert!(panicked.is_err());
+    assert!(ground.litter().is_empty());
+    ground.increment(&waiting(SOON)).unwrap();
+}
+
+#[test]
+fn all_files_of_a_plan_are_locked_and_one_more_for_a_while() {
+    let (_folder, ground) = Ground::fresh();
+    let data: Vec<_> = ["1", "2", "3"]
+        .map(|name| ground.folder.join(format!("{name}.json")))
+        .into();
+    let plan = LockPlan {
+        sidecar: &ground.sidecar,
+        data: &data[..2],
+    };
+    let litter = || {
+        let mut names = ground.litter();
+        names.sort();
+        names
+    };
+    with_lock(&plan, &waiting(SOON), |held| {
+        assert_eq!(litter(), ["1.json.lock", "2.json.lock"]);
+        held.also(&data[2], |held| -> Result<(), FsError> {
+            assert_eq!(litter(), ["1.json.lock", "2.json.lock", "3.json.lock"]);
+            // Already ours: neither waited for nor let go of twice.
+            held.also(&data[0], |_| Ok::<_, FsError>(()))
+        })?;
+        assert_eq!(litter(), ["1.json.lock", "2.json.lock"]);
+        held.replace(&data[0], b"one")
+    })
+    .unwrap();
+    assert!(litter().is_empty());
+}
+
+#[test]
+fn a_file_is_removed_under_the_lock_and_may_be_missing() {
+    let (_folder, ground) = Ground::fresh();
+    for _ in 0..2 {
+        ground
+            .within(SOON, |held| held.remove(&ground.data))
+            .unwrap();
+        assert!(!ground.data.exists());
+    }
+}
