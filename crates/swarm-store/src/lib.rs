@@ -1,1 +1,35 @@
-//! The only owner of teams/ and tasks/: mailbox, task list, roster, journal, reconcile.
+//! The only owner of `teams/` and `tasks/`: mailbox, task list, roster, journal, reconcile.
+//!
+//! [`TeamStore`] is what the other crates speak to; [`FileStore`] keeps a team in Claude Code's own files. Everything
+//! is synchronous and may block on a lock, so an async caller gives it a blocking thread. Locks are taken in one
+//! order only: roster before task list before inbox, the task list before a task.
+
+mod error;
+mod file_store;
+mod journal;
+mod layout;
+mod limits;
+mod mailbox;
+mod member_files;
+pub mod process;
+mod reconcile;
+mod record;
+mod requests;
+mod roster;
+mod store;
+mod tasks;
+mod team;
+
+pub use error::{Result, StoreError};
+pub use file_store::FileStore;
+pub use journal::{BrokenLine, Events};
+pub use limits::StoreLimits;
+pub use mailbox::{Draft, Inbox};
+pub use member_files::MemberView;
+pub use reconcile::{Departure, ReconcileReport, RolledBack};
+pub use record::BrokenFile;
+pub use requests::RequestList;
+pub use roster::{NewMember, Removed};
+pub use store::TeamStore;
+pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
+pub use team::NewTeam;

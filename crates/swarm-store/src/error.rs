@@ -1,0 +1,292 @@
+//! What can go wrong with a team's state, and what to do next.
+
+mod hint;
+
+use std::path::PathBuf;
+
+use swarm_fs::FsError;
+use swarm_protocol::{
+    Answer, ErrorKind, LeadProcess, MemberName, RequestId, SpawnId, TaskId, TeamName,
+};
+
+/// What every method of the store returns.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// An error of this crate. Every kind names the team, the id or the path that it is about.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no such team.
+    #[error("there is no team `{team}`")]
+    TeamNotFound {
+        /// What was asked for.
+        team: TeamName,
+        /// The teams that exist.
+        known: Vec<TeamName>,
+    },
+    /// A team of this name exists.
+    #[error("team `{team}` exists already: {state}")]
+    TeamExists {
+        /// Its name.
+        team: TeamName,
+        /// What it is at, as half a sentence.
+        state: String,
+    },
+    /// Two teams would share a folder.
+    #[error(
+        "team `{team}` would share its folders with team `{other}`, from which it differs only in case, `_` and `-`"
+    )]
+    TeamCollides {
+        /// The name that was asked for.
+        team: TeamName,
+        /// The one that exists.
+        other: String,
+    },
+    /// A task list of this name exists without a team.
+    #[error("{} already holds tasks, but not of a swarm team", path.display())]
+    TasksInTheWay {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A team cannot be deleted under its members.
+    #[error("team `{team}` still has {}", list(members))]
+    TeamBusy {
+        /// Which team.
+        team: TeamName,
+        /// Members that live, are being spawned, or of which nothing is known.
+        members: Vec<MemberName>,
+    },
+    /// A team that another program made has no locks of ours.
+    #[error("{} was made by another program: swarm has no locks in it and does not write to it", path.display())]
+    ForeignTeam {
+        /// The team's folder.
+        path: PathBuf,
+    },
+    /// Another process leads the team.
+    #[error("team `{team}` is led by process {}", lead.pid)]
+    LeadAlive {
+        /// Which team.
+        team: TeamName,
+        /// The process that leads it.
+        lead: LeadProcess,
+    },
+    /// The team has no such member.
+    #[error("team `{team}` has no member `{name}`")]
+    MemberNotFound {
+        /// Which team.
+        team: TeamName,
+        /// Who was looked for.
+        name: MemberName,
+        /// Who is there.
+        known: Vec<MemberName>,
+    },
+    /// The name is in use.
+    #[error("`{name}` cannot join team `{team}`: {holder}")]
+    NameTaken {
+        /// Which team.
+        team: TeamName,
+        /// The name that was asked for.
+        name: MemberName,
+        /// Who has it, as half a sentence.
+        holder: String,
+    },
+    /// The reservation of a spawn is no longer there.
+    #[error(
+        "spawn {spawn_id} has no place in team `{team}` any more: its reservation lapsed or was undone"
+    )]
+    SpawnGone {
+        /// Which team.
+        team: TeamName,
+        /// Which spawn.
+        spawn_id: SpawnId,
+    },
+    /// The receiver does not keep up.
+    #[error("`{name}` has {unread} unread messages, the limit is {limit}: nothing was sent")]
+    InboxFull {
+        /// Whose inbox.
+        name: MemberName,
+        /// How many wait.
+        unread: usize,
+        /// How many may.
+        limit: usize,
+    },
+    /// There is no such task.
+    #[error("team `{team}` has no task {id}")]
+    TaskNotFound {
+        /// Which team.
+        team: TeamName,
+        /// Which task.
+        id: TaskId,
+    },
+    /// Somebody else has the task.
+    #[error("task {id} is taken by {owner}")]
+    Taken {
+        /// Which task.
+        id: TaskId,
+        /// Who has it.
+        owner: String,
+    },
+    /// The task is another member's.
+    #[error("task {id} is {owner}'s, not yours")]
+    NotYours {
+        /// Which task.
+        id: TaskId,
+        /// Whose it is.
+        owner: String,
+    },
+    /// The task waits for others.
+    #[error("task {id} is blocked by {}", tasks(by))]
+    Blocked {
+        /// Which task.
+        id: TaskId,
+        /// The tasks that are not completed.
+        by: Vec<TaskId>,
+    },
+    /// The task was given up.
+    #[error("task {id} failed after {attempts} attempts: {reason}")]
+    TaskFailed {
+        /// Which task.
+        id: TaskId,
+        /// How many owners died over it.
+        attempts: u32,
+        /// The last reason.
+        reason: String,
+    },
+    /// The task is completed.
+    #[error("task {id} is completed")]
+    TaskResolved {
+        /// Which task.
+        id: TaskId,
+    },
+    /// The edges would wait for each other for ever.
+    #[error("task {} would wait for itself: {}", path.first().map_or(0, |id| id.number()), chain(path))]
+    Cycle {
+        /// The tasks on the way, each waiting for the next; the first is also the last.
+        path: Vec<TaskId>,
+    },
+    /// A key of the metadata is not the caller's to set.
+    #[error("metadata key `{key}` of task {id} is kept by swarm itself")]
+    ReservedKey {
+        /// Which task; 0 for one that is being made.
+        id: TaskId,
+        /// The key.
+        key: &'static str,
+    },
+    /// There is no such request.
+    #[error("team `{team}` has no request `{id}`")]
+    RequestNotFound {
+        /// Which team.
+        team: TeamName,
+        /// Which request.
+        id: RequestId,
+        /// The ones that wait.
+        open: Vec<RequestId>,
+    },
+    /// The request exists.
+    #[error("request `{id}` exists already")]
+    RequestExists {
+        /// Which request.
+        id: RequestId,
+    },
+    /// The request has its one answer.
+    #[error("request `{id}` is already {}", answered(answer))]
+    RequestAnswered {
+        /// Which request.
+        id: RequestId,
+        /// The answer that won.
+        answer: Answer,
+    },
+    /// A text is not the id of a request.
+    #[error("`{}` is not a request id", id.as_str().escape_debug())]
+    BadRequestId {
+        /// What was given.
+        id: RequestId,
+    },
+    /// A file is not what it should be. It was not overwritten.
+    #[error("{} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file, or the place where it is kept.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A record cannot be written as JSON, because a path in it is not UTF-8.
+    #[error("{} cannot be written", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The disk.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+}
+
+impl StoreError {
+    /// What kind of failure it is, which also gives the exit code.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::TeamNotFound { .. }
+            | Self::MemberNotFound { .. }
+            | Self::TaskNotFound { .. }
+            | Self::RequestNotFound { .. } => ErrorKind::NotFound,
+            Self::TeamExists { .. }
+            | Self::TeamCollides { .. }
+            | Self::TasksInTheWay { .. }
+            | Self::TeamBusy { .. }
+            | Self::ForeignTeam { .. }
+            | Self::LeadAlive { .. }
+            | Self::NameTaken { .. }
+            | Self::SpawnGone { .. }
+            | Self::Taken { .. }
+            | Self::NotYours { .. }
+            | Self::Blocked { .. }
+            | Self::TaskFailed { .. }
+            | Self::TaskResolved { .. }
+            | Self::Cycle { .. }
+            | Self::RequestExists { .. }
+            | Self::RequestAnswered { .. } => ErrorKind::Conflict,
+            Self::InboxFull { .. } => ErrorKind::Refused,
+            Self::ReservedKey { .. } | Self::BadRequestId { .. } | Self::Unwritable { .. } => {
+                ErrorKind::Usage
+            }
+            Self::Damaged { .. } => ErrorKind::Damaged,
+            Self::Fs(error) => fs_kind(error),
+        }
+    }
+}
+
+fn fs_kind(error: &FsError) -> ErrorKind {
+    match error {
+        FsError::Gone { .. } => ErrorKind::NotFound,
+        FsError::LockTimeout { .. } => ErrorKind::TimedOut,
+        FsError::Exists { .. } => ErrorKind::Conflict,
+        FsError::NotOurs { .. } => ErrorKind::Refused,
+        _ => ErrorKind::Internal,
+    }
+}
+
+/// The word for an answer, as the journal has it.
+pub(crate) fn answered(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Approved { .. } => "approved",
+        Answer::Denied { .. } => "denied",
+        Answer::Expired => "expired",
+    }
+}
+
+pub(crate) fn list<T: ToString>(items: &[T]) -> String {
+    let words: Vec<String> = items.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+fn tasks(ids: &[TaskId]) -> String {
+    let noun = if ids.len() == 1 { "task" } else { "tasks" };
+    format!("{noun} {}", list(ids))
+}
+
+fn chain(ids: &[TaskId]) -> String {
+    let words: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    words.join(" waits for ")
+}

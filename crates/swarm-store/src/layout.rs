@@ -1,0 +1,175 @@
+//! Where everything lies under the root folder. Names are checked types, so no path can leave it.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::{MemberName, RequestId, TaskId, TeamName};
+
+/// The paths of one root folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(crate) fn teams(&self) -> PathBuf {
+        self.root.join("teams")
+    }
+
+    pub(crate) fn all_tasks(&self) -> PathBuf {
+        self.root.join("tasks")
+    }
+
+    /// Archives of deleted teams.
+    pub(crate) fn archives(&self) -> PathBuf {
+        self.root.join("swarm").join("archive")
+    }
+
+    /// The sidecar under which teams are made and deleted.
+    pub(crate) fn teams_lock(&self) -> PathBuf {
+        self.root.join("swarm").join("locks").join("teams")
+    }
+
+    pub(crate) fn team(&self, team: &TeamName) -> TeamLayout {
+        TeamLayout {
+            folder: self.teams().join(team.as_str()),
+            tasks: self.all_tasks().join(team.as_str()),
+        }
+    }
+}
+
+/// The paths of one team.
+#[derive(Debug, Clone)]
+pub(crate) struct TeamLayout {
+    folder: PathBuf,
+    tasks: PathBuf,
+}
+
+impl TeamLayout {
+    /// The same paths below another team folder: one that is being built aside or was renamed for deletion.
+    pub(crate) fn moved_to(&self, folder: PathBuf) -> Self {
+        Self {
+            folder,
+            tasks: self.tasks.clone(),
+        }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder.join("config.json")
+    }
+
+    pub(crate) fn inboxes(&self) -> PathBuf {
+        self.folder.join("inboxes")
+    }
+
+    pub(crate) fn inbox(&self, name: &MemberName) -> PathBuf {
+        self.inboxes().join(format!("{name}.json"))
+    }
+
+    /// The folder of what only swarm reads and writes.
+    pub(crate) fn own(&self) -> PathBuf {
+        self.folder.join("swarm")
+    }
+
+    pub(crate) fn locks(&self) -> PathBuf {
+        self.own().join("locks")
+    }
+
+    pub(crate) fn config_lock(&self) -> PathBuf {
+        self.locks().join("config")
+    }
+
+    pub(crate) fn tasks_lock(&self) -> PathBuf {
+        self.locks().join("tasks")
+    }
+
+    pub(crate) fn requests_lock(&self) -> PathBuf {
+        self.locks().join("requests")
+    }
+
+    pub(crate) fn inbox_lock(&self, name: &MemberName) -> PathBuf {
+        self.locks().join(format!("inbox-{name}"))
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.own().join("journal.jsonl")
+    }
+
+    pub(crate) fn members(&self) -> PathBuf {
+        self.own().join("members")
+    }
+
+    pub(crate) fn member(&self, name: &MemberName) -> PathBuf {
+        self.members().join(name.as_str())
+    }
+
+    pub(crate) fn life(&self, name: &MemberName) -> PathBuf {
+        self.member(name).join("life")
+    }
+
+    pub(crate) fn hello(&self, name: &MemberName) -> PathBuf {
+        self.member(name).join("hello.json")
+    }
+
+    pub(crate) fn state(&self, name: &MemberName) -> PathBuf {
+        self.member(name).join("state.json")
+    }
+
+    /// What a reservation found, so that it can be undone.
+    pub(crate) fn undo(&self, name: &MemberName) -> PathBuf {
+        self.member(name).join("reservation.json")
+    }
+
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.own().join("archive")
+    }
+
+    /// Acknowledged messages that left the inbox.
+    pub(crate) fn mail_archive(&self, name: &MemberName) -> PathBuf {
+        self.archive().join(format!("{name}.jsonl"))
+    }
+
+    /// Elements of the inbox that were no entries.
+    pub(crate) fn malformed_archive(&self, name: &MemberName) -> PathBuf {
+        self.archive().join(format!("{name}.malformed.jsonl"))
+    }
+
+    pub(crate) fn requests(&self) -> PathBuf {
+        self.own().join("requests")
+    }
+
+    /// The id must have been checked to be a file name.
+    pub(crate) fn request(&self, id: &RequestId) -> PathBuf {
+        self.requests().join(format!("{id}.json"))
+    }
+
+    pub(crate) fn tasks(&self) -> &Path {
+        &self.tasks
+    }
+
+    pub(crate) fn task(&self, id: TaskId) -> PathBuf {
+        self.tasks.join(format!("{id}.json"))
+    }
+
+    /// The file that Claude Code locks to make a task.
+    pub(crate) fn list_file(&self) -> PathBuf {
+        self.tasks.join(".lock")
+    }
+
+    /// The highest number ever given, as decimal text.
+    pub(crate) fn high_water_mark(&self) -> PathBuf {
+        self.tasks.join(".highwatermark")
+    }
+
+    /// Task files that are about to be written together.
+    pub(crate) fn tasks_redo(&self) -> PathBuf {
+        self.own().join("tasks.redo.json")
+    }
+}

@@ -1,0 +1,87 @@
+//! A message before it has an id, and an inbox as it is shown.
+
+use swarm_protocol::{ControlFrame, InboxEntry, Malformed, MarkKind, SwarmMark};
+
+/// A message to be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Draft {
+    /// Name of the sender.
+    pub from: String,
+    /// Prose, or a control frame as compact JSON.
+    pub text: String,
+    /// A few words for lists.
+    pub summary: Option<String>,
+    /// The sender's colour.
+    pub color: Option<String>,
+    /// What it is, how urgent, and what it supersedes.
+    pub swarm: SwarmMark,
+}
+
+impl Draft {
+    /// Prose of a member or a person.
+    pub fn new(from: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            from: from.into(),
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A control frame.
+    pub fn control(from: impl Into<String>, frame: &ControlFrame) -> Self {
+        let mut draft = Self::new(from, frame.to_text());
+        draft.swarm.kind = Some(MarkKind::Control);
+        draft
+    }
+
+    /// A message that the program makes in the sender's name.
+    pub fn system(from: impl Into<String>, text: impl Into<String>) -> Self {
+        let mut draft = Self::new(from, text);
+        draft.swarm.kind = Some(MarkKind::System);
+        draft
+    }
+
+    /// With a few words for lists.
+    #[must_use]
+    pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    /// With the sender's colour.
+    #[must_use]
+    pub fn with_color(mut self, color: impl Into<String>) -> Self {
+        self.color = Some(color.into());
+        self
+    }
+
+    /// To be let in between tool calls.
+    #[must_use]
+    pub fn urgent(mut self) -> Self {
+        self.swarm.urgent = true;
+        self
+    }
+
+    /// To replace an unread message of the same sender and key.
+    #[must_use]
+    pub fn superseding(mut self, key: impl Into<String>) -> Self {
+        self.swarm.supersede = Some(key.into());
+        self
+    }
+}
+
+/// An inbox as it stands.
+#[derive(Debug, Clone, Default)]
+pub struct Inbox {
+    /// The entries, oldest first.
+    pub entries: Vec<InboxEntry>,
+    /// Elements that are no entries; the next writer sets them aside.
+    pub malformed: Vec<Malformed>,
+}
+
+impl Inbox {
+    /// The entries that are not acknowledged.
+    pub fn unread(&self) -> impl Iterator<Item = &InboxEntry> {
+        self.entries.iter().filter(|entry| !entry.read)
+    }
+}

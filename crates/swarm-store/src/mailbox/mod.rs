@@ -1,0 +1,5 @@
+//! Inboxes: one JSON array for each member, in Claude Code's format.
+
+mod draft;
+
+pub use draft::{Draft, Inbox};

@@ -1,0 +1,86 @@
+//! Telling a process from a later one with the same pid, by its start time in `/proc`.
+
+use std::fs;
+
+use serde_json::Map;
+use swarm_protocol::{LeadProcess, UnixMs};
+
+/// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as decimal text. `None`
+/// when there is no such process, when it has ended and only waits to be collected, or where there is no `/proc`.
+pub fn start_time(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses and may contain anything, spaces and `)` included.
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let state = fields.next()?;
+    // Fields are counted from 1 and the state is the third.
+    let start = fields.nth(22 - 4)?;
+    (!matches!(state, "Z" | "X" | "x")).then(|| start.to_owned())
+}
+
+/// Whether the process that had this pid and start time still runs. `None` where that cannot be known.
+pub fn is_running(pid: u32, start: &str) -> Option<bool> {
+    start_time(std::process::id())?;
+    Some(start_time(pid).is_some_and(|found| found == start))
+}
+
+/// Host and pid namespace of this process as `host#pid:[inode]`, within which a pid has its meaning.
+pub fn pid_space() -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{}#{}", host.trim(), space.display())
+}
+
+/// This process as the lead of a team.
+pub fn as_lead(now: UnixMs) -> LeadProcess {
+    let pid = std::process::id();
+    LeadProcess {
+        pid,
+        pid_space: pid_space(),
+        claimed_at: now,
+        proc_start: start_time(pid).unwrap_or_default(),
+        rest: Map::default(),
+    }
+}
+
+/// Whether a lead still runs. `None` when it runs in another pid namespace or on another machine.
+pub fn lead_is_running(lead: &LeadProcess) -> Option<bool> {
+    if lead.pid_space == pid_space() {
+        is_running(lead.pid, &lead.proc_start)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_runs_and_its_namesake_of_another_time_does_not() {
+        let pid = std::process::id();
+        let start = start_time(pid).unwrap();
+        assert!(start.bytes().all(|b| b.is_ascii_digit()), "{start}");
+        assert_eq!(is_running(pid, &start), Some(true));
+        assert_eq!(is_running(pid, "1"), Some(false));
+    }
+
+    #[test]
+    fn an_ended_child_that_nobody_collected_does_not_run() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let start = start_time(child.id()).unwrap_or_default();
+        let stat = format!("/proc/{}/stat", child.id());
+        while !fs::read_to_string(&stat).unwrap().contains(") Z ") {
+            std::thread::yield_now();
+        }
+        assert_eq!(is_running(child.id(), &start), Some(false));
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_lead_elsewhere_is_not_judged() {
+        let mut lead = as_lead(UnixMs(1));
+        assert_eq!(lead_is_running(&lead), Some(true));
+        lead.pid_space = "elsewhere#pid:[1]".to_owned();
+        assert_eq!(lead_is_running(&lead), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! What is asked for a new member, and what is told of a removed one.
+
+use std::path::PathBuf;
+
+use swarm_protocol::{
+    BackendType, Color, Member, MemberName, PermissionMode, Reservation, SessionId, SpawnId, TaskId,
+};
+
+use crate::Draft;
+
+/// A member to be spawned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMember {
+    /// Its name.
+    pub name: MemberName,
+    /// Which spawn this is.
+    pub spawn_id: SpawnId,
+    /// Who spawns, and until when.
+    pub reservation: Reservation,
+    /// Type of its definition.
+    pub agent_type: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its permission mode.
+    pub mode: Option<PermissionMode>,
+    /// Its working folder.
+    pub cwd: PathBuf,
+    /// Its isolated work tree.
+    pub worktree_path: Option<PathBuf>,
+    /// Whether it must have a plan approved first.
+    pub plan: bool,
+    /// The first message. Its text also becomes the roster's `prompt`. Without one the member waits for mail.
+    pub prompt: Option<Draft>,
+    /// How it will run, when that is already known.
+    pub backend: Option<BackendType>,
+    /// Its conversation. Without one, that of the dead member of the same name is carried on, if there is one.
+    pub session_id: Option<SessionId>,
+    /// Its colour; without one the first that nobody has.
+    pub color: Option<Color>,
+}
+
+/// A member that was taken out of the roster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Removed {
+    /// Its last entry.
+    pub member: Member,
+    /// Tasks that were given back.
+    pub released: Vec<TaskId>,
+}

@@ -1,0 +1,261 @@
+//! The contract between a team's state and everybody who works with it.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+use swarm_fs::Liveness;
+use swarm_protocol::{
+    Answer, BackendType, Event, Hello, InboxEntry, LeadProcess, Member, MemberName, MessageId,
+    NewTask, PaneId, RequestId, RequestRecord, SpawnId, StateReport, Task, TaskId, TeamConfig,
+    TeamName,
+};
+
+use crate::{
+    Actor, Draft, Events, Inbox, MemberView, NewMember, NewTeam, ReconcileReport, Removed,
+    RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated,
+};
+
+/// Everything that is remembered about teams. One handle serves all teams under one root and all threads.
+///
+/// Every method may block for as long as another process holds a lock, up to the store's deadline, and every method
+/// of a team that does not exist fails with [`StoreError::TeamNotFound`].
+pub trait TeamStore: Send + Sync + Debug {
+    // ---- teams
+
+    /// Makes a team with its lead as the only member, its inboxes and its task list. The team appears whole or
+    /// not at all, and an existing one is never touched.
+    ///
+    /// # Errors
+    /// [`StoreError::TeamExists`], which tells its state; [`StoreError::TeamCollides`] when another team's folders would
+    /// be the same under one of Claude Code's sanitizers; [`StoreError::TasksInTheWay`].
+    fn create_team(&self, new: NewTeam) -> Result<TeamConfig>;
+
+    /// The names of all teams, sorted.
+    fn teams(&self) -> Result<Vec<TeamName>>;
+
+    /// The roster as it stands.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the file is not a roster; it is left as it is.
+    fn config(&self, team: &TeamName) -> Result<TeamConfig>;
+
+    /// Ends a team: tasks and journal move to an archive whose folder is returned, or are dropped with `purge`.
+    ///
+    /// # Errors
+    /// [`StoreError::TeamBusy`] while members live or are being spawned, unless `force`.
+    fn delete_team(&self, team: &TeamName, purge: bool, force: bool) -> Result<Option<PathBuf>>;
+
+    // ---- roster
+
+    /// Changes the roster under its lock and returns it as written. Nothing is written when `change` fails or changes
+    /// nothing.
+    fn update_config(
+        &self,
+        team: &TeamName,
+        change: &mut dyn FnMut(&mut TeamConfig) -> Result<(), StoreError>,
+    ) -> Result<TeamConfig>;
+
+    /// Holds a place in the roster for a spawn: entry, colour, inbox with the prompt as first message. An entry of a
+    /// dead member of that name is replaced, and comes back if the spawn is aborted.
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] when the name, or one that would share its files, is in use.
+    fn reserve(&self, team: &TeamName, new: NewMember) -> Result<Member>;
+
+    /// Makes a reserved member a full one: fills in where it runs and takes the reservation away. A second commit of
+    /// the same spawn changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::SpawnGone`] when the reservation was rolled back.
+    fn commit_spawn(
+        &self,
+        team: &TeamName,
+        spawn: &SpawnId,
+        pane: PaneId,
+        backend: BackendType,
+        socket: Option<PathBuf>,
+    ) -> Result<Member>;
+
+    /// Undoes a reservation: roster and inbox are as before it. Mail that others sent to the reserved member
+    /// meanwhile is kept. Unknown and committed spawns are left alone; tells whether anything was undone.
+    fn abort_spawn(&self, team: &TeamName, spawn: &SpawnId, reason: &str) -> Result<bool>;
+
+    /// Takes a member out of the roster and gives its open tasks back, attempts unchanged. With `spawn`, only when the
+    /// entry is still of that spawn. `None` when there was nothing to remove. Its inbox stays.
+    fn remove_member(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        spawn: Option<&SpawnId>,
+    ) -> Result<Option<Removed>>;
+
+    /// Notes whether a member is in a turn (`isActive`).
+    fn set_active(&self, team: &TeamName, name: &MemberName, active: bool) -> Result<()>;
+
+    /// Notes which process leads, or that none does.
+    ///
+    /// # Errors
+    /// [`StoreError::LeadAlive`] when another process that still runs has the lead.
+    fn set_lead_process(&self, team: &TeamName, lead: Option<LeadProcess>) -> Result<()>;
+
+    /// Brings the records in line with who is alive: one journal event for each death, its tasks given back, expired
+    /// reservations of dead spawners rolled back. Whoever comes second finds nothing left to do.
+    fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport>;
+
+    // ---- mail
+
+    /// Puts a message into a member's inbox and returns its id. It is on disk on return, unread.
+    ///
+    /// # Errors
+    /// [`StoreError::MemberNotFound`], which lists the known names; [`StoreError::InboxFull`].
+    fn send(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<MessageId>;
+
+    /// An inbox as it stands; changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the file is no inbox at all; it is left as it is.
+    fn inbox(&self, team: &TeamName, name: &MemberName) -> Result<Inbox>;
+
+    /// The unread entries, oldest first, each with an id. Nothing is marked read, so the same entries come again
+    /// until they are acknowledged. Elements that are no entries are set aside and entered in the journal.
+    fn take_unread(&self, team: &TeamName, name: &MemberName) -> Result<Vec<InboxEntry>>;
+
+    /// Acknowledges entries and moves old ones beyond the bound to the archive. Returns the ids that were unread
+    /// until this call: of two readers that acknowledge the same entry, one gets its id.
+    fn ack(&self, team: &TeamName, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
+
+    // ---- tasks
+
+    /// Makes tasks in the order given, all or none, even if the process is killed half-way. Their numbers are
+    /// consecutive, so a blocker may also be a task of the same call.
+    ///
+    /// # Errors
+    /// [`StoreError::TaskNotFound`] for an unknown blocker, [`StoreError::Cycle`].
+    fn create_tasks(&self, team: &TeamName, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>>;
+
+    /// The whole list by number, and the files in it that are no tasks.
+    fn tasks(&self, team: &TeamName) -> Result<TaskList>;
+
+    /// One task.
+    fn task(&self, team: &TeamName, id: &TaskId) -> Result<Task>;
+
+    /// Changes a task. A task that becomes completed names the tasks that it unblocked; the caller wakes their
+    /// owners.
+    ///
+    /// # Errors
+    /// [`StoreError::Blocked`], [`StoreError::NotYours`], [`StoreError::TaskFailed`], [`StoreError::TaskResolved`],
+    /// [`StoreError::Cycle`], [`StoreError::TaskNotFound`].
+    fn update_task(
+        &self,
+        team: &TeamName,
+        id: &TaskId,
+        change: TaskChange,
+        by: &Actor,
+    ) -> Result<TaskUpdated>;
+
+    /// Makes the actor the owner and the task `in_progress`, if it is free. Claiming what the same spawn already has
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`], [`StoreError::Blocked`], [`StoreError::TaskFailed`], [`StoreError::TaskResolved`].
+    fn claim(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Task>;
+
+    /// Claims the lowest-numbered free task: first those assigned to the actor, then those of nobody. `None` when
+    /// there is none.
+    fn claim_next(&self, team: &TeamName, by: &Actor) -> Result<Option<Task>>;
+
+    /// Gives a task back: pending, without owner, no longer failed.
+    ///
+    /// # Errors
+    /// [`StoreError::NotYours`], [`StoreError::TaskResolved`].
+    fn release(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Task>;
+
+    /// Deletes a task and every edge to it. Returns the tasks that are unblocked by that. Its number is never used
+    /// again.
+    fn delete_task(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
+
+    // ---- what members say of themselves
+
+    /// Writes `hello.json`; only the member itself does.
+    fn write_hello(&self, team: &TeamName, name: &MemberName, hello: &Hello) -> Result<()>;
+
+    /// The last hello, possibly of an earlier spawn.
+    fn hello(&self, team: &TeamName, name: &MemberName) -> Result<Option<Hello>>;
+
+    /// Writes `state.json`; only the member itself does.
+    fn write_state(&self, team: &TeamName, name: &MemberName, state: &StateReport) -> Result<()>;
+
+    /// The last state report, possibly of an earlier spawn.
+    fn state(&self, team: &TeamName, name: &MemberName) -> Result<Option<StateReport>>;
+
+    /// Whether the member's present spawn lives, by its life lock.
+    fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness>;
+
+    /// Every member with what is known of it, in the roster's order.
+    fn member_view(&self, team: &TeamName) -> Result<Vec<MemberView>>;
+
+    // ---- requests
+
+    /// Puts a request into the queue.
+    ///
+    /// # Errors
+    /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`].
+    fn open_request(&self, team: &TeamName, request: RequestRecord) -> Result<()>;
+
+    /// The requests on file, oldest first, open and answered ones.
+    fn requests(&self, team: &TeamName) -> Result<RequestList>;
+
+    /// One request.
+    fn request(&self, team: &TeamName, id: &RequestId) -> Result<RequestRecord>;
+
+    /// Answers a request. Exactly one answer wins.
+    ///
+    /// # Errors
+    /// [`StoreError::RequestAnswered`] with the answer that won, [`StoreError::RequestNotFound`].
+    fn answer_request(
+        &self,
+        team: &TeamName,
+        id: &RequestId,
+        answer: Answer,
+    ) -> Result<RequestRecord>;
+
+    /// Takes a request out of the queue once its answer has been heard. One that is gone already is fine.
+    fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()>;
+
+    // ---- journal
+
+    /// Enters an event; it is on disk on return.
+    fn journal(&self, team: &TeamName, event: Event) -> Result<()>;
+
+    /// All events, oldest first. Lines that cannot be read are reported beside them.
+    fn events(&self, team: &TeamName) -> Result<Events> {
+        self.events_from(team, 0)
+    }
+
+    /// The events that were entered after the position `from`, which is [`Events::next`] of an earlier call or 0.
+    /// A last line that is not complete yet is left for the next call.
+    fn events_from(&self, team: &TeamName, from: u64) -> Result<Events>;
+
+    // ---- places to watch or to show
+
+    /// The team's folder, which holds `config.json`.
+    fn team_folder(&self, team: &TeamName) -> PathBuf;
+
+    /// The folder of the inboxes; a member's is `<name>.json` in it.
+    fn inbox_folder(&self, team: &TeamName) -> PathBuf;
+
+    /// The folder of the task files.
+    fn tasks_folder(&self, team: &TeamName) -> PathBuf;
+
+    /// The folder of the requests.
+    fn requests_folder(&self, team: &TeamName) -> PathBuf;
+
+    /// The folder of a member's own files.
+    fn member_dir(&self, team: &TeamName, name: &MemberName) -> PathBuf;
+
+    /// The file that a member locks for as long as it lives.
+    fn life_path(&self, team: &TeamName, name: &MemberName) -> PathBuf;
+
+    /// The journal's file.
+    fn journal_path(&self, team: &TeamName) -> PathBuf;
+}

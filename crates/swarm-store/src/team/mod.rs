@@ -1,0 +1,5 @@
+//! The life of a team's folders.
+
+mod types;
+
+pub use types::NewTeam;
