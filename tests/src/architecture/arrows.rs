@@ -1,0 +1,155 @@
+//! Arrows between the crates of the house, and fences around packages from elsewhere.
+
+use super::map::{HouseMap, Uses};
+use super::workspace::{Dependency, DependencyKind, Package};
+
+/// The package of this harness, which may use what tests may use.
+const TESTS: &str = "swarm-tests";
+
+/// Every dependency that the map does not allow, and every row of the map that nothing answers to.
+pub fn check_arrows(packages: &[Package], map: &HouseMap) -> Vec<String> {
+    let mut found = Vec::new();
+    for package in packages {
+        match map.crates.get(&package.name) {
+            None => found.push(format!(
+                "{} is not in the table of crates in docs/architecture.md",
+                package.name
+            )),
+            Some(row) if !package.folder.ends_with(&row.folder) => found.push(format!(
+                "{} lives in {}, and docs/architecture.md says {}",
+                package.name,
+                package.folder.display(),
+                row.folder
+            )),
+            Some(row) => found.extend(
+                package
+                    .dependencies
+                    .iter()
+                    .filter_map(|dependency| complaint(package, dependency, &row.uses, map)),
+            ),
+        }
+    }
+    found.extend(rows_without_use(packages, map));
+    found
+}
+
+fn complaint(
+    package: &Package,
+    dependency: &Dependency,
+    uses: &Uses,
+    map: &HouseMap,
+) -> Option<String> {
+    let (from, to) = (&package.name, &dependency.package);
+    if map.crates.contains_key(to) {
+        let allowed = match uses {
+            Uses::All => true,
+            Uses::Some(names) => names.contains(to),
+        };
+        return (!allowed).then(|| format!("{from} may not use {to}: the map has no such arrow"));
+    }
+    let Some(fence) = map.packages.get(to) else {
+        return Some(format!(
+            "{from} uses {to}, which the table of packages in docs/architecture.md does not explain"
+        ));
+    };
+    let is_test = dependency.kind == DependencyKind::Dev || from == TESTS;
+    let inside = fence.anywhere || fence.crates.contains(from) || (fence.tests && is_test);
+    (!inside).then(|| format!("{from} may not use {to}: it belongs in {:?}", fence.crates))
+}
+
+fn rows_without_use(packages: &[Package], map: &HouseMap) -> Vec<String> {
+    let crates = map
+        .crates
+        .keys()
+        .filter(|name| !packages.iter().any(|package| &package.name == *name))
+        .map(|name| format!("docs/architecture.md names the crate {name}, which does not exist"));
+    let used = |name: &String| {
+        packages
+            .iter()
+            .flat_map(|package| &package.dependencies)
+            .any(|dependency| &dependency.package == name)
+    };
+    let unused = map
+        .packages
+        .keys()
+        .filter(|name| !used(name))
+        .map(|name| format!("docs/architecture.md explains {name}, which no crate uses"));
+    crates.chain(unused).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    const PAGE: &str = "## Crates\n| a | b | c | d |\n|--|--|--|--|\n\
+        | `swarm-fs` | `crates/swarm-fs` | Disk. | – |\n\
+        | `swarm-store` | `crates/swarm-store` | Store. | fs |\n\
+        ## Packages from elsewhere\n| a | b | c |\n|--|--|--|\n\
+        | `serde` | anywhere | JSON. |\n| `fd-lock` | fs | Locks. |\n| `tempfile` | fs, tests | Names. |\n";
+
+    fn house(store_uses: &[(&str, DependencyKind)], fs_uses: &[&str]) -> Vec<String> {
+        let package = |name: &str, uses: Vec<(&str, DependencyKind)>| Package {
+            name: name.to_owned(),
+            folder: PathBuf::from(format!("/x/crates/{name}")),
+            dependencies: uses
+                .into_iter()
+                .map(|(package, kind)| Dependency {
+                    package: package.to_owned(),
+                    kind,
+                })
+                .collect(),
+        };
+        let fs = ["serde", "fd-lock", "tempfile"]
+            .iter()
+            .chain(fs_uses)
+            .map(|name| (*name, DependencyKind::Normal))
+            .collect();
+        let packages = [
+            package("swarm-fs", fs),
+            package("swarm-store", store_uses.to_vec()),
+        ];
+        check_arrows(&packages, &HouseMap::parse(PAGE).unwrap())
+    }
+
+    #[test]
+    fn what_the_map_allows_passes() {
+        use DependencyKind::{Dev, Normal};
+        let uses = [("swarm-fs", Normal), ("serde", Normal), ("tempfile", Dev)];
+        assert_eq!(house(&uses, &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_arrow_against_the_map_is_found_even_in_tests() {
+        let found = house(&[], &["swarm-store"]);
+        assert_eq!(
+            found,
+            ["swarm-fs may not use swarm-store: the map has no such arrow"]
+        );
+    }
+
+    #[test]
+    fn a_package_outside_its_fence_is_found() {
+        let found = house(&[("fd-lock", DependencyKind::Normal)], &[]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("swarm-store may not use fd-lock"));
+        let found = house(&[("tempfile", DependencyKind::Normal)], &[]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let found = house(&[("fd-lock", DependencyKind::Dev)], &[]);
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn what_the_map_does_not_know_is_found() {
+        let found = house(&[("left-pad", DependencyKind::Normal)], &[]);
+        assert!(found[0].contains("left-pad"), "{found:?}");
+        let map = HouseMap::parse(PAGE).unwrap();
+        let found = check_arrows(&[], &map);
+        assert_eq!(
+            found.len(),
+            5,
+            "two crates and three packages without use: {found:?}"
+        );
+    }
+}

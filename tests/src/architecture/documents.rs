@@ -1,0 +1,174 @@
+//! Rules about prose: what the pages name must exist, and the project's top folder stays small.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::map::HouseMap;
+
+/// What may stand in the top folder, beside dot-files.
+const TOP: [&str; 11] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    "config",
+    "crates",
+    "docs",
+    "scripts",
+    "tests",
+];
+
+/// Strangers in the top folder. The build folder is git's business.
+pub fn check_top(names: &[String]) -> Vec<String> {
+    names
+        .iter()
+        .filter(|name| !name.starts_with('.') && *name != "target" && !TOP.contains(&name.as_str()))
+        .map(|name| format!("{name} does not belong in the project's top folder"))
+        .collect()
+}
+
+/// The names in a folder.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("{} could not be read", folder.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+/// Crates whose documentation does not begin with the sentence that the map gives.
+///
+/// # Errors
+/// When a crate's root file cannot be read.
+pub fn check_sentences(root: &Path, map: &HouseMap) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for (name, row) in &map.crates {
+        let path = root.join(&row.folder).join("src/lib.rs");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("{} could not be read", path.display()))?;
+        found.extend(sentence_differs(name, &text, &row.sentence));
+    }
+    Ok(found)
+}
+
+fn sentence_differs(name: &str, text: &str, wanted: &str) -> Option<String> {
+    let found = first_sentence(text);
+    (found != wanted)
+        .then(|| format!("{name}: docs/architecture.md says `{wanted}`, the crate says `{found}`"))
+}
+
+/// The first sentence of a crate's documentation; where it has a colon, up to there and beyond to the full stop.
+fn first_sentence(text: &str) -> String {
+    let doc: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("//!"))
+        .map(str::trim)
+        .collect();
+    let doc = doc.join(" ");
+    match doc.split_once(". ") {
+        Some((sentence, _)) => format!("{sentence}."),
+        None => doc,
+    }
+}
+
+/// The commands that a page shows: scripts, and `swarm` with its first argument.
+pub fn shown_commands(page: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let mut commands = BTreeSet::new();
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            commands.extend(command(line));
+        } else {
+            commands.extend(line.split('`').skip(1).step_by(2).filter_map(command));
+        }
+    }
+    commands
+}
+
+fn command(line: &str) -> Option<String> {
+    let line = line.trim().trim_start_matches("$ ");
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    if program.starts_with("scripts/") {
+        return Some(program.to_owned());
+    }
+    let is_verb = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    match words.next() {
+        Some(verb) if program == "swarm" && is_verb(&verb) && !verb.starts_with('-') => {
+            Some(format!("swarm {verb}"))
+        }
+        _ => None,
+    }
+}
+
+/// Scripts that a page shows and that cannot be run.
+pub fn check_scripts(root: &Path, page: &str) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    shown_commands(page)
+        .into_iter()
+        .filter(|command| command.starts_with("scripts/"))
+        .filter(|script| {
+            let runnable = std::fs::metadata(root.join(script))
+                .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+            !runnable
+        })
+        .map(|script| format!("{script} is shown, but there is no such program"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_in_the_top_folder_is_found() {
+        let names = ["Cargo.toml", ".ci", "target", "notes.txt"].map(str::to_owned);
+        assert_eq!(
+            check_top(&names),
+            ["notes.txt does not belong in the project's top folder"]
+        );
+    }
+
+    #[test]
+    fn a_crate_that_says_something_else_is_found() {
+        let text = "//! The disk: locks,\n//! names. More.\n\nmod a;";
+        assert_eq!(sentence_differs("a", text, "The disk: locks, names."), None);
+        assert!(sentence_differs("a", text, "The tape.").is_some());
+        assert_eq!(
+            first_sentence("//! Only this\n//! one.\nmod a;"),
+            "Only this one."
+        );
+    }
+
+    #[test]
+    fn commands_are_taken_from_blocks_and_spans() {
+        let page = "Run `scripts/demo` or `swarm team create x`.\n```sh\n$ swarm run \"hi\"\nscripts/test x\nswarm --version\n```\n\
+            A swarm of bees, `swarm NAME`.";
+        let expected =
+            ["scripts/demo", "scripts/test", "swarm run", "swarm team"].map(str::to_owned);
+        assert_eq!(shown_commands(page), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn a_script_that_does_not_exist_is_found() {
+        let found = check_scripts(
+            &super::super::workspace::root(),
+            "`scripts/test` and `scripts/tset`",
+        );
+        assert_eq!(
+            found,
+            ["scripts/tset is shown, but there is no such program"]
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! Rules about files: how long they may be, what crate roots may hold, what modules may be called, what libraries
+//! may not do.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::source::{Source, without_attributes};
+
+/// No file is longer than this before its tests; most are far shorter.
+const CEILING: usize = 800;
+
+/// Names under which everything ends up sooner or later.
+const FORBIDDEN: [&str; 8] = [
+    "utils", "util", "helpers", "helper", "common", "manager", "misc", "shared",
+];
+
+/// What a library may not do, with the reason that is given.
+const NOISE: [(&str, &str); 9] = [
+    ("env::var", "reads the environment"),
+    ("env::args", "reads the command line"),
+    ("env::home_dir", "looks up a home folder"),
+    ("env::temp_dir", "reads the environment"),
+    ("println!", "prints"),
+    ("eprintln!", "prints"),
+    ("print!", "prints"),
+    ("eprint!", "prints"),
+    ("dbg!", "prints"),
+];
+
+/// One Rust file of the project.
+#[derive(Debug, Clone)]
+pub struct RustFile {
+    /// Its path below the project's root.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// Every Rust file below a folder of the project, sorted by path.
+///
+/// # Errors
+/// When a folder or file cannot be read.
+pub fn rust_files(root: &Path, below: &str) -> Result<Vec<RustFile>> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.join(below)];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder)
+            .with_context(|| format!("{} could not be read", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path)
+                    .with_context(|| format!("{} could not be read", path.display()))?;
+                let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
+                files.push(RustFile { path, text });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// Files that are too long.
+pub fn check_size(files: &[RustFile]) -> Vec<String> {
+    files
+        .iter()
+        .map(|file| (file, Source::new(&file.text).lines_before_tests()))
+        .filter(|(_, lines)| *lines > CEILING)
+        .map(|(file, lines)| {
+            let path = file.path.display();
+            format!("{path} has {lines} lines before its tests, more than {CEILING}: split it by subject")
+        })
+        .collect()
+}
+
+/// Crate roots and `mod.rs` files that hold more than modules and re-exports.
+pub fn check_roots(files: &[RustFile]) -> Vec<String> {
+    let roots = files.iter().filter(|file| {
+        let name = file.path.file_name().unwrap_or_default();
+        name == "mod.rs"
+            || (name == "lib.rs" && file.path.parent().is_some_and(|f| f.ends_with("src")))
+    });
+    roots
+        .filter_map(|file| {
+            let bare = without_attributes(&Source::new(&file.text).code());
+            let stray = statements(&bare).find(|statement| !is_re_export(statement))?;
+            let path = file.path.display();
+            Some(format!(
+                "{path} holds more than modules and re-exports: `{stray}`"
+            ))
+        })
+        .collect()
+}
+
+/// Pieces that end in `;`, and whatever stands after the last one.
+fn statements(code: &str) -> impl Iterator<Item = String> {
+    code.split(';')
+        .map(|piece| piece.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|piece| !piece.is_empty())
+}
+
+fn is_re_export(statement: &str) -> bool {
+    let item = match statement.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(')').map_or(rest, |(_, item)| item),
+        Some(rest) => rest,
+        None => statement,
+    };
+    let item = item.trim_start();
+    item.starts_with("use ") || (item.starts_with("mod ") && !item.contains('{'))
+}
+
+/// Modules whose name says nothing.
+pub fn check_names(files: &[RustFile]) -> Vec<String> {
+    files
+        .iter()
+        .filter_map(|file| {
+            let bad = file.path.components().find_map(|part| {
+                let name = Path::new(part.as_os_str()).file_stem()?.to_str()?;
+                is_forbidden(name).then(|| name.to_owned())
+            });
+            let path = file.path.display();
+            Some(format!(
+                "{path}: a module called `{}` attracts everything",
+                bad?
+            ))
+        })
+        .collect()
+}
+
+fn is_forbidden(name: &str) -> bool {
+    FORBIDDEN.contains(&name)
+        || ["_utils", "_helpers", "_manager"]
+            .iter()
+            .any(|end| name.ends_with(end))
+}
+
+/// Libraries that print, or read the environment.
+pub fn check_silence(files: &[RustFile]) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| is_silent_library(&file.path)) {
+        let code = Source::new(&file.text).code();
+        for (number, line) in code.lines().enumerate() {
+            let noise = NOISE.iter().find(|(word, _)| contains_word(line, word));
+            if let Some((word, what)) = noise {
+                let (path, line) = (file.path.display(), number + 1);
+                found.push(format!("{path}:{line}: a library {what} (`{word}`)"));
+            }
+        }
+    }
+    found
+}
+
+/// Sources of library crates: all but the command line's, and without files that hold tests or examples only.
+fn is_silent_library(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    matches!(parts.as_slice(), ["crates", krate, "src", ..] if *krate != "swarm-cli")
+        && !is_test_file(name)
+        && !parts.contains(&"tests")
+}
+
+fn is_test_file(name: &str) -> bool {
+    name == "tests.rs" || name.ends_with("_tests.rs")
+}
+
+/// Whether a word stands in the line and is not the end of a longer one: `print!` is not in `eprint!`.
+fn contains_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+/// Ignored tests that nothing runs. One that plays the part of another process is run by the file that it stands in,
+/// which passes `--ignored` to its own test program.
+pub fn check_ignored(files: &[RustFile]) -> Vec<String> {
+    files
+        .iter()
+        .filter(|file| Source::new(&file.text).has_ignored_test())
+        .filter(|file| !file.text.contains("\"--ignored\""))
+        .map(|file| format!("{} has a test that is never run", file.path.display()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> [RustFile; 1] {
+        [RustFile {
+            path: PathBuf::from(path),
+            text: text.to_owned(),
+        }]
+    }
+
+    #[test]
+    fn a_long_file_is_found_and_its_tests_do_not_count() {
+        let long = "fn a() {}\n".repeat(801);
+        assert_eq!(check_size(&file("crates/a/src/b.rs", &long)).len(), 1);
+        let tests = format!(
+            "fn a() {{}}\n#[cfg(test)]\nmod tests {{\n{}}}\n",
+            "fn t() {}\n".repeat(900)
+        );
+        assert_eq!(
+            check_size(&file("crates/a/src/b.rs", &tests)),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn code_in_a_crate_root_is_found() {
+        let good = "//! Doc.\n#![allow(a, reason = \"fn\")]\nmod a;\npub(crate) mod b;\npub use a::{B, C};\n\
+            #[cfg(test)]\nmod tests {\n fn t() {}\n}\n";
+        assert_eq!(
+            check_roots(&file("crates/a/src/lib.rs", good)),
+            Vec::<String>::new()
+        );
+        for bad in [
+            "fn a() {}",
+            "mod a { fn b() {} }",
+            "pub use a::B;\nconst X: u8 = 1;",
+        ] {
+            assert_eq!(
+                check_roots(&file("crates/a/src/lib.rs", bad)).len(),
+                1,
+                "{bad}"
+            );
+            assert_eq!(
+                check_roots(&file("crates/a/src/x/mod.rs", bad)).len(),
+                1,
+                "{bad}"
+            );
+            assert_eq!(
+                check_roots(&file("crates/a/src/x.rs", bad)).len(),
+                0,
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_that_says_nothing_is_found() {
+        for bad in [
+            "crates/a/src/utils.rs",
+            "crates/a/src/common/b.rs",
+            "crates/a/src/pane_helpers.rs",
+        ] {
+            assert_eq!(check_names(&file(bad, "")).len(), 1, "{bad}");
+        }
+        assert_eq!(
+            check_names(&file("crates/a/src/commonplace.rs", "")).len(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_loud_library_is_found() {
+        for bad in [
+            "std::env::var(\"HOME\")",
+            "println!(\"x\")",
+            "eprint!(\"x\")",
+            "env::vars_os()",
+        ] {
+            let text = format!("fn a() {{ {bad}; }}");
+            assert_eq!(
+                check_silence(&file("crates/swarm-fs/src/a.rs", &text)).len(),
+                1,
+                "{bad}"
+            );
+            for fine in [
+                "crates/swarm-cli/src/a.rs",
+                "crates/swarm-fs/src/a_tests.rs",
+                "crates/swarm-fs/tests/a.rs",
+            ] {
+                assert_eq!(check_silence(&file(fine, &text)).len(), 0, "{fine}");
+            }
+        }
+        let quiet = "fn a() { my_println!(); } // println!\n#[cfg(test)]\nmod tests { fn t() { println!(); } }";
+        assert_eq!(
+            check_silence(&file("crates/swarm-fs/src/a.rs", quiet)),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_test_that_is_never_run_is_found() {
+        let ignored = "#[cfg(test)]\nmod tests {\n #[test]\n #[ignore = \"slow\"]\n fn t() {}\n}";
+        assert_eq!(check_ignored(&file("crates/a/src/b.rs", ignored)).len(), 1);
+        assert_eq!(
+            check_ignored(&file("crates/a/src/b.rs", "// #[ignore]")).len(),
+            0
+        );
+    }
+}

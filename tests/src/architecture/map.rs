@@ -1,0 +1,188 @@
+//! The map of the house as `docs/architecture.md` gives it: which crate may use which, and where a package from
+//! outside may be used. The page is the only place where either is written down.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail};
+
+/// Heading of the table of crates.
+const CRATES: &str = "## Crates";
+/// Heading of the table of packages from elsewhere.
+const PACKAGES: &str = "## Packages from elsewhere";
+
+/// What the page says of one crate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrateRow {
+    /// Its folder below `crates/`, or `tests`.
+    pub folder: String,
+    /// The first sentence of its documentation.
+    pub sentence: String,
+    /// The crates of the house that it may use.
+    pub uses: Uses,
+}
+
+/// Which crates of the house a crate may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Uses {
+    /// Every one.
+    All,
+    /// These, by package name.
+    Some(BTreeSet<String>),
+}
+
+/// Where a package from outside may be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fence {
+    /// In every crate.
+    pub anywhere: bool,
+    /// In tests: dev-dependencies of every crate, and the tests package.
+    pub tests: bool,
+    /// In these crates, by package name.
+    pub crates: BTreeSet<String>,
+}
+
+/// The two tables of the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HouseMap {
+    /// The crates by package name.
+    pub crates: BTreeMap<String, CrateRow>,
+    /// The packages from outside by name.
+    pub packages: BTreeMap<String, Fence>,
+}
+
+impl HouseMap {
+    /// Reads the page.
+    ///
+    /// # Errors
+    /// When a table is missing or a row is not of its form.
+    pub fn parse(page: &str) -> Result<Self> {
+        let mut crates = BTreeMap::new();
+        for row in table(page, CRATES)? {
+            let [name, folder, sentence, uses] = row.as_slice() else {
+                bail!(
+                    "a row under `{CRATES}` has {} cells, not 4: {row:?}",
+                    row.len()
+                );
+            };
+            let row = CrateRow {
+                folder: plain(folder),
+                sentence: sentence.clone(),
+                uses: parse_uses(uses),
+            };
+            crates.insert(plain(name), row);
+        }
+        let mut packages = BTreeMap::new();
+        for row in table(page, PACKAGES)? {
+            let [names, places, _why] = row.as_slice() else {
+                bail!(
+                    "a row under `{PACKAGES}` has {} cells, not 3: {row:?}",
+                    row.len()
+                );
+            };
+            for name in list(names) {
+                packages.insert(name, parse_fence(places));
+            }
+        }
+        Ok(Self { crates, packages })
+    }
+}
+
+fn parse_uses(cell: &str) -> Uses {
+    match cell {
+        "all" => Uses::All,
+        "–" => Uses::Some(BTreeSet::new()),
+        _ => Uses::Some(list(cell).map(package_name).collect()),
+    }
+}
+
+fn parse_fence(cell: &str) -> Fence {
+    let mut fence = Fence {
+        anywhere: false,
+        tests: false,
+        crates: BTreeSet::new(),
+    };
+    for word in list(cell) {
+        match word.as_str() {
+            "anywhere" => fence.anywhere = true,
+            "tests" => fence.tests = true,
+            _ => {
+                fence.crates.insert(package_name(word));
+            }
+        }
+    }
+    fence
+}
+
+/// Tables leave out the `swarm-` that all names share; the command line's package is called `swarm` itself.
+fn package_name(short: String) -> String {
+    match short.as_str() {
+        "cli" => "swarm".to_owned(),
+        _ => format!("swarm-{short}"),
+    }
+}
+
+fn plain(cell: &str) -> String {
+    cell.trim_matches('`').to_owned()
+}
+
+fn list(cell: &str) -> impl Iterator<Item = String> {
+    cell.split(',').map(|word| plain(word.trim()))
+}
+
+/// The rows of the first table under a heading, without its head.
+fn table(page: &str, heading: &str) -> Result<Vec<Vec<String>>> {
+    let (_, section) = page
+        .split_once(&format!("{heading}\n"))
+        .with_context(|| format!("docs/architecture.md has no heading `{heading}`"))?;
+    let section = section.split("\n## ").next().unwrap_or(section);
+    let rows: Vec<Vec<String>> = section
+        .lines()
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'))
+        .skip(2)
+        .map(cells)
+        .collect();
+    if rows.is_empty() {
+        bail!("docs/architecture.md has no table under `{heading}`");
+    }
+    Ok(rows)
+}
+
+fn cells(line: &str) -> Vec<String> {
+    let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
+    inner
+        .split('|')
+        .map(|cell| cell.trim().to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# House\n\n## Crates\n\nText.\n\n| crate | folder | sentence | uses |\n|---|---|---|---|\n\
+        | `swarm-fs` | `crates/swarm-fs` | The disk. | – |\n\
+        | `swarm-store` | `crates/swarm-store` | The store. | fs, protocol |\n\
+        | `swarm` | `crates/swarm-cli` | The commands. | all |\n\n\
+        ## Packages from elsewhere\n\n| package | used in | why |\n|---|---|---|\n\
+        | `serde`, `serde_json` | anywhere | JSON. |\n| `tempfile` | fs, tests | Names. |\n\n## More\n";
+
+    #[test]
+    fn both_tables_are_read() {
+        let map = HouseMap::parse(PAGE).unwrap();
+        assert_eq!(map.crates["swarm"].uses, Uses::All);
+        assert_eq!(map.crates["swarm-fs"].uses, Uses::Some(BTreeSet::new()));
+        let expected = BTreeSet::from(["swarm-fs".to_owned(), "swarm-protocol".to_owned()]);
+        assert_eq!(map.crates["swarm-store"].uses, Uses::Some(expected));
+        assert_eq!(map.crates["swarm-store"].folder, "crates/swarm-store");
+        assert!(map.packages["serde_json"].anywhere);
+        let tempfile = &map.packages["tempfile"];
+        assert!(tempfile.tests && !tempfile.anywhere && tempfile.crates.contains("swarm-fs"));
+    }
+
+    #[test]
+    fn a_page_without_its_tables_is_refused() {
+        assert!(HouseMap::parse("# House\n").is_err());
+        assert!(HouseMap::parse(&PAGE.replace("| fs, protocol |", "|")).is_err());
+    }
+}

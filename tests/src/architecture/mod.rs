@@ -1,0 +1,18 @@
+//! The rules of the house as functions that return what breaks them. Each is tried here on small made-up input and
+//! applied to the whole project by the suite.
+
+mod arrows;
+mod documents;
+mod files;
+mod map;
+mod source;
+mod workspace;
+
+pub use arrows::check_arrows;
+pub use documents::{check_scripts, check_sentences, check_top, names_in, shown_commands};
+pub use files::{
+    RustFile, check_ignored, check_names, check_roots, check_silence, check_size, rust_files,
+};
+pub use map::{CrateRow, Fence, HouseMap, Uses};
+pub use source::Source;
+pub use workspace::{Dependency, DependencyKind, Package, packages, root};

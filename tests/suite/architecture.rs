@@ -1,0 +1,89 @@
+//! The rules of the house, applied to the whole project.
+
+use std::path::Path;
+
+use swarm_tests::architecture::{self, HouseMap, RustFile};
+
+fn read(path: &str) -> String {
+    let path = architecture::root().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn map() -> HouseMap {
+    HouseMap::parse(&read("docs/architecture.md")).unwrap()
+}
+
+fn rust_files() -> Vec<RustFile> {
+    let root = architecture::root();
+    let below = |folder: &str| architecture::rust_files(&root, folder).unwrap();
+    [below("crates"), below("tests")].concat()
+}
+
+#[track_caller]
+fn assert_none(found: &[String]) {
+    assert!(found.is_empty(), "\n  {}\n", found.join("\n  "));
+}
+
+#[test]
+fn every_arrow_and_every_package_is_on_the_map() {
+    let packages = architecture::packages().unwrap();
+    assert!(
+        packages.len() > 10,
+        "cargo named only {} packages",
+        packages.len()
+    );
+    assert_none(&architecture::check_arrows(&packages, &map()));
+}
+
+#[test]
+fn the_map_gives_each_crate_its_own_first_sentence() {
+    assert_none(&architecture::check_sentences(&architecture::root(), &map()).unwrap());
+}
+
+#[test]
+fn no_file_is_above_the_ceiling() {
+    assert_none(&architecture::check_size(&rust_files()));
+}
+
+#[test]
+fn crate_roots_only_re_export() {
+    assert_none(&architecture::check_roots(&rust_files()));
+}
+
+#[test]
+fn no_module_has_a_name_that_attracts_everything() {
+    assert_none(&architecture::check_names(&rust_files()));
+}
+
+#[test]
+fn libraries_neither_print_nor_read_the_environment() {
+    assert_none(&architecture::check_silence(&rust_files()));
+}
+
+#[test]
+fn every_test_is_run() {
+    assert_none(&architecture::check_ignored(&rust_files()));
+}
+
+#[test]
+fn the_top_folder_holds_what_belongs_there() {
+    let names = architecture::names_in(&architecture::root()).unwrap();
+    assert_none(&architecture::check_top(&names));
+}
+
+#[test]
+fn scripts_that_pages_show_exist() {
+    let root = architecture::root();
+    let pages = [
+        "README.md",
+        "docs/architecture.md",
+        "docs/formats.md",
+        "docs/glossary.md",
+    ];
+    for page in pages
+        .iter()
+        .filter(|page| Path::new(&root.join(page)).exists())
+    {
+        assert_none(&architecture::check_scripts(&root, &read(page)));
+    }
+}
