@@ -1,0 +1,65 @@
+//! From a model's name to a client for it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::ModelError;
+use crate::messages_api::{MessagesApi, MessagesApiConfig};
+use crate::model::Model;
+use crate::name::{ModelName, Provider};
+use crate::scripted::{Pace, ScriptedModel};
+
+/// What the providers' clients need to know.
+#[derive(Debug, Clone, Default)]
+pub struct ModelSettings {
+    /// For [`Provider::Anthropic`].
+    pub messages_api: MessagesApiConfig,
+    /// For [`Provider::Scripted`].
+    pub pace: Pace,
+}
+
+/// Makes the client for a model. Call it once per process and model and share the result: a client owns
+/// its connections.
+pub fn connect(name: &ModelName, settings: &ModelSettings) -> Result<Arc<dyn Model>, ModelError> {
+    match name.provider {
+        Provider::Anthropic => {
+            let client = MessagesApi::new(settings.messages_api.clone())?;
+            Ok(Arc::new(client))
+        }
+        Provider::OpenAi => Err(ModelError::Setup {
+            message: format!(
+                "{name} needs the OpenAI-compatible client, which is not built yet; use an anthropic/ or scripted/ model"
+            ),
+        }),
+        Provider::Scripted => {
+            let model = ScriptedModel::from_file(Path::new(&name.model), settings.pace)?;
+            Ok(Arc::new(model))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_openai_model_is_refused_by_name() {
+        let name = ModelName::parse("openai/gpt-oss:20b").unwrap();
+        let error = connect(&name, &ModelSettings::default()).unwrap_err();
+        assert!(error.to_string().contains("openai/gpt-oss:20b"), "{error}");
+    }
+
+    #[test]
+    fn an_anthropic_model_without_a_key_says_which_variable_to_set() {
+        let name = ModelName::parse("claude-x").unwrap();
+        let error = connect(&name, &ModelSettings::default()).unwrap_err();
+        assert!(error.to_string().contains("ANTHROPIC_API_KEY"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_scenario_is_an_error_with_its_path() {
+        let name = ModelName::parse("scripted//nowhere/demo.toml").unwrap();
+        let error = connect(&name, &ModelSettings::default()).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/demo.toml"), "{error}");
+    }
+}

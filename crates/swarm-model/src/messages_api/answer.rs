@@ -1,0 +1,308 @@
+//! Puts a streamed answer together from its events.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use swarm_protocol::Usage;
+
+use super::event::{Delta, StartedMessage, StreamEvent};
+use super::status::ServerError;
+use crate::message::ContentBlock;
+use crate::model::{ModelEvent, ModelResponse};
+use crate::stop::StopReason;
+
+/// An answer in the making.
+#[derive(Debug)]
+pub(super) struct Answer {
+    model: String,
+    usage: Usage,
+    stop_reason: Option<StopReason>,
+    started: bool,
+    blocks: BTreeMap<usize, Growing>,
+}
+
+/// A content block in the making.
+#[derive(Debug)]
+enum Growing {
+    Text(String),
+    Thinking {
+        thinking: String,
+        signature: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        initial: Value,
+        json: String,
+    },
+    Other {
+        block: Value,
+        json: String,
+    },
+    Done(ContentBlock),
+}
+
+/// What an event meant.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Nothing that a consumer would see.
+    Quiet,
+    /// Something to pass on.
+    Show(ModelEvent),
+    /// The server gave up.
+    Refused(ServerError),
+    /// The answer is whole.
+    Complete(ModelResponse),
+}
+
+impl Answer {
+    /// An answer to a request for `model`, which the server may name more exactly.
+    pub(super) fn new(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            usage: Usage::default(),
+            stop_reason: None,
+            started: false,
+            blocks: BTreeMap::new(),
+        }
+    }
+
+    /// Takes one event in. An error says what is wrong with the event.
+    pub(super) fn take(&mut self, event: StreamEvent) -> Result<Step, String> {
+        match event {
+            StreamEvent::MessageStart { message } => self.start(message),
+            StreamEvent::ContentBlockStart {
+                index,
+                content_block,
+            } => return self.open(index, content_block),
+            StreamEvent::ContentBlockDelta { index, delta } => return self.grow(index, delta),
+            StreamEvent::ContentBlockStop { index } => self.close(index)?,
+            StreamEvent::MessageDelta { delta, usage } => {
+                usage.merge_into(&mut self.usage);
+                if let Some(word) = delta.stop_reason {
+                    self.stop_reason = Some(StopReason::from(word.as_str()));
+                }
+            }
+            StreamEvent::MessageStop => return self.finish().map(Step::Complete),
+            StreamEvent::Error { error } => return Ok(Step::Refused(error)),
+            StreamEvent::Ping | StreamEvent::Unknown => {}
+        }
+        Ok(Step::Quiet)
+    }
+
+    fn start(&mut self, message: StartedMessage) {
+        self.started = true;
+        message.usage.merge_into(&mut self.usage);
+        if let Some(model) = message.model {
+            self.model = model;
+        }
+    }
+
+    fn open(&mut self, index: usize, block: Value) -> Result<Step, String> {
+        let (growing, step) = Growing::open(block)?;
+        match self.blocks.insert(index, growing) {
+            None => Ok(step),
+            Some(_) => Err(format!("content block {index} starts twice")),
+        }
+    }
+
+    fn grow(&mut self, index: usize, delta: Delta) -> Result<Step, String> {
+        self.blocks
+            .get_mut(&index)
+            .and_then(|block| block.grow(delta))
+            .ok_or_else(|| format!("content block {index} grows in a way that does not fit it"))
+    }
+
+    fn close(&mut self, index: usize) -> Result<(), String> {
+        let block = self
+            .blocks
+            .get_mut(&index)
+            .ok_or_else(|| format!("content block {index} ends without a start"))?;
+        let open = std::mem::replace(block, Growing::Text(String::new()));
+        *block = Growing::Done(open.close());
+        Ok(())
+    }
+
+    /// Blocks still open are closed: some gateways leave `content_block_stop` out.
+    fn finish(&mut self) -> Result<ModelResponse, String> {
+        if !self.started {
+            return Err("the stream ends without a start".to_owned());
+        }
+        let content: Vec<ContentBlock> = std::mem::take(&mut self.blocks)
+            .into_values()
+            .map(Growing::close)
+            .collect();
+        let stop_reason = self
+            .stop_reason
+            .take()
+            .unwrap_or_else(|| implied_stop(&content));
+        Ok(ModelResponse {
+            content,
+            stop_reason,
+            usage: self.usage,
+            model: std::mem::take(&mut self.model),
+        })
+    }
+}
+
+fn implied_stop(content: &[ContentBlock]) -> StopReason {
+    let calls = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
+    if content.iter().any(calls) {
+        StopReason::ToolUse
+    } else {
+        StopReason::EndTurn
+    }
+}
+
+impl Growing {
+    /// Begins a block from the `content_block` of its start event.
+    fn open(block: Value) -> Result<(Self, Step), String> {
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or("");
+        match kind {
+            "text" => {
+                let text = text_field(&block, "text");
+                let step = shown(text.clone(), ModelEvent::TextDelta);
+                Ok((Self::Text(text), step))
+            }
+            "thinking" => {
+                let thinking = text_field(&block, "thinking");
+                let signature = text_field(&block, "signature");
+                let step = shown(thinking.clone(), ModelEvent::ThinkingDelta);
+                Ok((
+                    Self::Thinking {
+                        thinking,
+                        signature,
+                    },
+                    step,
+                ))
+            }
+            "redacted_thinking" => {
+                let data = text_field(&block, "data");
+                let whole = ContentBlock::RedactedThinking { data };
+                Ok((Self::Done(whole), Step::Quiet))
+            }
+            "tool_use" => Self::open_call(&block),
+            "" => Err("a content block without a type".to_owned()),
+            _ => Ok((
+                Self::Other {
+                    block,
+                    json: String::new(),
+                },
+                Step::Quiet,
+            )),
+        }
+    }
+
+    fn open_call(block: &Value) -> Result<(Self, Step), String> {
+        let (id, name) = (text_field(block, "id"), text_field(block, "name"));
+        if id.is_empty() || name.is_empty() {
+            return Err("a tool call without id or name".to_owned());
+        }
+        let step = Step::Show(ModelEvent::ToolUseStarted {
+            id: id.clone(),
+            name: name.clone(),
+        });
+        let initial = block.get("input").cloned().unwrap_or_default();
+        let json = String::new();
+        Ok((
+            Self::ToolUse {
+                id,
+                name,
+                initial,
+                json,
+            },
+            step,
+        ))
+    }
+
+    /// Adds a delta; `None` if it does not belong to this kind of block.
+    fn grow(&mut self, delta: Delta) -> Option<Step> {
+        match (self, delta) {
+            (Self::Text(text), Delta::TextDelta { text: more }) => {
+                text.push_str(&more);
+                Some(shown(more, ModelEvent::TextDelta))
+            }
+            (Self::Thinking { thinking, .. }, Delta::ThinkingDelta { thinking: more }) => {
+                thinking.push_str(&more);
+                Some(shown(more, ModelEvent::ThinkingDelta))
+            }
+            (Self::Thinking { signature, .. }, Delta::SignatureDelta { signature: more }) => {
+                signature.push_str(&more);
+                Some(Step::Quiet)
+            }
+            (
+                Self::ToolUse { json, .. } | Self::Other { json, .. },
+                Delta::InputJsonDelta { partial_json },
+            ) => {
+                json.push_str(&partial_json);
+                Some(Step::Quiet)
+            }
+            (Self::Other { .. }, _) | (_, Delta::Unknown) => Some(Step::Quiet),
+            _ => None,
+        }
+    }
+
+    fn close(self) -> ContentBlock {
+        match self {
+            Self::Text(text) => ContentBlock::Text { text },
+            Self::Thinking {
+                thinking,
+                signature,
+            } => ContentBlock::Thinking {
+                thinking,
+                signature,
+            },
+            Self::ToolUse {
+                id,
+                name,
+                initial,
+                json,
+            } => ContentBlock::ToolUse {
+                id,
+                name,
+                input: call_input(initial, json),
+            },
+            Self::Other { mut block, json } => {
+                if let (Some(fields), Ok(input)) =
+                    (block.as_object_mut(), serde_json::from_str(&json))
+                {
+                    fields.insert("input".to_owned(), input);
+                }
+                ContentBlock::Other(block)
+            }
+            Self::Done(block) => block,
+        }
+    }
+}
+
+/// The input of a call: what was streamed, else what its start held. Anything but an object becomes a
+/// `Value::String` of the raw text, for the engine to answer with an error result.
+fn call_input(initial: Value, json: String) -> Value {
+    if json.trim().is_empty() {
+        return match initial {
+            Value::Object(_) => initial,
+            _ => Value::Object(Map::new()),
+        };
+    }
+    match serde_json::from_str(&json) {
+        Ok(Value::Object(fields)) => Value::Object(fields),
+        _ => Value::String(json),
+    }
+}
+
+fn text_field(block: &Value, name: &str) -> String {
+    let text = block.get(name).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+fn shown(text: String, event: fn(String) -> ModelEvent) -> Step {
+    if text.is_empty() {
+        Step::Quiet
+    } else {
+        Step::Show(event(text))
+    }
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -1,0 +1,88 @@
+//! A failed attempt: final, or worth another one.
+
+use std::time::Duration;
+
+use crate::error::ModelError;
+
+/// Why one attempt failed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Failure {
+    /// The same request would fail again.
+    Final(ModelError),
+    /// Another attempt may succeed.
+    Transient(Transient),
+}
+
+/// A failure worth another attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Transient {
+    pub(super) cause: Cause,
+    /// In words, without secrets.
+    pub(super) message: String,
+    /// The wait that the server asked for.
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// What kind of transient failure it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Cause {
+    RateLimit,
+    Overload,
+    Server,
+    Connection,
+    Silence(Duration),
+    Garbage,
+}
+
+impl Failure {
+    pub(super) fn transient(cause: Cause, message: impl Into<String>) -> Self {
+        Self::Transient(Transient {
+            cause,
+            message: message.into(),
+            retry_after: None,
+        })
+    }
+
+    /// An answer that is no complete stream of events.
+    pub(super) fn garbage(message: impl Into<String>) -> Self {
+        Self::transient(Cause::Garbage, message)
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        Self::Final(error)
+    }
+}
+
+impl Transient {
+    /// The error to report when there will be no further attempt.
+    pub(super) fn give_up(self, server: &str, attempts: u32) -> ModelError {
+        let Self {
+            cause,
+            message,
+            retry_after,
+        } = self;
+        let server = server.to_owned();
+        match cause {
+            Cause::RateLimit => ModelError::RateLimited {
+                message,
+                retry_after,
+                attempts,
+            },
+            Cause::Overload => ModelError::Overloaded { message, attempts },
+            Cause::Server => ModelError::Server { message, attempts },
+            Cause::Connection => ModelError::Network {
+                server,
+                message,
+                attempts,
+            },
+            Cause::Silence(idle) => ModelError::IdleTimeout {
+                server,
+                idle,
+                attempts,
+            },
+            Cause::Garbage => ModelError::BadStream { message, attempts },
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The trait that every client implements, and what its stream carries.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use swarm_protocol::Usage;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::ModelError;
+use crate::message::ContentBlock;
+use crate::request::ModelRequest;
+use crate::stop::StopReason;
+
+/// The stream of one request.
+///
+/// It ends after one [`ModelEvent::Completed`] or one error. Nothing happens before it is first polled, and
+/// dropping it ends the request.
+pub type ModelEvents = BoxStream<'static, Result<ModelEvent, ModelError>>;
+
+/// A model that answers requests.
+pub trait Model: Send + Sync + Debug {
+    /// Asks the model. Transient failures are retried inside; `cancel` ends the stream at once with
+    /// [`ModelError::Cancelled`].
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents;
+}
+
+/// Something that happened while a model answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// More of the prose.
+    TextDelta(String),
+    /// More of the thinking.
+    ThinkingDelta(String),
+    /// The model began to write a tool call; its input comes with `Completed`.
+    ToolUseStarted {
+        /// Id of the call.
+        id: String,
+        /// Name of the tool.
+        name: String,
+    },
+    /// The attempt failed and the whole request is sent again after `wait`. Everything streamed so far is
+    /// void.
+    Retrying {
+        /// Number of the attempt that will be made, from 2.
+        attempt: u32,
+        /// Time until then.
+        wait: Duration,
+        /// What went wrong, for people.
+        reason: String,
+    },
+    /// The whole answer; the last event.
+    Completed(ModelResponse),
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelResponse {
+    /// What the model said. May be empty.
+    pub content: Vec<ContentBlock>,
+    /// Why it stopped.
+    pub stop_reason: StopReason,
+    /// Tokens of the successful attempt.
+    pub usage: Usage,
+    /// The model that answered, as the server names it.
+    pub model: String,
+}
+
+impl ModelResponse {
+    /// All prose of the answer, blocks joined by line breaks.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                ContentBlock::Text { text } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+}
+
+/// Runs a stream to its end and gives the whole answer, for callers who do not show it as it grows.
+pub async fn collect_response(mut events: ModelEvents) -> Result<ModelResponse, ModelError> {
+    while let Some(event) = events.next().await {
+        if let ModelEvent::Completed(response) = event? {
+            return Ok(response);
+        }
+    }
+    Err(ModelError::BadStream {
+        message: "the client's stream ended without an answer".into(),
+        attempts: 1,
+    })
+}

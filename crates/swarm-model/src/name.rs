@@ -1,0 +1,220 @@
+//! Model names: `provider/model`, a bare alias, or a bare Anthropic model id.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// Who serves a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Provider {
+    /// The Messages API.
+    Anthropic,
+    /// An OpenAI-compatible server.
+    OpenAi,
+    /// A scenario file.
+    Scripted,
+}
+
+impl Provider {
+    const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Scripted];
+
+    /// The word before the slash.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Scripted => "scripted",
+        }
+    }
+
+    fn known() -> String {
+        Self::ALL.map(Self::as_str).join(", ")
+    }
+}
+
+/// A model with its provider, written `provider/model`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModelName {
+    /// Who serves it.
+    pub provider: Provider,
+    /// The provider's id for it; for [`Provider::Scripted`] the path of the scenario file.
+    pub model: String,
+}
+
+/// A model name that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelNameError {
+    /// The word before the slash is no provider.
+    #[error(
+        "the model {name} names no known provider; write provider/model with one of {}",
+        Provider::known()
+    )]
+    UnknownProvider {
+        /// The whole name.
+        name: String,
+    },
+    /// Nothing, or nothing after the slash, or white space or control characters in it.
+    #[error("the model name {name:?} is not usable; write provider/model, an alias or a model id")]
+    Malformed {
+        /// The whole name.
+        name: String,
+    },
+    /// Aliases point at each other.
+    #[error("the model alias {name} leads back to itself; correct the alias table")]
+    Circular {
+        /// The alias first asked for.
+        name: String,
+    },
+}
+
+impl ModelName {
+    /// Parses a name without aliases: `provider/model`, or a bare Anthropic model id.
+    pub fn parse(name: &str) -> Result<Self, ModelNameError> {
+        let malformed = || ModelNameError::Malformed {
+            name: name.to_owned(),
+        };
+        let (provider, model) = match name.split_once('/') {
+            None => (Provider::Anthropic, name),
+            Some((word, model)) => {
+                let provider = Provider::ALL
+                    .into_iter()
+                    .find(|provider| provider.as_str() == word)
+                    .ok_or_else(|| ModelNameError::UnknownProvider {
+                        name: name.to_owned(),
+                    })?;
+                (provider, model)
+            }
+        };
+        // A path may contain blanks; a model id never does.
+        let blank_allowed = provider == Provider::Scripted;
+        let unusable = |c: char| c.is_control() || (c.is_whitespace() && !blank_allowed);
+        if model.trim().is_empty() || model.contains(unusable) {
+            return Err(malformed());
+        }
+        Ok(Self {
+            provider,
+            model: model.to_owned(),
+        })
+    }
+
+    /// Parses a name, looking a bare one up in `aliases` first. An alias may name another alias.
+    pub fn resolve(name: &str, aliases: &BTreeMap<String, String>) -> Result<Self, ModelNameError> {
+        let mut current = name;
+        for _ in 0..=aliases.len() {
+            match aliases.get(current) {
+                Some(target) => current = target,
+                None => return Self::parse(current),
+            }
+        }
+        Err(ModelNameError::Circular {
+            name: name.to_owned(),
+        })
+    }
+
+    /// The same name with a relative scenario path put under `folder`, so that it means the same file in a
+    /// child with another working directory. Other providers' names are unchanged.
+    #[must_use]
+    pub fn anchored(self, folder: &Path) -> Self {
+        if self.provider != Provider::Scripted {
+            return self;
+        }
+        let model = folder.join(&self.model).to_string_lossy().into_owned();
+        Self { model, ..self }
+    }
+}
+
+impl FromStr for ModelName {
+    type Err = ModelNameError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::parse(name)
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider.as_str(), self.model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aliases(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(from, to)| ((*from).to_owned(), (*to).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn names_with_a_provider_parse_and_print_back() {
+        for (name, provider, model) in [
+            (
+                "anthropic/claude-sonnet-4-6",
+                Provider::Anthropic,
+                "claude-sonnet-4-6",
+            ),
+            ("openai/gpt-oss:20b", Provider::OpenAi, "gpt-oss:20b"),
+            ("openai/meta/llama-3", Provider::OpenAi, "meta/llama-3"),
+            (
+                "scripted//tmp/my demo.toml",
+                Provider::Scripted,
+                "/tmp/my demo.toml",
+            ),
+        ] {
+            let parsed = ModelName::parse(name).unwrap();
+            assert_eq!((parsed.provider, parsed.model.as_str()), (provider, model));
+            assert_eq!(parsed.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn a_bare_name_is_an_alias_or_an_anthropic_id() {
+        let table = aliases(&[
+            ("fast", "small"),
+            ("small", "anthropic/claude-haiku-4-5"),
+            ("local", "openai/gpt-oss:20b"),
+        ]);
+        let resolve = |name| ModelName::resolve(name, &table).unwrap().to_string();
+        assert_eq!(resolve("fast"), "anthropic/claude-haiku-4-5");
+        assert_eq!(resolve("local"), "openai/gpt-oss:20b");
+        assert_eq!(resolve("claude-opus-4-6"), "anthropic/claude-opus-4-6");
+    }
+
+    #[test]
+    fn an_unknown_provider_is_refused_with_the_known_ones() {
+        let error = ModelName::parse("google/gemini").unwrap_err().to_string();
+        assert!(error.contains("google/gemini"), "{error}");
+        assert!(error.contains("anthropic, openai, scripted"), "{error}");
+    }
+
+    #[test]
+    fn empty_and_blank_names_and_circles_are_refused() {
+        for name in ["", "  ", "anthropic/", "scripted/", "claude sonnet", "a\nb"] {
+            assert!(
+                matches!(
+                    ModelName::parse(name),
+                    Err(ModelNameError::Malformed { .. })
+                ),
+                "{name:?}"
+            );
+        }
+        let table = aliases(&[("a", "b"), ("b", "a")]);
+        assert!(matches!(
+            ModelName::resolve("a", &table),
+            Err(ModelNameError::Circular { .. })
+        ));
+    }
+
+    #[test]
+    fn only_scenario_paths_are_anchored() {
+        let folder = Path::new("/work");
+        let anchor = |name| ModelName::parse(name).unwrap().anchored(folder).to_string();
+        assert_eq!(anchor("scripted/demo.toml"), "scripted//work/demo.toml");
+        assert_eq!(anchor("scripted//x.toml"), "scripted//x.toml");
+        assert_eq!(anchor("claude-x"), "anthropic/claude-x");
+    }
+}

@@ -1,0 +1,47 @@
+//! What a model is asked.
+
+use serde_json::Value;
+
+use crate::message::Message;
+
+/// One request: everything the model gets to see.
+///
+/// The same request serializes to the same bytes, and a request with more messages at the end starts with
+/// the bytes of the shorter one (apart from prompt-cache markers), so that the server's prompt cache holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRequest {
+    /// The model's id at its provider, without the `provider/` in front.
+    pub model: String,
+    /// The system prompt, in blocks.
+    pub system: Vec<SystemBlock>,
+    /// The tools on offer. Their order is part of the cached prefix.
+    pub tools: Vec<ToolSpec>,
+    /// The conversation so far, ending with a user message.
+    pub messages: Vec<Message>,
+    /// The most output tokens the answer may have.
+    pub max_tokens: u32,
+    /// Tokens to think with, at least 1024 and below `max_tokens`; `None` turns thinking off.
+    pub thinking_budget: Option<u32>,
+    /// Who asks. The scripted model matches on it; servers never see it.
+    pub agent: String,
+}
+
+/// A block of the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemBlock {
+    /// The text.
+    pub text: String,
+    /// Whether the prompt cache should keep everything up to the end of this block.
+    pub cache: bool,
+}
+
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// The name the model calls it by.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// JSON schema of its input.
+    pub input_schema: Value,
+}

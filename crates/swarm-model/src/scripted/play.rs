@@ -1,0 +1,318 @@
+//! Plays a scenario.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use swarm_protocol::Usage;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::conditions::Captured;
+use super::error::ScenarioError;
+use super::file::FailKind;
+use super::load::load;
+use super::pace::Pace;
+use super::position::{Position, locate};
+use super::scenario::{Fail, Scenario, Step, Turn};
+use super::situation::Situation;
+use super::template::Values;
+use crate::drive::{Emitter, drive};
+use crate::error::ModelError;
+use crate::message::ContentBlock;
+use crate::model::{Model, ModelEvent, ModelEvents, ModelResponse};
+use crate::request::ModelRequest;
+
+/// A model that plays a scenario file. Clones share the scenario.
+#[derive(Debug, Clone)]
+pub struct ScriptedModel {
+    scenario: Arc<Scenario>,
+    pace: Pace,
+}
+
+impl ScriptedModel {
+    /// Reads a scenario. Everything in the file is checked now.
+    pub fn from_file(path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
+        let text = fs::read_to_string(path).map_err(|error| ScenarioError::Unreadable {
+            path: path.to_owned(),
+            message: error.to_string(),
+        })?;
+        Self::from_text(&text, path, pace)
+    }
+
+    /// Reads a scenario from its text; errors name `path`.
+    pub fn from_text(text: &str, path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            scenario: Arc::new(load(text, path)?),
+            pace,
+        })
+    }
+}
+
+impl Model for ScriptedModel {
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
+        let model = self.clone();
+        drive(cancel, move |emit| async move {
+            let line = Line::choose(&model.scenario, &request)?;
+            line.perform(&emit, &model).await
+        })
+    }
+}
+
+/// One answer, filled in and ready to be said.
+#[derive(Debug)]
+struct Line {
+    wait: Duration,
+    fail: Option<Fail>,
+    response: ModelResponse,
+}
+
+impl Line {
+    /// Finds the answer to a request: the first turn that fits, at the step where the conversation stands.
+    fn choose(scenario: &Scenario, request: &ModelRequest) -> Result<Self, ModelError> {
+        let path = scenario.path.display();
+        let agent = request.agent.as_str();
+        let lacks = |message: String| ModelError::Scenario { message };
+        let situation = Situation::read(&request.messages).ok_or_else(|| {
+            lacks(format!(
+                "the scenario {path} cannot answer {agent}: nobody has said anything yet"
+            ))
+        })?;
+        let (turn, captured) = find(scenario, request, &situation).ok_or_else(|| {
+            lacks(format!(
+                "the scenario {path} has no turn for agent {agent} at prompt {}: {:?}. Add a [[turn]] that fits",
+                situation.nth,
+                beginning(&situation.prompt)
+            ))
+        })?;
+        let lacks_here = |why| lacks(format!("the scenario {path}, playing agent {agent}, {why}"));
+        let position = locate(turn, captured, situation.after).map_err(lacks_here)?;
+        Self::write(position, &situation, request).map_err(lacks_here)
+    }
+
+    fn write(
+        position: Position<'_>,
+        situation: &Situation<'_>,
+        request: &ModelRequest,
+    ) -> Result<Self, String> {
+        let step = position.step;
+        let mut values = Values {
+            named: position.captured,
+            results: position.results,
+        };
+        values
+            .named
+            .insert("agent".to_owned(), request.agent.clone());
+        values
+            .named
+            .insert("prompt".to_owned(), situation.prompt.clone());
+        let content = content(step, &values, &request.agent, situation.answers)
+            .map_err(|why| format!("cannot say the step at line {}: {why}", step.line))?;
+        Ok(Self {
+            wait: step.wait,
+            fail: step.fail.clone(),
+            response: ModelResponse {
+                usage: usage(request, &content),
+                content,
+                stop_reason: step.stop.clone(),
+                model: request.model.clone(),
+            },
+        })
+    }
+
+    async fn perform(
+        self,
+        emit: &Emitter,
+        model: &ScriptedModel,
+    ) -> Result<ModelResponse, ModelError> {
+        let pace = model.pace;
+        let speaker = Speaker {
+            emit,
+            delay: pace.scaled(model.scenario.chunk_delay),
+        };
+        pause(pace.scaled(self.wait)).await;
+        if let Some(fail) = &self.fail {
+            self.play_failures(fail, &speaker, pace).await?;
+        }
+        speaker.say_all(&self.response).await;
+        Ok(self.response)
+    }
+
+    /// Fails as often as the scenario says, retrying in between as a real client does.
+    async fn play_failures(
+        &self,
+        fail: &Fail,
+        speaker: &Speaker<'_>,
+        pace: Pace,
+    ) -> Result<(), ModelError> {
+        let wait = pace.scaled(fail.wait);
+        for attempt in 0..fail.times.unwrap_or(1) {
+            if fail.after_text {
+                speaker.say_prose(&self.response).await;
+            }
+            if fail.times.is_none() {
+                return Err(fail.error(&self.response.model));
+            }
+            speaker.emit.emit(ModelEvent::Retrying {
+                attempt: attempt + 2,
+                wait,
+                reason: fail.message.clone(),
+            });
+            pause(wait).await;
+        }
+        Ok(())
+    }
+}
+
+fn find<'a>(
+    scenario: &'a Scenario,
+    request: &ModelRequest,
+    situation: &Situation<'_>,
+) -> Option<(&'a Turn, Captured)> {
+    let system: Vec<&str> = request
+        .system
+        .iter()
+        .map(|block| block.text.as_str())
+        .collect();
+    let system = system.join("\n");
+    scenario.turns.iter().find_map(|turn| {
+        let captured = turn.when.check(&request.agent, &system, situation)?;
+        Some((turn, captured))
+    })
+}
+
+fn content(
+    step: &Step,
+    values: &Values,
+    agent: &str,
+    answers: usize,
+) -> Result<Vec<ContentBlock>, String> {
+    let mut content = Vec::new();
+    if let Some(think) = &step.think {
+        content.push(ContentBlock::Thinking {
+            thinking: think.fill(values)?,
+            signature: "scripted".to_owned(),
+        });
+    }
+    if let Some(say) = &step.say {
+        content.push(ContentBlock::text(say.fill(values)?));
+    }
+    for (index, call) in step.calls.iter().enumerate() {
+        content.push(ContentBlock::ToolUse {
+            // The same after a restart, and unlike any other of this agent's conversation.
+            id: format!("toolu_{agent}_{}_{}", answers + 1, index + 1),
+            name: call.tool.clone(),
+            input: call.input.fill(values)?,
+        });
+    }
+    Ok(content)
+}
+
+/// A deterministic stand-in for token counts: four bytes of JSON to a token.
+fn usage(request: &ModelRequest, content: &[ContentBlock]) -> Usage {
+    const BYTES_PER_TOKEN: usize = 4;
+    let json = |value: Result<Value, _>| value.map_or(0, |value: Value| value.to_string().len());
+    let system: usize = request.system.iter().map(|block| block.text.len()).sum();
+    let tools: usize = request
+        .tools
+        .iter()
+        .map(|tool| tool.description.len() + tool.input_schema.to_string().len())
+        .sum();
+    let input = system + tools + json(serde_json::to_value(&request.messages));
+    let output = json(serde_json::to_value(content));
+    let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX);
+    Usage {
+        input_tokens: tokens(input),
+        output_tokens: tokens(output),
+        ..Usage::default()
+    }
+}
+
+/// Streams an answer word by word.
+struct Speaker<'a> {
+    emit: &'a Emitter,
+    delay: Duration,
+}
+
+impl Speaker<'_> {
+    async fn say_all(&self, response: &ModelResponse) {
+        self.say_prose(response).await;
+        for block in &response.content {
+            if let ContentBlock::ToolUse { id, name, .. } = block {
+                self.emit.emit(ModelEvent::ToolUseStarted {
+                    id: id.clone(),
+                    name: name.clone(),
+                });
+            }
+        }
+    }
+
+    async fn say_prose(&self, response: &ModelResponse) {
+        for block in &response.content {
+            match block {
+                ContentBlock::Thinking { thinking, .. } => {
+                    self.words(thinking, ModelEvent::ThinkingDelta).await;
+                }
+                ContentBlock::Text { text } => self.words(text, ModelEvent::TextDelta).await,
+                _ => {}
+            }
+        }
+    }
+
+    async fn words(&self, text: &str, event: fn(String) -> ModelEvent) {
+        for word in text.split_inclusive(char::is_whitespace) {
+            self.emit.emit(event(word.to_owned()));
+            pause(self.delay).await;
+        }
+    }
+}
+
+async fn pause(delay: Duration) {
+    if !delay.is_zero() {
+        sleep(delay).await;
+    }
+}
+
+/// The first characters of a text, for error messages.
+pub(super) fn beginning(text: &str) -> String {
+    const LENGTH: usize = 120;
+    text.chars().take(LENGTH).collect()
+}
+
+impl Fail {
+    fn error(&self, model: &str) -> ModelError {
+        let message = self.message.clone();
+        let server = "the scenario".to_owned();
+        let attempts = 1;
+        match self.kind {
+            FailKind::Auth => ModelError::Auth { message },
+            FailKind::Billing => ModelError::Billing { message },
+            FailKind::UnknownModel => ModelError::UnknownModel {
+                model: model.to_owned(),
+                message,
+            },
+            FailKind::InvalidRequest => ModelError::InvalidRequest { message },
+            FailKind::ContextTooLong => ModelError::ContextTooLong { message },
+            FailKind::RateLimited => ModelError::RateLimited {
+                message,
+                retry_after: None,
+                attempts,
+            },
+            FailKind::Overloaded => ModelError::Overloaded { message, attempts },
+            FailKind::Server => ModelError::Server { message, attempts },
+            FailKind::Network => ModelError::Network {
+                server,
+                message,
+                attempts,
+            },
+            FailKind::IdleTimeout => ModelError::IdleTimeout {
+                server,
+                idle: self.wait,
+                attempts,
+            },
+            FailKind::BadStream => ModelError::BadStream { message, attempts },
+        }
+    }
+}

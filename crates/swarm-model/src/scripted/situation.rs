@@ -1,0 +1,138 @@
+//! What a request is about, read from its messages.
+
+use crate::message::{ContentBlock, Message, Role};
+
+/// The situation that a request is in.
+///
+/// The *prompt* is the last run of user messages that hold no tool result: what started the current turn.
+/// Text beside tool results was let in between calls and starts nothing.
+#[derive(Debug)]
+pub(super) struct Situation<'a> {
+    /// Text of the prompt.
+    pub(super) prompt: String,
+    /// How many prompts there are, this one included.
+    pub(super) nth: usize,
+    /// What came after the prompt.
+    pub(super) after: &'a [Message],
+    /// Every text that users said, in order, those let in between calls included.
+    pub(super) seen: Vec<&'a str>,
+    /// How many messages the model has said in the whole conversation.
+    pub(super) answers: usize,
+}
+
+impl<'a> Situation<'a> {
+    /// Reads a conversation; `None` if nobody has said anything yet.
+    pub(super) fn read(messages: &'a [Message]) -> Option<Self> {
+        let mut nth = 0;
+        let mut prompt = Vec::new();
+        let mut after = 0;
+        for (index, message) in messages.iter().enumerate() {
+            if !is_prompt(message) {
+                continue;
+            }
+            // Messages in a row are one prompt: two mails, or a turn that a crash kept from starting.
+            if nth == 0 || after != index {
+                nth += 1;
+                prompt.clear();
+            }
+            prompt.extend(texts(message));
+            after = index + 1;
+        }
+        if nth == 0 {
+            return None;
+        }
+        let users = messages.iter().filter(|m| m.role == Role::User);
+        let answers = messages.iter().filter(|m| m.role == Role::Assistant);
+        Some(Self {
+            prompt: prompt.join("\n"),
+            nth,
+            after: &messages[after..],
+            seen: users.flat_map(texts).collect(),
+            answers: answers.count(),
+        })
+    }
+}
+
+/// Whether a message starts a turn.
+fn is_prompt(message: &Message) -> bool {
+    message.role == Role::User
+        && texts(message).next().is_some()
+        && results(message).next().is_none()
+}
+
+/// The texts of a message.
+pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
+    message.content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// The tool results of a message, as text.
+pub(super) fn results(message: &Message) -> impl Iterator<Item = &str> {
+    message.content.iter().filter_map(|block| match block {
+        ContentBlock::ToolResult { content, .. } => Some(content.as_str()),
+        ContentBlock::Other(value) if value["type"] == "tool_result" => Some(""),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(text: &str) -> ContentBlock {
+        ContentBlock::ToolResult {
+            tool_use_id: "t".into(),
+            content: text.into(),
+            is_error: false,
+        }
+    }
+
+    fn user(content: Vec<ContentBlock>) -> Message {
+        Message {
+            role: Role::User,
+            content,
+        }
+    }
+
+    fn answer() -> Message {
+        Message::assistant(vec![ContentBlock::text("said by the model")])
+    }
+
+    #[test]
+    fn text_beside_tool_results_starts_no_turn() {
+        let messages = [
+            Message::user_text("first"),
+            answer(),
+            Message::user_text("second"),
+            answer(),
+            user(vec![result("r"), ContentBlock::text("urgent")]),
+        ];
+        let situation = Situation::read(&messages).unwrap();
+        assert_eq!((situation.prompt.as_str(), situation.nth), ("second", 2));
+        assert_eq!(situation.after.len(), 2);
+        assert_eq!(situation.seen, ["first", "second", "urgent"]);
+        assert_eq!(situation.answers, 2);
+    }
+
+    #[test]
+    fn user_messages_in_a_row_are_one_prompt() {
+        let messages = [
+            Message::user_text("a"),
+            answer(),
+            user(vec![result("r")]),
+            Message::user_text("b"),
+            Message::user_text("c"),
+        ];
+        let situation = Situation::read(&messages).unwrap();
+        assert_eq!((situation.prompt.as_str(), situation.nth), ("b\nc", 2));
+        assert!(situation.after.is_empty());
+    }
+
+    #[test]
+    fn a_conversation_without_a_prompt_has_no_situation() {
+        assert!(Situation::read(&[]).is_none());
+        assert!(Situation::read(&[user(vec![result("r")])]).is_none());
+    }
+}
