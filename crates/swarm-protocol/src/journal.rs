@@ -83,6 +83,15 @@ pub enum Event {
         /// Where they are kept.
         kept: String,
     },
+    /// A file was damaged as a whole and was set aside before it was written again.
+    FileDamaged {
+        /// Which.
+        file: String,
+        /// Where it is kept.
+        kept: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A task was made.
     TaskCreated {
         /// Which.

@@ -43,6 +43,7 @@ pub use mode::{PermissionMode, UnknownMode};
 pub use names::{AgentId, LEAD_NAME, MemberName, NameError, TeamName, sanitized_collision};
 pub use request::{Answer, RequestKind, RequestRecord, RequestState};
 pub use state::{Hello, LifeKind, LifeRecord, MemberState, StateReport};
+pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
 pub use tool_kind::ToolKind;
 pub use usage::Usage;

@@ -12,11 +12,12 @@ const LOW: RangeInclusive<u16> = 0xDC00..=0xDFFF;
 /// Bytes of one `\\uXXXX` escape.
 const ESCAPE: usize = 6;
 
-/// Parses JSON; where that fails, once more with each half character replaced by U+FFFD.
+/// Parses JSON that JavaScript may have written; where that fails, once more with each half character replaced by
+/// U+FFFD.
 ///
 /// # Errors
 /// The first parse's error when the mended text does not parse either.
-pub(crate) fn parse_mended<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
+pub fn parse_mended<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(json).or_else(|error| match mend(json) {
         Cow::Owned(mended) => serde_json::from_str(&mended).map_err(|_second| error),
         Cow::Borrowed(_) => Err(error),
