@@ -1,1 +1,235 @@
-//! Pending.
+//! The bytes of requests.
+
+use super::*;
+use serde_json::Map;
+
+fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: format!("Does {name}."),
+        input_schema: json!({"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z"]}),
+    }
+}
+
+fn system(text: &str, cache: bool) -> SystemBlock {
+    SystemBlock {
+        text: text.into(),
+        cache,
+    }
+}
+
+fn result(id: &str, text: &str) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_use_id: id.into(),
+        content: text.into(),
+        is_error: false,
+    }
+}
+
+fn call(id: &str, input: Value) -> ContentBlock {
+    ContentBlock::ToolUse {
+        id: id.into(),
+        name: "Read".into(),
+        input,
+    }
+}
+
+fn user(content: Vec<ContentBlock>) -> Message {
+    Message {
+        role: Role::User,
+        content,
+    }
+}
+
+fn thinking() -> ContentBlock {
+    ContentBlock::Thinking {
+        thinking: "hm\n".into(),
+        signature: "c2ln+/=".into(),
+    }
+}
+
+fn request(messages: Vec<Message>) -> ModelRequest {
+    ModelRequest {
+        model: "claude-x".into(),
+        system: vec![system("You are an agent.", false), system("Rules.", true)],
+        tools: vec![tool("Read"), tool("Write")],
+        messages,
+        max_tokens: 4096,
+        thinking_budget: None,
+        agent: "explorer".into(),
+    }
+}
+
+fn text_of(request: &ModelRequest) -> String {
+    String::from_utf8(request_body(request).unwrap().to_vec()).unwrap()
+}
+
+fn json_of(request: &ModelRequest) -> Value {
+    serde_json::from_slice(&request_body(request).unwrap()).unwrap()
+}
+
+/// A conversation of several turns with every kind of block.
+fn conversation() -> Vec<Message> {
+    vec![
+        Message::user_text("find the bug"),
+        Message::assistant(vec![
+            thinking(),
+            ContentBlock::text("Looking."),
+            call("toolu_1", json!({"file_path":"/b","a":1})),
+            call("toolu_2", json!({})),
+        ]),
+        user(vec![
+            result("toolu_1", "fn main"),
+            result("toolu_2", "no file"),
+            ContentBlock::text("urgent: hurry"),
+        ]),
+        Message::assistant(vec![call("toolu_3", json!("{\"file_path\": \"/c"))]),
+        user(vec![result("toolu_3", "not JSON")]),
+        Message::assistant(vec![ContentBlock::text("Found it.")]),
+        Message::user_text("thanks"),
+    ]
+}
+
+fn markers(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => {
+            usize::from(fields.contains_key("cache_control"))
+                + fields.values().map(markers).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(markers).sum(),
+        _ => 0,
+    }
+}
+
+fn without_markers(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .filter(|(name, _)| *name != "cache_control")
+                .map(|(name, field)| (name.clone(), without_markers(field)))
+                .collect::<Map<_, _>>(),
+        ),
+        Value::Array(items) => Value::Array(items.iter().map(without_markers).collect()),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn a_request_has_exactly_these_bytes() {
+    let mut request = request(conversation()[..3].to_vec());
+    request.thinking_budget = Some(1024);
+    let schema = r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z"]}"#;
+    let marker = r#""cache_control":{"type":"ephemeral"}"#;
+    let expected = [
+        r#"{"model":"claude-x","max_tokens":4096,"stream":true,"thinking":{"type":"enabled","budget_tokens":1024},"#,
+        &format!(r#""tools":[{{"name":"Read","description":"Does Read.","input_schema":{schema}}},"#),
+        &format!(r#"{{"name":"Write","description":"Does Write.","input_schema":{schema},{marker}}}],"#),
+        r#""system":[{"type":"text","text":"You are an agent."},"#,
+        &format!(r#"{{"type":"text","text":"Rules.",{marker}}}],"#),
+        &format!(r#""messages":[{{"role":"user","content":[{{"type":"text","text":"find the bug",{marker}}}]}},"#),
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm\n","signature":"c2ln+/="},"#,
+        r#"{"type":"text","text":"Looking."},{"type":"tool_use","id":"toolu_1","name":"Read","input":{"file_path":"/b","a":1}},"#,
+        r#"{"type":"tool_use","id":"toolu_2","name":"Read","input":{}}]},"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"fn main"},"#,
+        r#"{"type":"tool_result","tool_use_id":"toolu_2","content":"no file"},"#,
+        &format!(r#"{{"type":"text","text":"urgent: hurry",{marker}}}]}}]}}"#),
+    ]
+    .concat();
+    assert_eq!(text_of(&request), expected);
+}
+
+#[test]
+fn the_same_request_has_the_same_bytes_and_a_longer_one_starts_with_them() {
+    let all = conversation();
+    let mut shorter: Option<Value> = None;
+    for length in 1..=all.len() {
+        let request = request(all[..length].to_vec());
+        assert_eq!(text_of(&request), text_of(&request.clone()));
+        let body = without_markers(&json_of(&request));
+        let bytes = |messages: &Value| messages.to_string().trim_end_matches(']').to_owned();
+        if let Some(shorter) = shorter {
+            assert!(bytes(&body["messages"]).starts_with(&bytes(&shorter["messages"])));
+            for part in ["model", "tools", "system"] {
+                assert_eq!(body[part].to_string(), shorter[part].to_string());
+            }
+        }
+        shorter = Some(body);
+    }
+}
+
+#[test]
+fn the_marker_that_one_request_writes_is_read_by_the_next() {
+    let all = conversation();
+    let ends = |length: usize| -> Vec<usize> {
+        let body = json_of(&request(all[..length].to_vec()));
+        let messages = body["messages"].as_array().unwrap().clone();
+        let marked = |index: &usize| markers(&messages[*index]) > 0;
+        (0..messages.len()).filter(marked).collect()
+    };
+    assert_eq!(ends(1), [0]);
+    assert_eq!(ends(3), [0, 2]);
+    assert_eq!(ends(5), [2, 4]);
+    assert_eq!(ends(7), [4, 6]);
+}
+
+#[test]
+fn there_are_at_most_four_markers_and_the_last_system_blocks_win() {
+    let mut request = request(conversation());
+    request.system = (0..4).map(|n| system(&format!("s{n}"), true)).collect();
+    let body = json_of(&request);
+    assert_eq!(markers(&body), MOST_MARKERS);
+    assert_eq!(markers(&body["system"][3]), 1);
+    assert_eq!(markers(&body["system"]), 1);
+    request.tools.clear();
+    let body = json_of(&request);
+    assert_eq!(markers(&body), MOST_MARKERS);
+    assert_eq!(markers(&body["system"]), 2);
+    assert!(body.get("tools").is_none());
+}
+
+#[test]
+fn thinking_blocks_and_unknown_blocks_go_back_unchanged_and_unmarked() {
+    let other = json!({"type":"document","source":{"z":1,"a":2}});
+    let messages = vec![
+        user(vec![
+            ContentBlock::text("look"),
+            ContentBlock::Other(other.clone()),
+        ]),
+        Message::assistant(vec![
+            thinking(),
+            ContentBlock::RedactedThinking { data: "x=".into() },
+        ]),
+    ];
+    let body = text_of(&request(messages));
+    assert!(body.contains(&other.to_string()), "{body}");
+    assert!(body.contains(
+        r#"[{"type":"thinking","thinking":"hm\n","signature":"c2ln+/="},{"type":"redacted_thinking","data":"x="}]"#
+    ));
+    assert!(body.contains(r#""text":"look","cache_control""#), "{body}");
+}
+
+#[test]
+fn what_the_server_would_refuse_is_not_sent() {
+    let messages = vec![
+        user(vec![ContentBlock::text(""), ContentBlock::text("hi")]),
+        Message::assistant(vec![]),
+        Message::assistant(vec![ContentBlock::text("")]),
+        user(vec![ContentBlock::text("go on"), ContentBlock::text("")]),
+        Message::assistant(vec![call("toolu_1", json!("{\"a"))]),
+    ];
+    let mut request = request(messages);
+    request.system.push(system("", true));
+    let body = json_of(&request);
+    assert_eq!(
+        without_markers(&body)["messages"],
+        json!([
+            {"role":"user","content":[{"type":"text","text":"hi"}]},
+            {"role":"user","content":[{"type":"text","text":"go on"}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Read",
+                "input":{"not_a_json_object":"{\"a"}}]}
+        ])
+    );
+    assert_eq!(body["system"].as_array().unwrap().len(), 2);
+    assert_eq!(markers(&body["system"]), 1);
+}

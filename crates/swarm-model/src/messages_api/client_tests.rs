@@ -1,1 +1,462 @@
-//! Pending.
+//! The client against a server on the loopback interface.
+
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::fake_server::{FakeServer, Reply, event, prose_answer, refusal};
+use super::{MessagesApi, MessagesApiConfig, RetryPolicy, Secret};
+use crate::error::ModelError;
+use crate::message::{ContentBlock, Message};
+use crate::model::{Model, ModelEvent, ModelResponse, collect_response};
+use crate::request::ModelRequest;
+use crate::stop::StopReason;
+
+const KEY: &str = "sk-ant-secret-key";
+
+/// A policy that loses no time.
+fn quick(attempts: u32) -> RetryPolicy {
+    RetryPolicy {
+        attempts,
+        first_wait: Duration::from_millis(1),
+        longest_wait: Duration::from_millis(2),
+        longest_retry_after: Duration::from_secs(1),
+        jitter: 0.0,
+    }
+}
+
+fn config(server: &FakeServer) -> MessagesApiConfig {
+    MessagesApiConfig {
+        base_url: format!("http://{}", server.address),
+        api_key: Some(Secret::new(KEY)),
+        retry: quick(3),
+        ..MessagesApiConfig::default()
+    }
+}
+
+fn client(server: &FakeServer) -> MessagesApi {
+    MessagesApi::new(config(server)).unwrap()
+}
+
+fn request() -> ModelRequest {
+    ModelRequest {
+        model: "claude-x".into(),
+        system: vec![],
+        tools: vec![],
+        messages: vec![Message::user_text("hello")],
+        max_tokens: 100,
+        thinking_budget: None,
+        agent: "explorer".into(),
+    }
+}
+
+type Item = Result<ModelEvent, ModelError>;
+
+async fn ask(client: &MessagesApi) -> Vec<Item> {
+    client
+        .stream(request(), CancellationToken::new())
+        .collect()
+        .await
+}
+
+fn completed(items: &[Item]) -> &ModelResponse {
+    match items.last() {
+        Some(Ok(ModelEvent::Completed(response))) => response,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn failed(items: &[Item]) -> &ModelError {
+    match items.last() {
+        Some(Err(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn retries(items: &[Item]) -> Vec<(u32, Duration)> {
+    items
+        .iter()
+        .filter_map(|item| match item {
+            Ok(ModelEvent::Retrying { attempt, wait, .. }) => Some((*attempt, *wait)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn answer(text: &str) -> Reply {
+    Reply::Events(vec![prose_answer(text).into_bytes()])
+}
+
+#[tokio::test]
+async fn an_answer_streams_and_completes() {
+    let bytes = prose_answer("Grüße").into_bytes();
+    let pieces = bytes.chunks(11).map(<[u8]>::to_vec).collect();
+    let server = FakeServer::start(vec![Reply::Events(pieces)]).await;
+    let items = ask(&client(&server)).await;
+    assert_eq!(items[0], Ok(ModelEvent::TextDelta("Grüße".into())));
+    let response = completed(&items);
+    assert_eq!(response.content, [ContentBlock::text("Grüße")]);
+    assert_eq!(response.stop_reason, StopReason::EndTurn);
+    assert_eq!(response.model, "claude-x-20260101");
+    assert_eq!(
+        serde_json::to_value(response.usage).unwrap(),
+        json!({"input_tokens":12,"output_tokens":9,"cache_read_input_tokens":40,"cache_creation_input_tokens":3})
+    );
+}
+
+#[tokio::test]
+async fn a_request_has_its_headers_and_no_agent_name() {
+    let server = FakeServer::start(vec![answer("hi")]).await;
+    ask(&client(&server)).await;
+    let asked = server.asked().remove(0);
+    assert!(asked.head.starts_with("POST /v1/messages HTTP/1.1"));
+    assert_eq!(asked.header("anthropic-version"), Some("2023-06-01"));
+    assert_eq!(asked.header("x-api-key"), Some(KEY));
+    assert_eq!(asked.header("content-type"), Some("application/json"));
+    assert_eq!(asked.header("authorization"), None);
+    assert_eq!(asked.header("accept-encoding"), None);
+    assert_eq!(asked.json()["stream"], true);
+    assert!(!String::from_utf8_lossy(&asked.body).contains("explorer"));
+}
+
+#[tokio::test]
+async fn one_connection_serves_request_after_request() {
+    let server = FakeServer::start(vec![answer("hi")]).await;
+    let client = client(&server);
+    for _ in 0..3 {
+        completed(&ask(&client).await);
+    }
+    let connections: Vec<usize> = server.asked().iter().map(|a| a.connection).collect();
+    assert_eq!(connections, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn an_answer_cut_after_any_byte_is_asked_for_again() {
+    let bytes = prose_answer("hi é").into_bytes();
+    let mut replies: Vec<Reply> = Vec::new();
+    for at in 0..bytes.len() {
+        replies.push(Reply::Cut(bytes[..at].to_vec()));
+        replies.push(answer("whole"));
+    }
+    let server = FakeServer::start(replies).await;
+    let client = client(&server);
+    for at in 0..bytes.len() {
+        let items = ask(&client).await;
+        assert_eq!(completed(&items).text(), "whole", "cut after {at} bytes");
+        assert_eq!(retries(&items).len(), 1, "cut after {at} bytes");
+        // Text shown before the cut is void: `Retrying` comes after it.
+        let retrying = items
+            .iter()
+            .position(|item| matches!(item, Ok(ModelEvent::Retrying { .. })))
+            .unwrap();
+        let after: Vec<&Item> = items[retrying + 1..].iter().collect();
+        assert_eq!(after.len(), 2, "{after:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_never_completes_is_one_clear_error() {
+    let cut = prose_answer("hi").replace("message_stop", "message_halt");
+    let server = FakeServer::start(vec![Reply::Events(vec![cut.into_bytes()])]).await;
+    let items = ask(&client(&server)).await;
+    assert!(matches!(
+        failed(&items),
+        ModelError::BadStream { attempts: 3, .. }
+    ));
+    assert_eq!(server.asked().len(), 3);
+    let bodies: Vec<_> = server.asked().into_iter().map(|a| a.body).collect();
+    assert!(bodies.iter().all(|body| *body == bodies[0]));
+}
+
+#[tokio::test]
+async fn a_rate_limit_waits_as_long_as_the_server_asks() {
+    let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
+        unreachable!()
+    };
+    headers.push(("retry-after", "0.05".to_owned()));
+    let limited = Reply::Whole(status, headers, body);
+    let server = FakeServer::start(vec![limited.clone(), limited, answer("hi")]).await;
+    let begun = Instant::now();
+    let items = ask(&client(&server)).await;
+    assert_eq!(completed(&items).text(), "hi");
+    let wait = Duration::from_millis(50);
+    assert_eq!(retries(&items), [(2, wait), (3, wait)]);
+    assert!(begun.elapsed() >= wait * 2);
+}
+
+#[tokio::test]
+async fn a_lasting_rate_limit_reports_what_the_server_asked_for() {
+    let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
+        unreachable!()
+    };
+    headers.push(("retry-after", "3600".to_owned()));
+    let server = FakeServer::start(vec![Reply::Whole(status, headers, body)]).await;
+    let mut config = config(&server);
+    config.retry.longest_retry_after = Duration::from_millis(1);
+    let items = ask(&MessagesApi::new(config).unwrap()).await;
+    assert_eq!(
+        failed(&items),
+        &ModelError::RateLimited {
+            message: "slow".into(),
+            retry_after: Some(Duration::from_hours(1)),
+            attempts: 3,
+        }
+    );
+    assert!(failed(&items).is_transient());
+}
+
+#[tokio::test]
+async fn every_transient_refusal_is_asked_again() {
+    for (status, kind) in [
+        (429, "rate_limit_error"),
+        (500, "api_error"),
+        (502, ""),
+        (503, ""),
+        (529, "overloaded_error"),
+    ] {
+        let server = FakeServer::start(vec![refusal(status, kind, "later"), answer("hi")]).await;
+        let items = ask(&client(&server)).await;
+        assert_eq!(completed(&items).text(), "hi", "{status}");
+        assert_eq!(retries(&items).len(), 1, "{status}");
+    }
+    let server = FakeServer::start(vec![Reply::HangUp, answer("hi")]).await;
+    assert_eq!(completed(&ask(&client(&server)).await).text(), "hi");
+}
+
+#[tokio::test]
+async fn an_overload_inside_the_stream_is_asked_again_before_and_after_content() {
+    let whole = prose_answer("partial");
+    let overload =
+        event(&json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}));
+    let (before_stop, _) = whole.split_once("event: content_block_stop").unwrap();
+    for begun in ["", before_stop] {
+        let broken = Reply::Events(vec![format!("{begun}{overload}").into_bytes()]);
+        let server = FakeServer::start(vec![broken, answer("hi")]).await;
+        let items = ask(&client(&server)).await;
+        assert_eq!(completed(&items).text(), "hi");
+        assert_eq!(retries(&items).len(), 1);
+    }
+    let broken = Reply::Events(vec![overload.into_bytes()]);
+    let server = FakeServer::start(vec![broken]).await;
+    assert!(matches!(
+        failed(&ask(&client(&server)).await),
+        ModelError::Overloaded { attempts: 3, .. }
+    ));
+}
+
+#[tokio::test]
+async fn a_refusal_inside_the_stream_that_would_come_again_is_final() {
+    let refused = event(
+        &json!({"type":"error","error":{"type":"invalid_request_error","message":"bad tool"}}),
+    );
+    let server = FakeServer::start(vec![Reply::Events(vec![refused.into_bytes()])]).await;
+    assert_eq!(
+        ask(&client(&server)).await,
+        [Err(ModelError::InvalidRequest {
+            message: "bad tool".into()
+        })]
+    );
+}
+
+#[tokio::test]
+async fn final_refusals_are_asked_once_and_never_show_the_key() {
+    for (status, kind) in [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (403, "permission_error"),
+        (404, "not_found_error"),
+        (413, "request_too_large"),
+        (422, ""),
+    ] {
+        let words = format!("key {KEY} is not good");
+        let server = FakeServer::start(vec![refusal(status, kind, &words)]).await;
+        let items = ask(&client(&server)).await;
+        assert_eq!(items.len(), 1, "{status}");
+        assert_eq!(server.asked().len(), 1, "{status}");
+        let shown = format!("{} {:?}", failed(&items), failed(&items));
+        assert!(!shown.contains(KEY), "{shown}");
+        assert!(shown.contains("[secret] is not good"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_at_the_cut_of_a_long_message_is_not_shown_in_part() {
+    let words = format!("{} {KEY}", "x".repeat(393));
+    let server = FakeServer::start(vec![refusal(401, "authentication_error", &words)]).await;
+    let shown = failed(&ask(&client(&server)).await).to_string();
+    assert!(!shown.contains("sk-"), "{shown}");
+}
+
+#[tokio::test]
+async fn the_request_id_is_kept_for_the_providers_support() {
+    let Reply::Whole(status, mut headers, body) = refusal(400, "invalid_request_error", "bad")
+    else {
+        unreachable!()
+    };
+    headers.push(("request-id", "req_011".to_owned()));
+    let server = FakeServer::start(vec![Reply::Whole(status, headers, body)]).await;
+    let error = failed(&ask(&client(&server)).await).to_string();
+    assert!(error.contains("req_011"), "{error}");
+}
+
+#[tokio::test]
+async fn a_silent_server_is_asked_again_and_then_reported() {
+    let begun = prose_answer("hi");
+    let (head, _) = begun.split_once("event: content_block_delta").unwrap();
+    let server = FakeServer::start(vec![
+        Reply::Stall(head.as_bytes().to_vec()),
+        Reply::Stall(Vec::new()),
+    ])
+    .await;
+    let mut config = config(&server);
+    config.idle_timeout = Duration::from_millis(20);
+    config.retry.attempts = 2;
+    let items = ask(&MessagesApi::new(config).unwrap()).await;
+    let ModelError::IdleTimeout { attempts: 2, .. } = failed(&items) else {
+        panic!("{items:?}")
+    };
+    assert!(failed(&items).to_string().contains("0.02 s"));
+}
+
+#[tokio::test]
+async fn cancelling_ends_the_stream_and_closes_the_connection() {
+    let begun = prose_answer("hi");
+    let (head, _) = begun.split_once("event: content_block_stop").unwrap();
+    let server = FakeServer::start(vec![Reply::Stall(head.as_bytes().to_vec())]).await;
+    let cancel = CancellationToken::new();
+    let mut events = client(&server).stream(request(), cancel.clone());
+    assert_eq!(
+        events.next().await,
+        Some(Ok(ModelEvent::TextDelta("hi".into())))
+    );
+    server.stalled.notified().await;
+    cancel.cancel();
+    assert_eq!(events.next().await, Some(Err(ModelError::Cancelled)));
+    assert_eq!(events.next().await, None);
+    // The server sees the end of the connection.
+    server.stalled.notified().await;
+}
+
+#[tokio::test]
+async fn cancelling_ends_the_wait_between_attempts() {
+    let server = FakeServer::start(vec![refusal(529, "overloaded_error", "busy")]).await;
+    let mut config = config(&server);
+    config.retry.first_wait = Duration::from_hours(1);
+    config.retry.longest_wait = Duration::from_hours(1);
+    let cancel = CancellationToken::new();
+    let mut events = MessagesApi::new(config)
+        .unwrap()
+        .stream(request(), cancel.clone());
+    assert!(matches!(
+        events.next().await,
+        Some(Ok(ModelEvent::Retrying { .. }))
+    ));
+    cancel.cancel();
+    assert_eq!(events.next().await, Some(Err(ModelError::Cancelled)));
+}
+
+#[tokio::test]
+async fn dropping_the_stream_closes_the_connection() {
+    let server = FakeServer::start(vec![Reply::Stall(
+        prose_answer("hi").into_bytes()[..300].to_vec(),
+    )])
+    .await;
+    let mut events = client(&server).stream(request(), CancellationToken::new());
+    let wait_for_stall = server.stalled.notified();
+    tokio::select! {
+        () = wait_for_stall => {}
+        item = events.next() => panic!("{item:?}"),
+    }
+    drop(events);
+    server.stalled.notified().await;
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_named_without_secrets() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let client = MessagesApi::new(MessagesApiConfig {
+        base_url: format!("http://{address}"),
+        api_key: Some(Secret::new(KEY)),
+        retry: quick(2),
+        ..MessagesApiConfig::default()
+    })
+    .unwrap();
+    let items = ask(&client).await;
+    let ModelError::Network {
+        server, message, ..
+    } = failed(&items)
+    else {
+        panic!("{items:?}")
+    };
+    assert_eq!(server, &format!("http://{address}"));
+    assert!(message.contains("refused"), "{message}");
+}
+
+#[tokio::test]
+async fn something_that_is_no_messages_api_is_told_at_once() {
+    let page = Reply::Whole(
+        200,
+        vec![("content-type", "text/html".to_owned())],
+        b"<html>log in</html>".to_vec(),
+    );
+    let redirect = Reply::Whole(302, vec![("location", "http://x/".to_owned())], Vec::new());
+    let nothing = Reply::Whole(404, vec![], b"not here".to_vec());
+    for reply in [page, redirect, nothing] {
+        let server = FakeServer::start(vec![reply]).await;
+        let items = ask(&client(&server)).await;
+        assert!(failed(&items).to_string().contains("ANTHROPIC_BASE_URL"));
+        assert_eq!(server.asked().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_is_used_if_one_is_given() {
+    let proxy = FakeServer::start(vec![answer("through the proxy")]).await;
+    let client = MessagesApi::new(MessagesApiConfig {
+        base_url: "http://model.invalid".into(),
+        api_key: Some(Secret::new(KEY)),
+        proxy: Some(Secret::new(format!("http://{}", proxy.address))),
+        retry: quick(1),
+        ..MessagesApiConfig::default()
+    })
+    .unwrap();
+    assert_eq!(completed(&ask(&client).await).text(), "through the proxy");
+    assert!(
+        proxy.asked()[0]
+            .head
+            .starts_with("POST http://model.invalid/v1/messages")
+    );
+}
+
+#[tokio::test]
+async fn hosts_exempt_from_the_proxy_are_reached_directly() {
+    let server = FakeServer::start(vec![answer("direct")]).await;
+    let client = MessagesApi::new(MessagesApiConfig {
+        proxy: Some(Secret::new("http://127.0.0.1:1")),
+        no_proxy: Some("127.0.0.1".into()),
+        ..config(&server)
+    })
+    .unwrap();
+    assert_eq!(completed(&ask(&client).await).text(), "direct");
+}
+
+#[tokio::test]
+async fn collecting_gives_the_answer_or_the_error() {
+    let server = FakeServer::start(vec![
+        answer("hi"),
+        refusal(401, "authentication_error", "no"),
+    ])
+    .await;
+    let client = client(&server);
+    let events = client.stream(request(), CancellationToken::new());
+    assert_eq!(collect_response(events).await.unwrap().text(), "hi");
+    let events = client.stream(request(), CancellationToken::new());
+    assert!(matches!(
+        collect_response(events).await,
+        Err(ModelError::Auth { .. })
+    ));
+}

@@ -1,1 +1,246 @@
-//! Pending.
+//! A server on 127.0.0.1 that plays prepared HTTP answers and keeps what it was asked.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// One prepared answer.
+#[derive(Debug, Clone)]
+pub(super) enum Reply {
+    /// A status, further header lines, and a body of known length.
+    Whole(u16, Vec<(&'static str, String)>, Vec<u8>),
+    /// An event stream in these chunks, properly ended.
+    Events(Vec<Vec<u8>>),
+    /// An event stream that breaks off after these bytes: the connection closes in the middle of the body.
+    Cut(Vec<u8>),
+    /// An event stream that stays open after these bytes until the server is told to go on.
+    Stall(Vec<u8>),
+    /// Nothing: the connection closes.
+    HangUp,
+}
+
+/// One request as it came.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) head: String,
+    pub(super) body: Vec<u8>,
+    /// Which connection it came over, from 0.
+    pub(super) connection: usize,
+}
+
+impl Asked {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+}
+
+/// The server. It stops when dropped.
+#[derive(Debug)]
+pub(super) struct FakeServer {
+    pub(super) address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    /// A stalled answer has been sent up to where it stalls.
+    pub(super) stalled: Arc<Notify>,
+    accepting: JoinHandle<()>,
+}
+
+impl Drop for FakeServer {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl FakeServer {
+    /// Starts a server that gives these answers in turn, the last one over and over.
+    pub(super) async fn start(replies: Vec<Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let stalled = Arc::new(Notify::new());
+        let replies = Arc::new(Mutex::new(VecDeque::from(replies)));
+        let accepting = tokio::spawn({
+            let (asked, stalled) = (Arc::clone(&asked), Arc::clone(&stalled));
+            async move {
+                let mut connection = 0;
+                while let Ok((stream, _)) = listener.accept().await {
+                    let (asked, stalled) = (Arc::clone(&asked), Arc::clone(&stalled));
+                    tokio::spawn(serve(
+                        stream,
+                        connection,
+                        Arc::clone(&replies),
+                        asked,
+                        stalled,
+                    ));
+                    connection += 1;
+                }
+            }
+        });
+        Self {
+            address,
+            asked,
+            stalled,
+            accepting,
+        }
+    }
+
+    pub(super) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    connection: usize,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    stalled: Arc<Notify>,
+) {
+    while let Some((head, body)) = read_request(&mut stream).await {
+        asked.lock().unwrap().push(Asked {
+            head,
+            body,
+            connection,
+        });
+        let reply = {
+            let mut replies = replies.lock().unwrap();
+            if replies.len() > 1 {
+                replies.pop_front().unwrap()
+            } else {
+                replies[0].clone()
+            }
+        };
+        // A client may go away at any point; that is its right.
+        if write_reply(&mut stream, reply, &stalled).await.is_none() {
+            return;
+        }
+    }
+}
+
+async fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(at) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
+            break at;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let mut body = bytes.split_off(end + 4);
+    let length: usize = head
+        .lines()
+        .find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("content-length")
+                .then(|| value.trim().parse().unwrap())
+        })
+        .unwrap();
+    while body.len() < length {
+        if stream.read_buf(&mut body).await.ok()? == 0 {
+            return None;
+        }
+    }
+    Some((head, body))
+}
+
+/// Writes an answer; `None` when the connection ends with it.
+async fn write_reply(stream: &mut TcpStream, reply: Reply, stalled: &Notify) -> Option<()> {
+    const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
+    match reply {
+        Reply::Whole(status, headers, body) => {
+            let length = body.len();
+            let headers: Vec<String> = headers
+                .iter()
+                .map(|(name, value)| format!("{name}: {value}\r\n"))
+                .collect();
+            let head = format!(
+                "HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{}\r\n",
+                headers.concat()
+            );
+            stream.write_all(head.as_bytes()).await.ok()?;
+            stream.write_all(&body).await.ok()
+        }
+        Reply::Events(chunks) => {
+            stream.write_all(EVENTS.as_bytes()).await.ok()?;
+            for bytes in chunks {
+                write_chunk(stream, &bytes).await?;
+            }
+            stream.write_all(b"0\r\n\r\n").await.ok()
+        }
+        Reply::Cut(bytes) => {
+            stream.write_all(EVENTS.as_bytes()).await.ok()?;
+            write_chunk(stream, &bytes).await?;
+            None
+        }
+        Reply::Stall(bytes) => {
+            stream.write_all(EVENTS.as_bytes()).await.ok()?;
+            write_chunk(stream, &bytes).await?;
+            stalled.notify_one();
+            // Ends when the client closes the connection.
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).await.ok()?;
+            stalled.notify_one();
+            None
+        }
+        Reply::HangUp => None,
+    }
+}
+
+async fn write_chunk(stream: &mut TcpStream, bytes: &[u8]) -> Option<()> {
+    if bytes.is_empty() {
+        return Some(());
+    }
+    let size = format!("{:x}\r\n", bytes.len());
+    stream.write_all(size.as_bytes()).await.ok()?;
+    stream.write_all(bytes).await.ok()?;
+    stream.write_all(b"\r\n").await.ok()
+}
+
+/// Writes one event as the API does.
+pub(super) fn event(data: &Value) -> String {
+    let name = data["type"].as_str().unwrap();
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+/// The events of a whole answer of prose.
+pub(super) fn prose_answer(text: &str) -> String {
+    [
+        json!({"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant",
+            "model":"claude-x-20260101","content":[],"stop_reason":null,"usage":{"input_tokens":12,
+            "cache_creation_input_tokens":3,"cache_read_input_tokens":40,"output_tokens":1}}}),
+        json!({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}),
+        json!({"type":"ping"}),
+        json!({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":text}}),
+        json!({"type":"content_block_stop","index":0}),
+        json!({"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},
+            "usage":{"output_tokens":9}}),
+        json!({"type":"message_stop"}),
+    ]
+    .iter()
+    .map(event)
+    .collect()
+}
+
+/// A refusal in the API's shape.
+pub(super) fn refusal(status: u16, kind: &str, message: &str) -> Reply {
+    let body = json!({"type":"error","error":{"type":kind,"message":message}}).to_string();
+    Reply::Whole(
+        status,
+        vec![("content-type", "application/json".to_owned())],
+        body.into_bytes(),
+    )
+}

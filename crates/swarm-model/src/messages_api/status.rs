@@ -146,70 +146,46 @@ mod tests {
         format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}}}}"#)
     }
 
+    fn word(failure: &Failure) -> &'static str {
+        match failure {
+            Failure::Final(ModelError::Auth { .. }) => "auth",
+            Failure::Final(ModelError::Billing { .. }) => "billing",
+            Failure::Final(ModelError::UnknownModel { .. }) => "model",
+            Failure::Final(ModelError::InvalidRequest { .. }) => "invalid",
+            Failure::Final(ModelError::ContextTooLong { .. }) => "long",
+            Failure::Final(_) => "other",
+            Failure::Transient(transient) => match transient.cause {
+                Cause::RateLimit => "again: limit",
+                Cause::Overload => "again: overload",
+                Cause::Server => "again: server",
+                _ => "again: other",
+            },
+        }
+    }
+
     #[test]
     fn each_status_has_its_failure() {
-        let cases: [(u16, String, fn(&Failure) -> bool); 14] = [
-            (401, api("authentication_error", "invalid x-api-key"), |f| {
-                matches!(f, Failure::Final(ModelError::Auth { .. }))
-            }),
-            (403, api("permission_error", "no"), |f| {
-                matches!(f, Failure::Final(ModelError::Auth { .. }))
-            }),
-            (402, api("billing_error", "pay"), |f| {
-                matches!(f, Failure::Final(ModelError::Billing { .. }))
-            }),
-            (
-                400,
-                api("invalid_request_error", "Your credit balance is too low"),
-                |f| matches!(f, Failure::Final(ModelError::Billing { .. })),
-            ),
-            (404, api("not_found_error", "model: claude-x"), |f| {
-                matches!(f, Failure::Final(ModelError::UnknownModel { .. }))
-            }),
-            (404, "<html>nothing here</html>".into(), |f| {
-                matches!(f, Failure::Final(ModelError::InvalidRequest { .. }))
-            }),
-            (400, api("invalid_request_error", "tools.0: bad"), |f| {
-                matches!(f, Failure::Final(ModelError::InvalidRequest { .. }))
-            }),
-            (
-                400,
-                api(
-                    "invalid_request_error",
-                    "prompt is too long: 210000 tokens > 200000 maximum",
-                ),
-                |f| matches!(f, Failure::Final(ModelError::ContextTooLong { .. })),
-            ),
-            (413, api("request_too_large", "too large"), |f| {
-                matches!(f, Failure::Final(ModelError::ContextTooLong { .. }))
-            }),
-            (302, String::new(), |f| {
-                matches!(f, Failure::Final(ModelError::InvalidRequest { .. }))
-            }),
-            (
-                429,
-                api("rate_limit_error", "slow down"),
-                |f| matches!(f, Failure::Transient(t) if t.cause == Cause::RateLimit),
-            ),
-            (
-                529,
-                api("overloaded_error", "Overloaded"),
-                |f| matches!(f, Failure::Transient(t) if t.cause == Cause::Overload),
-            ),
-            (
-                503,
-                api("overloaded_error", "Overloaded"),
-                |f| matches!(f, Failure::Transient(t) if t.cause == Cause::Overload),
-            ),
-            (
-                502,
-                "bad gateway".into(),
-                |f| matches!(f, Failure::Transient(t) if t.cause == Cause::Server),
-            ),
-        ];
-        for (status, body, expected) in cases {
+        let invalid = |message| api("invalid_request_error", message);
+        for (status, body, expected) in [
+            (401, api("authentication_error", "bad key"), "auth"),
+            (403, api("permission_error", "no"), "auth"),
+            (402, api("billing_error", "pay"), "billing"),
+            (400, invalid("Your credit balance is too low"), "billing"),
+            (404, api("not_found_error", "model: claude-x"), "model"),
+            (404, "<html>nothing here</html>".into(), "invalid"),
+            (400, invalid("tools.0: bad"), "invalid"),
+            (400, invalid("prompt is too long: 9 > 8"), "long"),
+            (413, api("request_too_large", "too large"), "long"),
+            (302, String::new(), "invalid"),
+            (408, String::new(), "again: server"),
+            (429, api("rate_limit_error", "slow"), "again: limit"),
+            (500, api("api_error", "oops"), "again: server"),
+            (502, "bad gateway".into(), "again: server"),
+            (503, api("overloaded_error", "busy"), "again: overload"),
+            (529, api("overloaded_error", "busy"), "again: overload"),
+        ] {
             let failure = sort(status, &body);
-            assert!(expected(&failure), "{status} {body}: {failure:?}");
+            assert_eq!(word(&failure), expected, "{status} {body}: {failure:?}");
         }
     }
 

@@ -40,7 +40,10 @@ pub(super) async fn read_answer<S>(
 where
     S: Stream<Item = Result<Bytes, String>> + Send,
 {
-    let mut events = Box::pin(EventStream::new(bounded(without_bom(chunks))));
+    let mut events = Box::pin(EventStream::new(bounded(
+        without_bom(chunks),
+        LONGEST_ANSWER,
+    )));
     let mut answer = Answer::new(model);
     loop {
         let Ok(next) = timeout(idle, events.next()).await else {
@@ -84,8 +87,8 @@ fn transport(error: EventStreamError<String>) -> Failure {
     }
 }
 
-/// Ends a stream that grows without bound.
-fn bounded<S>(chunks: S) -> impl Stream<Item = Result<Bytes, String>> + Send
+/// Ends a stream that grows beyond `most` bytes.
+fn bounded<S>(chunks: S, most: usize) -> impl Stream<Item = Result<Bytes, String>> + Send
 where
     S: Stream<Item = Result<Bytes, String>> + Send,
 {
@@ -93,8 +96,8 @@ where
     chunks.map(move |chunk| {
         let chunk = chunk?;
         total = total.saturating_add(chunk.len());
-        if total > LONGEST_ANSWER {
-            return Err(format!("the answer is longer than {LONGEST_ANSWER} bytes"));
+        if total > most {
+            return Err(format!("the answer is longer than {most} bytes"));
         }
         Ok(chunk)
     })

@@ -1,1 +1,553 @@
-//! Pending.
+//! Scenarios played, one request at a time.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Pace, ScriptedModel};
+use crate::error::ModelError;
+use crate::message::{ContentBlock, Message, Role};
+use crate::model::{Model, ModelEvent, ModelResponse, collect_response};
+use crate::request::{ModelRequest, SystemBlock};
+use crate::stop::StopReason;
+
+fn model_at(text: &str, pace: Pace) -> ScriptedModel {
+    ScriptedModel::from_text(text, Path::new("/s/demo.toml"), pace).unwrap()
+}
+
+fn model(text: &str) -> ScriptedModel {
+    model_at(text, Pace::INSTANT)
+}
+
+fn request(agent: &str, messages: &[Message]) -> ModelRequest {
+    ModelRequest {
+        model: "/s/demo.toml".into(),
+        system: vec![SystemBlock {
+            text: "Working directory: /repo".into(),
+            cache: true,
+        }],
+        tools: vec![],
+        messages: messages.to_vec(),
+        max_tokens: 1000,
+        thinking_budget: None,
+        agent: agent.into(),
+    }
+}
+
+async fn ask(
+    model: &ScriptedModel,
+    agent: &str,
+    messages: &[Message],
+) -> Result<ModelResponse, ModelError> {
+    collect_response(model.stream(request(agent, messages), CancellationToken::new())).await
+}
+
+async fn said(model: &ScriptedModel, agent: &str, messages: &[Message]) -> String {
+    ask(model, agent, messages).await.unwrap().text()
+}
+
+fn calls(response: &ModelResponse) -> Vec<(&str, &Value)> {
+    response
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::ToolUse { name, input, .. } => Some((name.as_str(), input)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The user message that answers every call of a response, with a text let in beside the results.
+fn results(response: &ModelResponse, texts: &[&str], injected: Option<&str>) -> Message {
+    let ids = response.content.iter().filter_map(|block| match block {
+        ContentBlock::ToolUse { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    let mut content: Vec<ContentBlock> = ids
+        .zip(texts)
+        .map(|(tool_use_id, text)| ContentBlock::ToolResult {
+            tool_use_id,
+            content: (*text).to_owned(),
+            is_error: false,
+        })
+        .collect();
+    content.extend(injected.map(ContentBlock::text));
+    Message {
+        role: Role::User,
+        content,
+    }
+}
+
+/// A conversation in which every answer is given by a model loaded afresh, as after a restart.
+struct Talk {
+    scenario: &'static str,
+    agent: &'static str,
+    messages: Vec<Message>,
+}
+
+impl Talk {
+    fn new(scenario: &'static str, agent: &'static str, prompt: &str) -> Self {
+        Self {
+            scenario,
+            agent,
+            messages: vec![Message::user_text(prompt)],
+        }
+    }
+
+    async fn answer(&mut self) -> ModelResponse {
+        let response = ask(&model(self.scenario), self.agent, &self.messages)
+            .await
+            .unwrap();
+        let again = ask(&model(self.scenario), self.agent, &self.messages).await;
+        assert_eq!(Ok(&response), again.as_ref(), "the same question");
+        self.messages
+            .push(Message::assistant(response.content.clone()));
+        response
+    }
+
+    fn results(&mut self, response: &ModelResponse, texts: &[&str], injected: Option<&str>) {
+        self.messages.push(results(response, texts, injected));
+    }
+}
+
+const WORK: &str = r#"
+[[turn]]
+agent = "explorer"
+matches = 'task (?<id>\d+)'
+system_matches = 'directory: (?<cwd>\S+)'
+
+  [[turn.step]]
+  think = "Task ${id}, hm."
+  say = "I look at task ${id}."
+  [[turn.step.call]]
+  tool = "Read"
+  input = { file_path = "${cwd}/src/lib.rs", limit = 5 }
+  [[turn.step.call]]
+  tool = "Bash"
+  input = { command = "echo $HOME" }
+
+  [[turn.step]]
+  capture = 'line (?<line>\d+)'
+  say = "Line ${line}; second result: ${result:2}"
+  [[turn.step.call]]
+  tool = "TaskUpdate"
+  input = { taskId = "${id}" }
+
+  [[turn.step]]
+  say = "Task ${id} is done: line ${line}. ${result}"
+
+  [[turn.interrupt]]
+  contains = "hurry"
+  resume = true
+    [[turn.interrupt.step]]
+    say = "I hurry, ${result:1}."
+    [[turn.interrupt.step.call]]
+    tool = "SendMessage"
+    input = { to = "team-lead" }
+
+  [[turn.interrupt]]
+  matches = 'stop: (?<why>\w+)'
+    [[turn.interrupt.step]]
+    [[turn.interrupt.step.call]]
+    tool = "SendMessage"
+    [[turn.interrupt.step]]
+    say = "Stopped because of ${why}."
+
+[[turn]]
+agent = "explorer"
+contains = "thanks"
+  [[turn.step]]
+  say = "You are welcome."
+"#;
+
+#[tokio::test]
+async fn a_turn_is_played_step_by_step_with_a_restart_before_every_step() {
+    let mut talk = Talk::new(WORK, "explorer", "please do task 7 now");
+    let first = talk.answer().await;
+    assert_eq!(
+        first.content[0],
+        ContentBlock::Thinking {
+            thinking: "Task 7, hm.".into(),
+            signature: "scripted".into()
+        }
+    );
+    assert_eq!(first.text(), "I look at task 7.");
+    assert_eq!(
+        calls(&first),
+        [
+            ("Read", &json!({"file_path":"/repo/src/lib.rs","limit":5})),
+            ("Bash", &json!({"command":"echo $HOME"}))
+        ]
+    );
+    assert_eq!(first.stop_reason, StopReason::ToolUse);
+    talk.results(&first, &["bug in line 12", "/root"], None);
+    let second = talk.answer().await;
+    assert_eq!(second.text(), "Line 12; second result: /root");
+    talk.results(&second, &["updated"], None);
+    let third = talk.answer().await;
+    assert_eq!(third.text(), "Task 7 is done: line 12. updated");
+    assert_eq!(third.stop_reason, StopReason::EndTurn);
+    talk.messages.push(Message::user_text("thanks"));
+    assert_eq!(talk.answer().await.text(), "You are welcome.");
+}
+
+#[tokio::test]
+async fn call_ids_are_never_used_twice_in_a_conversation() {
+    let mut talk = Talk::new(WORK, "explorer", "task 1");
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        for texts in [vec!["line 1", "x"], vec!["ok"]] {
+            let response = talk.answer().await;
+            for block in &response.content {
+                if let ContentBlock::ToolUse { id, .. } = block {
+                    ids.push(id.clone());
+                }
+            }
+            talk.results(&response, &texts, None);
+        }
+        talk.answer().await;
+        talk.messages.push(Message::user_text("task 2"));
+    }
+    let mut unique = ids.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!((ids.len(), unique.len()), (6, 6), "{ids:?}");
+    assert!(ids[0].starts_with("toolu_explorer_"), "{ids:?}");
+}
+
+#[tokio::test]
+async fn text_beside_results_does_not_restart_the_turn() {
+    let mut talk = Talk::new(WORK, "explorer", "task 7");
+    let first = talk.answer().await;
+    talk.results(&first, &["line 3", "b"], Some("by the way: thanks, task 9"));
+    assert_eq!(talk.answer().await.text(), "Line 3; second result: b");
+}
+
+#[tokio::test]
+async fn an_interrupt_that_resumes_gives_the_turn_back_where_it_was() {
+    let mut talk = Talk::new(WORK, "explorer", "task 7");
+    let first = talk.answer().await;
+    talk.results(&first, &["line 3", "b"], Some("hurry up"));
+    let hurry = talk.answer().await;
+    assert_eq!(hurry.text(), "I hurry, line 3.");
+    talk.results(&hurry, &["sent"], Some("hurry up, I said"));
+    let second = talk.answer().await;
+    assert_eq!(
+        second.text(),
+        "Line 3; second result: b",
+        "the step answers its own results, and an interrupt plays once"
+    );
+    talk.results(&second, &["updated"], None);
+    assert_eq!(
+        talk.answer().await.text(),
+        "Task 7 is done: line 3. updated"
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_that_does_not_resume_ends_the_turn() {
+    let mut talk = Talk::new(WORK, "explorer", "task 7");
+    let first = talk.answer().await;
+    talk.results(&first, &["line 3", "b"], Some("hurry up"));
+    let hurry = talk.answer().await;
+    talk.results(&hurry, &["sent"], Some("stop: lunch"));
+    let stop = talk.answer().await;
+    assert_eq!(calls(&stop), [("SendMessage", &json!({}))]);
+    talk.results(&stop, &["sent"], None);
+    let last = talk.answer().await;
+    assert_eq!(last.text(), "Stopped because of lunch.");
+    assert_eq!(last.stop_reason, StopReason::EndTurn);
+}
+
+#[tokio::test]
+async fn an_answer_kept_in_several_messages_counts_as_one() {
+    let mut talk = Talk::new(WORK, "explorer", "task 7");
+    let first = talk.answer().await;
+    talk.messages.pop();
+    for block in first.content.clone() {
+        talk.messages.push(Message::assistant(vec![block]));
+    }
+    talk.results(&first, &["line 3", "b"], None);
+    assert_eq!(talk.answer().await.text(), "Line 3; second result: b");
+}
+
+const CHOICE: &str = r#"
+[[turn]]
+agent = "lead"
+seen_all = ["explorer done", "tester done"]
+step = [{ say = "all done" }]
+
+[[turn]]
+agent = "lead"
+nth = 1
+step = [{ say = "first" }]
+
+[[turn]]
+agent = "lead"
+contains = "red"
+contains_all = ["green", "blue"]
+step = [{ say = "colours" }]
+
+[[turn]]
+agent = "lead"
+matches = 'a(?<x>b)?c'
+step = [{ say = "[${x}] for ${agent}: ${prompt}" }]
+
+[[turn]]
+contains = "anybody"
+step = [{ say = "me, ${agent}" }]
+"#;
+
+#[tokio::test]
+async fn the_first_turn_that_fits_is_played() {
+    let model = model(CHOICE);
+    let lead = |texts: &'static [&'static str]| {
+        let model = model.clone();
+        async move {
+            let mut messages = Vec::new();
+            for text in texts {
+                messages.push(Message::user_text(*text));
+                messages.push(Message::assistant(vec![ContentBlock::text("ok")]));
+            }
+            messages.pop();
+            said(&model, "lead", &messages).await
+        }
+    };
+    assert_eq!(lead(&["red green blue"]).await, "first");
+    assert_eq!(lead(&["x", "blue green red"]).await, "colours");
+    assert_eq!(lead(&["x", "abc"]).await, "[b] for lead: abc");
+    assert_eq!(lead(&["x", "ac"]).await, "[] for lead: ac");
+    assert_eq!(
+        lead(&["x", "explorer done", "tester done"]).await,
+        "all done"
+    );
+    assert_eq!(lead(&["explorer done, tester done"]).await, "all done");
+    let anybody = [Message::user_text("anybody?")];
+    assert_eq!(said(&model, "tester", &anybody).await, "me, tester");
+}
+
+#[tokio::test]
+async fn a_gap_in_the_scenario_names_agent_and_text() {
+    let long = format!("red {}", "é".repeat(300));
+    let error = ask(&model(CHOICE), "tester", &[Message::user_text(&long)])
+        .await
+        .unwrap_err()
+        .to_string();
+    for part in ["/s/demo.toml", "agent tester", "prompt 1", "red é"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(error.matches('é').count(), 116, "{error}");
+    let nobody = ask(&model(CHOICE), "tester", &[]).await.unwrap_err();
+    assert!(matches!(nobody, ModelError::Scenario { .. }));
+}
+
+#[tokio::test]
+async fn results_that_do_not_hold_what_a_step_captures_are_an_error() {
+    let mut talk = Talk::new(WORK, "explorer", "task 7");
+    let first = talk.answer().await;
+    talk.results(&first, &["permission denied", "b"], None);
+    let error = ask(&model(WORK), "explorer", &talk.messages)
+        .await
+        .unwrap_err()
+        .to_string();
+    for part in ["line (?<line>", "at line 17", "permission denied"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_longer_than_its_turn_is_an_error_with_the_turns_line() {
+    let mut talk = Talk::new(CHOICE, "lead", "hello");
+    let response = talk.answer().await;
+    let mut surplus = results(&response, &[], None);
+    surplus.content.push(ContentBlock::ToolResult {
+        tool_use_id: "x".into(),
+        content: "y".into(),
+        is_error: false,
+    });
+    talk.messages.push(surplus);
+    let error = ask(&model(CHOICE), "lead", &talk.messages)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("only 1 steps"), "{error}");
+    assert!(error.contains("line 7"), "{error}");
+}
+
+const FAILURES: &str = r#"
+[[turn]]
+contains = "twice"
+  [[turn.step]]
+  say = "at last"
+  fail = { kind = "overloaded", times = 2, message = "busy", wait_ms = 40, after_text = true }
+
+[[turn]]
+contains = "always"
+step = [{ fail = { kind = "context_too_long", message = "full" } }]
+
+[[turn]]
+contains = "cut"
+step = [{ say = "half a", stop = "max_tokens" }, { say = "whole" }]
+
+[[turn]]
+contains = "broken"
+step = [{ call = [{ tool = "Read", broken_input = '{"file' }] }, { say = "sorry" }]
+
+[[turn]]
+contains = "empty"
+step = [{ stop = "end_turn" }]
+"#;
+
+#[tokio::test]
+async fn failures_are_played_within_one_request_so_that_a_restart_forgets_nothing() {
+    let twice = [Message::user_text("twice")];
+    for _ in 0..2 {
+        let items: Vec<_> = model(FAILURES)
+            .stream(request("a", &twice), CancellationToken::new())
+            .collect()
+            .await;
+        let retrying = |attempt| {
+            Ok(ModelEvent::Retrying {
+                attempt,
+                wait: Duration::ZERO,
+                reason: "busy".into(),
+            })
+        };
+        let words = || {
+            ["at ", "last"]
+                .map(|word| Ok(ModelEvent::TextDelta(word.into())))
+                .to_vec()
+        };
+        let expected = [
+            words(),
+            vec![retrying(2)],
+            words(),
+            vec![retrying(3)],
+            words(),
+        ]
+        .concat();
+        assert_eq!(items[..items.len() - 1], expected);
+        assert!(matches!(items.last(), Some(Ok(ModelEvent::Completed(_)))));
+    }
+    let error = ask(&model(FAILURES), "a", &[Message::user_text("always")]).await;
+    assert_eq!(
+        error,
+        Err(ModelError::ContextTooLong {
+            message: "full".into()
+        })
+    );
+}
+
+#[tokio::test]
+async fn odd_endings_and_broken_calls_can_be_played() {
+    let model = model(FAILURES);
+    let cut = [Message::user_text("cut")];
+    let response = ask(&model, "a", &cut).await.unwrap();
+    assert_eq!(response.stop_reason, StopReason::MaxTokens);
+    let broken = [Message::user_text("broken")];
+    let response = ask(&model, "a", &broken).await.unwrap();
+    assert_eq!(response.content[0].broken_input(), Some("{\"file"));
+    let empty = [Message::user_text("empty")];
+    let response = ask(&model, "a", &empty).await.unwrap();
+    assert_eq!(
+        (response.content.len(), response.stop_reason),
+        (0, StopReason::EndTurn)
+    );
+}
+
+#[tokio::test]
+async fn usage_is_there_and_grows_with_the_conversation() {
+    let model = model(CHOICE);
+    let short = ask(&model, "lead", &[Message::user_text("x")])
+        .await
+        .unwrap();
+    let long = ask(&model, "lead", &[Message::user_text("x".repeat(400))])
+        .await
+        .unwrap();
+    assert_eq!(long.usage.input_tokens, short.usage.input_tokens + 100);
+    assert_eq!(short.usage.output_tokens, long.usage.output_tokens);
+    assert!(short.usage.output_tokens > 0);
+}
+
+const SLOW: &str = r#"
+chunk_ms = 100
+
+[[turn]]
+step = [{ wait_ms = 1000, think = "a b", say = "one two three" }]
+"#;
+
+#[tokio::test(start_paused = true)]
+async fn the_pace_scales_waits_and_words() {
+    for (pace, milliseconds) in [
+        (Pace::HUMAN, 1500),
+        (Pace::times(2.0), 3000),
+        (Pace::INSTANT, 0),
+    ] {
+        let begun = Instant::now();
+        let model = model_at(SLOW, pace);
+        said(&model, "a", &[Message::user_text("x")]).await;
+        assert_eq!(begun.elapsed().as_millis(), milliseconds, "{pace:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_comes_word_by_word() {
+    let model = model_at(SLOW, Pace::HUMAN);
+    let begun = Instant::now();
+    let mut events = model.stream(
+        request("a", &[Message::user_text("x")]),
+        CancellationToken::new(),
+    );
+    let mut arrivals = Vec::new();
+    while let Some(item) = events.next().await {
+        match item.unwrap() {
+            ModelEvent::TextDelta(word) | ModelEvent::ThinkingDelta(word) => {
+                arrivals.push((word, begun.elapsed().as_millis()));
+            }
+            _ => {}
+        }
+    }
+    let expected = [
+        ("a ", 1000),
+        ("b", 1100),
+        ("one ", 1200),
+        ("two ", 1300),
+        ("three", 1400),
+    ];
+    assert_eq!(arrivals, expected.map(|(word, at)| (word.to_owned(), at)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_ends_a_wait_at_once() {
+    let cancel = CancellationToken::new();
+    let begun = Instant::now();
+    let mut events = model_at(SLOW, Pace::times(1e6))
+        .stream(request("a", &[Message::user_text("x")]), cancel.clone());
+    tokio::select! {
+        biased;
+        item = events.next() => panic!("{item:?}"),
+        () = std::future::ready(()) => {}
+    }
+    cancel.cancel();
+    assert_eq!(events.next().await, Some(Err(ModelError::Cancelled)));
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+#[test]
+fn a_scenario_is_read_from_its_file() {
+    let path = std::env::temp_dir().join(format!("swarm-scenario-{}.toml", std::process::id()));
+    let mut file = File::create(&path).unwrap();
+    file.write_all(SLOW.as_bytes()).unwrap();
+    let read = ScriptedModel::from_file(&path, Pace::INSTANT);
+    std::fs::remove_file(&path).unwrap();
+    read.unwrap();
+    let missing = ScriptedModel::from_file(&path, Pace::INSTANT).unwrap_err();
+    let shown = missing.to_string();
+    assert!(shown.contains(path.to_str().unwrap()), "{shown}");
+}

@@ -17,7 +17,8 @@ pub(super) struct Position<'a> {
 
 /// Walks through what came after the prompt. The error says what the scenario lacks.
 ///
-/// Messages of the model in a row count as one: a transcript may keep the blocks of an answer apart.
+/// Messages of the model in a row count as one: a transcript may keep the blocks of an answer apart. The
+/// results that a turn answers after an interrupt that resumes are those that the interrupt came with.
 pub(super) fn locate<'a>(
     turn: &'a Turn,
     captured: Captured,
@@ -27,9 +28,10 @@ pub(super) fn locate<'a>(
         turn,
         captured,
         own: 0,
-        interrupt: None,
+        active: None,
         played: vec![false; turn.interrupts.len()],
         results: Vec::new(),
+        resumed: None,
     };
     let mut previous = Role::User;
     for message in after {
@@ -54,17 +56,28 @@ struct Walk<'a> {
     captured: Captured,
     /// Steps of the turn itself that have been played.
     own: usize,
-    /// The interrupt that has taken over, with its steps played.
-    interrupt: Option<(&'a Interrupt, usize)>,
+    /// The interrupt that has taken over.
+    active: Option<Active<'a>>,
     /// Interrupts that have taken over once; each does so at most once in a turn.
     played: Vec<bool>,
+    /// Texts of the last tool results.
     results: Vec<String>,
+    /// Results that wait for the turn's own next step, after an interrupt that resumes.
+    resumed: Option<Vec<String>>,
+}
+
+struct Active<'a> {
+    interrupt: &'a Interrupt,
+    /// Its steps that have been played.
+    played: usize,
+    /// The results that the turn's own next step will answer, if the interrupt resumes.
+    held: Vec<String>,
 }
 
 impl<'a> Walk<'a> {
     fn next_step(&self) -> Result<&'a Step, String> {
-        let (steps, played) = match self.interrupt {
-            Some((interrupt, played)) => (&interrupt.steps, played),
+        let (steps, played) = match &self.active {
+            Some(active) => (&active.interrupt.steps, active.played),
             None => (&self.turn.steps, self.own),
         };
         steps.get(played).ok_or_else(|| {
@@ -80,14 +93,15 @@ impl<'a> Walk<'a> {
     fn consume(&mut self) -> Result<(), String> {
         let step = self.next_step()?;
         self.capture_for(step)?;
-        match &mut self.interrupt {
-            None => self.own += 1,
-            Some((interrupt, played)) => {
-                *played += 1;
-                if interrupt.resume && *played == interrupt.steps.len() {
-                    self.interrupt = None;
-                }
-            }
+        let Some(mut active) = self.active.take() else {
+            self.own += 1;
+            return Ok(());
+        };
+        active.played += 1;
+        if active.interrupt.resume && active.played == active.interrupt.steps.len() {
+            self.resumed = Some(active.held);
+        } else {
+            self.active = Some(active);
         }
         Ok(())
     }
@@ -98,19 +112,33 @@ impl<'a> Walk<'a> {
             self.results.clear();
         }
         self.results.extend(results(message).map(str::to_owned));
-        let injected: Vec<&str> = texts(message).collect();
-        let injected = injected.join("\n");
-        if injected.is_empty() {
-            return;
+        if let Some(held) = self.resumed.take() {
+            self.results = held;
         }
-        for (index, interrupt) in self.turn.interrupts.iter().enumerate() {
-            if self.played[index] {
+        let injected: Vec<&str> = texts(message).collect();
+        if !injected.is_empty() {
+            self.take_over(&injected.join("\n"));
+        }
+    }
+
+    /// Hands over to the first interrupt that fits and has not played.
+    fn take_over(&mut self, injected: &str) {
+        for (interrupt, played) in self.turn.interrupts.iter().zip(&mut self.played) {
+            if *played {
                 continue;
             }
-            if let Some(captured) = interrupt.check(&injected) {
+            if let Some(captured) = interrupt.check(injected) {
+                *played = true;
                 self.captured.extend(captured);
-                self.played[index] = true;
-                self.interrupt = Some((interrupt, 0));
+                let held = match self.active.take() {
+                    Some(active) => active.held,
+                    None => self.results.clone(),
+                };
+                self.active = Some(Active {
+                    interrupt,
+                    played: 0,
+                    held,
+                });
                 return;
             }
         }
