@@ -1,1 +1,34 @@
-//! The turn loop: conversation, tool dispatch, transcript.
+//! The turn loop of an agent: conversation, model calls, permission, tools, and the durable transcript.
+//!
+//! A [`Session`] is one conversation over one [`TranscriptFile`]. Input is delivered first and counts only once it
+//! is on disk; then a turn is run until the model ends it. The lead, a teammate and a sub-agent are the same
+//! session with other [`AgentParts`].
+
+mod agent_tool;
+mod error;
+mod events;
+mod gate;
+mod history;
+mod injected;
+mod limits;
+mod parts;
+mod rights;
+mod session;
+mod spawner;
+mod totals;
+mod transcript;
+mod turn;
+
+pub use agent_tool::AgentTool;
+pub use error::EngineError;
+pub use events::{EventSink, NoEvents, StepCounter};
+pub use gate::{Ask, GateAnswer, NobodyToAsk, PermissionGate};
+pub use injected::{Delivery, Injected, Interjections, NoInterjections};
+pub use limits::EngineLimits;
+pub use parts::AgentParts;
+pub use rights::Rights;
+pub use session::Session;
+pub use spawner::{Isolation, NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
+pub use totals::Totals;
+pub use transcript::{BrokenLine, TranscriptAuthor, TranscriptFile, transcript_path};
+pub use turn::TurnOutcome;

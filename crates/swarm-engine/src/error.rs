@@ -1,0 +1,72 @@
+//! What can go wrong in a session.
+
+use std::path::PathBuf;
+
+use swarm_fs::FsError;
+use swarm_model::ModelError;
+use swarm_protocol::ErrorKind;
+
+/// Why a session could not be opened, input not be delivered, or a turn not be finished.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The model gave no answer.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The model ran out of context window in the middle of its answer.
+    #[error(
+        "the model's context window is full: the conversation has grown too long. Start the agent afresh or give it less to read"
+    )]
+    ContextFull,
+    /// The model or its safety layer declined to go on.
+    #[error("the model declined to answer{}. Put the request differently, or start the agent afresh", said(.text))]
+    Refused {
+        /// What it said about it; may be empty.
+        text: String,
+    },
+    /// The transcript could not be read or written. What failed to be written has not happened.
+    #[error("the transcript {} cannot be used: {}. See that the disk has room and the folder is writable, then try again", .path.display(), with_cause(.source))]
+    Transcript {
+        /// The transcript's file.
+        path: PathBuf,
+        /// What the disk said.
+        source: FsError,
+    },
+    /// There is no input that waits for an answer.
+    #[error(
+        "the conversation ends in an answer, so there is nothing to answer: deliver a message first"
+    )]
+    NothingToAnswer,
+    /// Two tools of one agent have the same name, which no model server accepts.
+    #[error("two tools are called `{name}`: leave one of them out")]
+    DuplicateTool {
+        /// The name.
+        name: String,
+    },
+}
+
+fn said(text: &str) -> String {
+    match text.trim() {
+        "" => String::new(),
+        text => format!(" and said: {text}"),
+    }
+}
+
+fn with_cause(error: &FsError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+impl EngineError {
+    /// The kind that scripts see.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Model(error) => error.kind(),
+            Self::ContextFull | Self::Refused { .. } => ErrorKind::AgentFailed,
+            Self::Transcript { .. } | Self::DuplicateTool { .. } => ErrorKind::Internal,
+            Self::NothingToAnswer => ErrorKind::Usage,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What an agent is made of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use swarm_model::Model;
+use swarm_tools::{Tool, ToolContext};
+
+use crate::{EngineLimits, EventSink, Interjections, PermissionGate, Rights};
+
+/// Everything a session needs besides its transcript.
+#[derive(Debug, Clone)]
+pub struct AgentParts {
+    /// Who asks the model; a scripted model matches on it.
+    pub name: String,
+    /// The system prompt in blocks, facts about the surroundings included. It must not change while the conversation
+    /// lives, or the prompt cache is lost.
+    pub system: Vec<String>,
+    /// The model's client.
+    pub model: Arc<dyn Model>,
+    /// The model's id at its provider.
+    pub model_name: String,
+    /// The tools on offer, in the order in which the model is told of them.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Mode and rules in force; may be changed from outside while a turn runs.
+    pub rights: Arc<Rights>,
+    /// Who answers where rules and mode do not.
+    pub gate: Arc<dyn PermissionGate>,
+    /// Who watches.
+    pub events: Arc<dyn EventSink>,
+    /// Where urgent mail comes from.
+    pub interjections: Arc<dyn Interjections>,
+    /// Bounds.
+    pub limits: EngineLimits,
+    /// The user's home folder, for permission rules that begin with `~/`.
+    pub home: Option<PathBuf>,
+    /// What each call gets; `cancel` and `tool_use_id` are filled in per call.
+    pub tool_context: ToolContext,
+}

@@ -1,0 +1,111 @@
+//! The mode and rules in force for an agent, shared with whoever may change them during a turn.
+
+use std::sync::{PoisonError, RwLock};
+
+use swarm_policy::{Behavior, Decision, Question, Rule, RuleSet, SourcedRule, Suggestion, decide};
+use swarm_protocol::PermissionMode;
+
+/// Where granted rules say that they come from.
+const GRANTED: &str = "session";
+
+/// What an agent may do. The mode never rises above the ceiling it was made with.
+#[derive(Debug)]
+pub struct Rights {
+    ceiling: PermissionMode,
+    inner: RwLock<Inner>,
+}
+
+#[derive(Debug, Clone)]
+struct Inner {
+    mode: PermissionMode,
+    rules: RuleSet,
+}
+
+impl Rights {
+    /// Rights with a mode and rules; a mode above the ceiling becomes the ceiling.
+    pub fn new(mode: PermissionMode, rules: RuleSet, ceiling: PermissionMode) -> Self {
+        let mode = if ceiling.covers(mode) { mode } else { ceiling };
+        Self {
+            ceiling,
+            inner: RwLock::new(Inner { mode, rules }),
+        }
+    }
+
+    /// The mode in force.
+    pub fn mode(&self) -> PermissionMode {
+        self.read(|inner| inner.mode)
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> RuleSet {
+        self.read(|inner| inner.rules.clone())
+    }
+
+    /// Changes the mode. False, and nothing changed, when it is above the ceiling.
+    pub fn set_mode(&self, mode: PermissionMode) -> bool {
+        let covered = self.ceiling.covers(mode);
+        if covered {
+            self.write(|inner| inner.mode = mode);
+        }
+        covered
+    }
+
+    /// Applies a granted change. False, and nothing changed, when it does not parse or is above the ceiling.
+    pub fn grant(&self, change: &Suggestion) -> bool {
+        match change {
+            Suggestion::SetMode { mode, .. } => self.set_mode(*mode),
+            Suggestion::AddDirectories { directories, .. } => {
+                let added = directories.iter().map(Into::into);
+                self.write(|inner| inner.rules.directories.extend(added));
+                true
+            }
+            Suggestion::AddRules {
+                rules, behavior, ..
+            } => {
+                let parsed: Result<Vec<_>, _> = rules
+                    .iter()
+                    .map(|value| match &value.rule_content {
+                        Some(content) => Rule::parse(&format!("{}({content})", value.tool_name)),
+                        None => Rule::parse(&value.tool_name),
+                    })
+                    .collect();
+                let Ok(parsed) = parsed else { return false };
+                self.write(|inner| inner.add(*behavior, parsed));
+                true
+            }
+        }
+    }
+
+    /// Decides about one call.
+    pub(crate) fn decide(&self, question: &Question<'_>) -> Decision {
+        self.read(|inner| decide(inner.mode, &inner.rules, question))
+    }
+
+    // No code that could panic runs under the lock but the decision itself, which only reads: a poisoned lock
+    // holds sound rights.
+    fn read<T>(&self, f: impl FnOnce(&Inner) -> T) -> T {
+        f(&self.inner.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write(&self, f: impl FnOnce(&mut Inner)) {
+        f(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Inner {
+    fn add(&mut self, behavior: Behavior, rules: Vec<Rule>) {
+        let list = match behavior {
+            Behavior::Allow => &mut self.rules.allow,
+            Behavior::Deny => &mut self.rules.deny,
+            Behavior::Ask => &mut self.rules.ask,
+        };
+        for rule in rules {
+            if list.iter().all(|known| known.rule != rule) {
+                list.push(SourcedRule {
+                    rule,
+                    origin: GRANTED.to_owned(),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! One conversation of one agent.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use swarm_model::{ContentBlock, SystemBlock, ToolSpec};
+use swarm_protocol::{AgentEvent, MessageId};
+use swarm_tools::{Caller, Tool};
+
+use crate::history::{History, INTERRUPTED, error_result};
+use crate::transcript::{Entry, TranscriptAuthor};
+use crate::{AgentParts, Delivery, EngineError, Injected, Totals, TranscriptFile};
+
+/// A conversation: its transcript, what was said, and the agent that carries it on.
+///
+/// The future of [`Session::run_turn`] is ended by its token. One that is dropped instead leaves a transcript that
+/// the next opening repairs, and a session that must not be used again.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) parts: AgentParts,
+    pub(crate) system: Vec<SystemBlock>,
+    pub(crate) specs: Vec<ToolSpec>,
+    pub(crate) history: History,
+    transcript: TranscriptFile,
+    delivered: HashSet<MessageId>,
+    totals: Totals,
+    /// The model's last message as another program numbered it: its usage stands on each of its lines.
+    last_message: Option<String>,
+}
+
+impl Session {
+    /// Carries on a transcript. A call whose result is missing, because a crash came in between, gets an error
+    /// result that says so.
+    ///
+    /// # Errors
+    /// [`EngineError::DuplicateTool`], and [`EngineError::Transcript`] when the repair cannot be written.
+    pub fn open(mut transcript: TranscriptFile, parts: AgentParts) -> Result<Self, EngineError> {
+        let entries = transcript.take_entries();
+        let mut session = Self {
+            system: system_blocks(&parts.system),
+            specs: tool_specs(&parts.tools)?,
+            parts,
+            history: History::default(),
+            transcript,
+            delivered: HashSet::new(),
+            totals: Totals::default(),
+            last_message: None,
+        };
+        for entry in &entries {
+            session.take(entry);
+        }
+        session.repair()?;
+        Ok(session)
+    }
+
+    /// Makes input part of the conversation; on return it is on disk. Messages that are there already are not added
+    /// again.
+    ///
+    /// # Errors
+    /// [`EngineError::Transcript`]; nothing was delivered then.
+    pub fn deliver(&mut self, input: Vec<Injected>) -> Result<Delivery, EngineError> {
+        let mut delivery = Delivery::default();
+        let mut content = Vec::with_capacity(input.len());
+        for piece in input {
+            let (known, fresh): (Vec<_>, Vec<_>) = piece
+                .message_ids
+                .into_iter()
+                .partition(|id| self.has_message(id) || delivery.added.contains(id));
+            if !fresh.is_empty() || known.is_empty() {
+                content.push(ContentBlock::text(piece.text));
+            }
+            delivery.added.extend(fresh);
+            delivery.known.extend(known);
+        }
+        if !content.is_empty() {
+            self.append(Entry::User {
+                content,
+                message_ids: delivery.added.clone(),
+                repaired: false,
+            })?;
+        }
+        Ok(delivery)
+    }
+
+    /// Whether a message is in the transcript already and only has to be acknowledged.
+    pub fn has_message(&self, id: &MessageId) -> bool {
+        self.delivered.contains(id)
+    }
+
+    /// Whether the transcript ends in a user message to which no turn has come to an end: input was delivered, or a
+    /// crash came before the answer. A turn that was interrupted, failed or reached its limit has come to an end;
+    /// [`Session::run_turn`] takes it up again all the same when it is called.
+    pub fn needs_turn(&self) -> bool {
+        self.history.is_open()
+    }
+
+    /// What the whole conversation has used, former processes included.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The transcript.
+    pub fn transcript(&self) -> &TranscriptFile {
+        &self.transcript
+    }
+
+    /// What the agent is made of.
+    pub fn parts(&self) -> &AgentParts {
+        &self.parts
+    }
+
+    /// Tells tools and transcript of a team that the agent has joined or left since the session was opened.
+    pub fn set_caller(&mut self, caller: Caller) {
+        let author = TranscriptAuthor {
+            agent: Some(caller.name.clone()),
+            team: caller.team.clone(),
+            ..self.transcript.author().clone()
+        };
+        self.transcript.set_author(author);
+        self.parts.tool_context.caller = caller;
+    }
+
+    /// Writes a line, and makes it part of the conversation once it is on disk. A synced append takes about a
+    /// millisecond, so it is done where it stands.
+    pub(crate) fn append(&mut self, entry: Entry) -> Result<(), EngineError> {
+        self.transcript.append(&entry)?;
+        self.take(&entry);
+        Ok(())
+    }
+
+    /// Makes a line part of the conversation although it could not be written: the next opening sees a turn that was
+    /// cut, which is what a full disk makes of it anyway.
+    pub(crate) fn take(&mut self, entry: &Entry) {
+        match entry {
+            Entry::User { message_ids, .. } => self.delivered.extend(message_ids.iter().cloned()),
+            Entry::Assistant {
+                content, usage, id, ..
+            } => {
+                let calls = content
+                    .iter()
+                    .filter(|block| matches!(block, ContentBlock::ToolUse { .. }));
+                self.totals.tool_calls += calls.count() as u64;
+                if id.is_none() || *id != self.last_message {
+                    self.totals.requests += 1;
+                    self.totals.usage += *usage;
+                }
+                self.last_message.clone_from(id);
+            }
+            Entry::TurnEnd { .. } => {}
+        }
+        self.history.take(entry);
+    }
+
+    pub(crate) fn emit(&self, event: AgentEvent) {
+        self.parts.events.emit(event);
+    }
+
+    fn repair(&mut self) -> Result<(), EngineError> {
+        let cut = self.history.unanswered();
+        if cut.is_empty() {
+            return Ok(());
+        }
+        tracing::warn!(session = %self.transcript.author().session, calls = cut.len(), "answered tool calls that a crash had cut");
+        self.append(Entry::User {
+            content: cut.iter().map(|id| error_result(id, INTERRUPTED)).collect(),
+            message_ids: Vec::new(),
+            repaired: true,
+        })
+    }
+}
+
+/// The prompt cache keeps everything up to the last block: tools and system prompt are the same for a whole life.
+fn system_blocks(texts: &[String]) -> Vec<SystemBlock> {
+    let last = texts.len().saturating_sub(1);
+    texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| SystemBlock {
+            text: text.clone(),
+            cache: index == last,
+        })
+        .collect()
+}
+
+/// What the model is told of the tools, fixed once so that every request begins with the same bytes.
+fn tool_specs(tools: &[Arc<dyn Tool>]) -> Result<Vec<ToolSpec>, EngineError> {
+    let mut names = HashSet::new();
+    tools
+        .iter()
+        .map(|tool| {
+            let name = tool.name().to_owned();
+            if !names.insert(name.clone()) {
+                return Err(EngineError::DuplicateTool { name });
+            }
+            Ok(ToolSpec {
+                name,
+                description: tool.description(),
+                input_schema: tool.input_schema(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,54 @@
+//! What a line of a transcript means to a session.
+
+use serde::{Deserialize, Serialize};
+use swarm_model::{ContentBlock, StopReason};
+use swarm_protocol::{MessageId, Usage};
+
+/// One line, without the envelope around it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Entry {
+    /// Something the model is told: delivered input, tool results, a note.
+    User {
+        content: Vec<ContentBlock>,
+        /// The messages that this line delivers.
+        message_ids: Vec<MessageId>,
+        /// Written by the repair of a transcript that a crash had cut.
+        repaired: bool,
+    },
+    /// An answer of the model.
+    Assistant {
+        content: Vec<ContentBlock>,
+        /// The model as the server named it.
+        model: String,
+        /// Id of the message, where another program wrote one; its usage stands on each line of the message.
+        id: Option<String>,
+        stop_reason: Option<StopReason>,
+        usage: Usage,
+    },
+    /// A turn ended without an answer.
+    TurnEnd {
+        how: TurnEnd,
+        /// What happened.
+        text: String,
+    },
+}
+
+/// How a turn ended that has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TurnEnd {
+    Interrupted,
+    TurnLimit,
+    Failed,
+}
+
+impl Entry {
+    /// A line for the model that delivers no message.
+    pub(crate) fn user(content: Vec<ContentBlock>) -> Self {
+        Self::User {
+            content,
+            message_ids: Vec::new(),
+            repaired: false,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The file: read once when it is opened, then only appended to.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use swarm_fs::{FsError, append_durable, ensure_private_dir, read_optional, replace_alone};
+use swarm_protocol::Clock;
+use uuid::Uuid;
+
+use super::entry::Entry;
+use super::line::{self, TranscriptAuthor};
+use crate::EngineError;
+
+/// A line that could not be read when the transcript was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenLine {
+    /// Its number in the file as it was found, from 1.
+    pub number: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The transcript of one conversation. One process writes it at a time; its owner's life lock sees to that.
+///
+/// A line counts once it is on disk, and stays as it is for ever. A line that cannot be read, such as the last one
+/// after a power cut, is moved to `<file>.broken` when the file is opened, and reported.
+#[derive(Debug)]
+pub struct TranscriptFile {
+    path: PathBuf,
+    author: TranscriptAuthor,
+    clock: Arc<dyn Clock>,
+    parent: Option<String>,
+    entries: Vec<Entry>,
+    broken: Vec<BrokenLine>,
+}
+
+impl TranscriptFile {
+    /// Opens a transcript, or begins one; missing folders around it are made with mode 0700.
+    ///
+    /// # Errors
+    /// [`EngineError::Transcript`] when the file cannot be read or its folder cannot be made. Broken lines are no
+    /// error.
+    pub fn open(
+        path: PathBuf,
+        author: TranscriptAuthor,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, EngineError> {
+        let mut file = Self {
+            path,
+            author,
+            clock,
+            parent: None,
+            entries: Vec::new(),
+            broken: Vec::new(),
+        };
+        let bytes = file.read().map_err(|source| file.error(source))?;
+        file.load(&bytes);
+        Ok(file)
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Who writes it.
+    pub fn author(&self) -> &TranscriptAuthor {
+        &self.author
+    }
+
+    /// The lines that could not be read when it was opened.
+    pub fn broken(&self) -> &[BrokenLine] {
+        &self.broken
+    }
+
+    /// Changes what stands on the lines to come.
+    pub(crate) fn set_author(&mut self, author: TranscriptAuthor) {
+        self.author = author;
+    }
+
+    /// What was in the file when it was opened; empty the second time.
+    pub(crate) fn take_entries(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.entries)
+    }
+
+    /// Appends one line and returns once it is on disk.
+    pub(crate) fn append(&mut self, entry: &Entry) -> Result<(), EngineError> {
+        let uuid = Uuid::new_v4().to_string();
+        let timestamp = self.clock.now().iso().to_string();
+        let line = line::render(
+            entry,
+            &self.author,
+            &uuid,
+            self.parent.as_deref(),
+            timestamp,
+        )
+        .map_err(|error| {
+            self.error(FsError::Io {
+                path: self.path.clone(),
+                op: "write as JSON a line of",
+                source: error.into(),
+            })
+        })?;
+        append_durable(&self.path, &line).map_err(|source| self.error(source))?;
+        self.parent = Some(uuid);
+        Ok(())
+    }
+
+    fn read(&self) -> Result<Vec<u8>, FsError> {
+        if let Some(folder) = self.path.parent() {
+            ensure_private_dir(folder)?;
+        }
+        Ok(read_optional(&self.path)?.unwrap_or_default())
+    }
+
+    fn load(&mut self, bytes: &[u8]) {
+        let (mut sound, mut unsound) = (Vec::with_capacity(bytes.len()), Vec::new());
+        for (index, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let kept = match line::parse(text) {
+                Ok(parsed) => {
+                    self.parent = parsed.uuid.or(self.parent.take());
+                    self.entries.extend(parsed.entry);
+                    &mut sound
+                }
+                Err(error) => {
+                    self.broken.push(BrokenLine {
+                        number: index + 1,
+                        why: error.to_string(),
+                    });
+                    &mut unsound
+                }
+            };
+            kept.extend_from_slice(text);
+            kept.push(b'\n');
+        }
+        if !unsound.is_empty() {
+            self.set_aside(&sound, &unsound);
+        }
+    }
+
+    /// Moves what cannot be read out of the file. When that fails the file stays as it is, and the next opening
+    /// skips the same lines.
+    fn set_aside(&self, sound: &[u8], unsound: &[u8]) {
+        let mut aside = self.path.clone().into_os_string();
+        aside.push(".broken");
+        let moved = append_durable(Path::new(&aside), unsound)
+            .and_then(|()| replace_alone(&self.path, sound));
+        let session = self.author.session;
+        let lines = self.broken.len();
+        match moved {
+            Ok(()) => tracing::warn!(%session, lines, "moved broken lines out of the transcript"),
+            Err(error) => {
+                tracing::warn!(%session, lines, %error, "broken lines stay in the transcript");
+            }
+        }
+    }
+
+    fn error(&self, source: FsError) -> EngineError {
+        EngineError::Transcript {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}

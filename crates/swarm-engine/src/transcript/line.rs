@@ -1,0 +1,239 @@
+//! The JSON of one line.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use swarm_model::{ContentBlock, Role, StopReason};
+use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, TeamName, Usage};
+
+use super::entry::{Entry, TurnEnd};
+
+/// `subtype` of the system line that ends a turn without an answer.
+const TURN_END: &str = "swarm_turn_end";
+
+/// Who writes a transcript: the fields that stand on each of its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptAuthor {
+    /// The conversation.
+    pub session: SessionId,
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// Version of the program.
+    pub version: String,
+    /// The agent's name in its team.
+    pub agent: Option<MemberName>,
+    /// Its team.
+    pub team: Option<TeamName>,
+    /// Its spawn.
+    pub spawn: Option<SpawnId>,
+}
+
+/// Our own key on a line.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Mark {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spawn_id: Option<SpawnId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    message_ids: Vec<MessageId>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    repaired: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_end: Option<TurnEnd>,
+}
+
+/// A line as it is written: the fields of Claude Code's lines in their order, then ours.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    parent_uuid: Option<&'a str>,
+    is_sidechain: bool,
+    user_type: &'static str,
+    cwd: String,
+    session_id: SessionId,
+    version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    team_name: Option<&'a str>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subtype: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Value>,
+    uuid: &'a str,
+    timestamp: String,
+    swarm: Mark,
+}
+
+/// The parts of a line that are read. Everything else on it belongs to others.
+#[derive(Debug, Deserialize)]
+struct Read {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    uuid: Option<String>,
+    #[serde(default, rename = "isSidechain")]
+    is_sidechain: bool,
+    #[serde(default)]
+    content: Option<Value>,
+    #[serde(default)]
+    message: Option<Said>,
+    #[serde(default)]
+    swarm: Option<Mark>,
+}
+
+/// The message inside a line.
+#[derive(Debug, Deserialize)]
+struct Said {
+    content: Content,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    stop_reason: Option<StopReason>,
+    #[serde(default)]
+    usage: Option<Usage>,
+}
+
+/// Claude Code writes a prompt as a plain string.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Blocks(Vec<ContentBlock>),
+}
+
+/// A line that was understood.
+#[derive(Debug)]
+pub(super) struct ParsedLine {
+    /// The line's own id.
+    pub(super) uuid: Option<String>,
+    /// What it means; `None` for lines that are no part of the conversation.
+    pub(super) entry: Option<Entry>,
+}
+
+/// Reads one line. An error says why it cannot be read.
+pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, serde_json::Error> {
+    let read: Read = serde_json::from_slice(line)?;
+    let uuid = read.uuid.clone();
+    let entry = if read.is_sidechain {
+        None
+    } else {
+        read.entry()
+    };
+    Ok(ParsedLine { uuid, entry })
+}
+
+impl Read {
+    fn entry(self) -> Option<Entry> {
+        let mark = self.swarm.unwrap_or_default();
+        if let Some(how) = mark.turn_end {
+            let text = self.content.as_ref().and_then(Value::as_str);
+            return Some(Entry::TurnEnd {
+                how,
+                text: text.unwrap_or_default().to_owned(),
+            });
+        }
+        let said = self.message?;
+        let content = match said.content {
+            Content::Text(text) => vec![ContentBlock::text(text)],
+            Content::Blocks(blocks) => blocks,
+        };
+        match self.kind.as_str() {
+            "user" => Some(Entry::User {
+                content,
+                message_ids: mark.message_ids,
+                repaired: mark.repaired,
+            }),
+            "assistant" => Some(Entry::Assistant {
+                content,
+                model: said.model.unwrap_or_default(),
+                id: said.id,
+                stop_reason: said.stop_reason,
+                usage: said.usage.unwrap_or_default(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Writes one line, without the newline. The timestamp is ISO-8601.
+pub(super) fn render(
+    entry: &Entry,
+    author: &TranscriptAuthor,
+    uuid: &str,
+    parent: Option<&str>,
+    timestamp: String,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let mut line = Written {
+        parent_uuid: parent,
+        is_sidechain: false,
+        user_type: "external",
+        cwd: author.cwd.to_string_lossy().into_owned(),
+        session_id: author.session,
+        version: &author.version,
+        agent_name: author.agent.as_ref().map(MemberName::as_str),
+        team_name: author.team.as_ref().map(TeamName::as_str),
+        kind: "system",
+        subtype: None,
+        content: None,
+        message: None,
+        uuid,
+        timestamp,
+        swarm: Mark {
+            spawn_id: author.spawn,
+            ..Mark::default()
+        },
+    };
+    line.fill(entry);
+    serde_json::to_vec(&line)
+}
+
+impl<'a> Written<'a> {
+    fn fill(&mut self, entry: &'a Entry) {
+        match entry {
+            Entry::User {
+                content,
+                message_ids,
+                repaired,
+            } => {
+                self.kind = "user";
+                self.message = Some(json!({"role": Role::User, "content": content}));
+                self.swarm.message_ids.clone_from(message_ids);
+                self.swarm.repaired = *repaired;
+            }
+            Entry::Assistant {
+                content,
+                model,
+                id,
+                stop_reason,
+                usage,
+            } => {
+                self.kind = "assistant";
+                let mut message = json!({
+                    "type": "message",
+                    "role": Role::Assistant,
+                    "model": model,
+                    "content": content,
+                    "stop_reason": stop_reason,
+                    "usage": usage,
+                });
+                if let Some(id) = id {
+                    message["id"] = json!(id);
+                }
+                self.message = Some(message);
+            }
+            Entry::TurnEnd { how, text } => {
+                self.subtype = Some(TURN_END);
+                self.content = Some(text);
+                self.swarm.turn_end = Some(*how);
+            }
+        }
+    }
+}

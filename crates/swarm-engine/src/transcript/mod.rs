@@ -1,0 +1,11 @@
+//! The durable conversation: one JSON line per event, in the shape and place of Claude Code's transcripts.
+
+mod entry;
+mod file;
+mod line;
+mod path;
+
+pub(crate) use entry::{Entry, TurnEnd};
+pub use file::{BrokenLine, TranscriptFile};
+pub use line::TranscriptAuthor;
+pub use path::transcript_path;

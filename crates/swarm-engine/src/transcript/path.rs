@@ -1,0 +1,70 @@
+//! Where a transcript lies.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::SessionId;
+
+/// Longest folder name before it is cut: room under the 255 bytes of a file name for the digest behind it.
+const MAX_FOLDER: usize = 200;
+
+/// The file of a conversation: `<root>/projects/<cwd>/<session>.jsonl`, where every UTF-16 unit of the working folder
+/// that is not an ASCII letter or digit is a `-`, as Claude Code names its project folders.
+///
+/// A name longer than 200 is cut there and ends in a digest of the whole, so that two deep folders do not meet.
+pub fn transcript_path(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
+    root.join("projects")
+        .join(project_folder(cwd))
+        .join(format!("{session}.jsonl"))
+}
+
+fn project_folder(cwd: &Path) -> String {
+    let cwd = cwd.to_string_lossy();
+    let mut name: String = cwd
+        .encode_utf16()
+        .map(|unit| match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
+            _ => '-',
+        })
+        .collect();
+    if name.len() > MAX_FOLDER {
+        name.truncate(MAX_FOLDER);
+        name.push_str(&format!("-{:016x}", fnv1a(cwd.as_bytes())));
+    }
+    name
+}
+
+/// 64-bit FNV-1a: tells folders apart, protects nothing.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(cwd: &str) -> String {
+        project_folder(Path::new(cwd))
+    }
+
+    #[test]
+    fn the_folder_follows_the_rule_of_claude_code() {
+        let session: SessionId = "0b0e7f43-9f43-4f0c-8d5f-0d4a51f9d0a1".parse().unwrap();
+        assert_eq!(
+            transcript_path(Path::new("/r"), Path::new("/home/a_b/my.repo"), session),
+            Path::new("/r/projects/-home-a-b-my-repo/0b0e7f43-9f43-4f0c-8d5f-0d4a51f9d0a1.jsonl")
+        );
+        // One unit outside ASCII is one dash, a character of two units is two.
+        assert_eq!(folder("/é"), "--");
+        assert_eq!(folder("/😀"), "---");
+    }
+
+    #[test]
+    fn deep_folders_keep_apart_and_fit_a_file_name() {
+        let (a, b) = (folder(&"/x".repeat(400)), folder(&"/x".repeat(401)));
+        assert_ne!(a, b);
+        assert!(a.len() < 255 && b.len() < 255);
+        assert_eq!(folder(&"x".repeat(200)), "x".repeat(200));
+    }
+}

@@ -1,0 +1,74 @@
+//! From a verdict to a yes or a no.
+
+use swarm_protocol::MemberState;
+use tokio_util::sync::CancellationToken;
+
+use super::call::overdue;
+use super::dispatch::{NOT_RUN, Ready, Verdict};
+use crate::{Ask, GateAnswer, Session};
+
+impl Session {
+    /// What runs, after asking where that is needed; or what the model is told instead.
+    pub(super) async fn settle(
+        &self,
+        id: &str,
+        verdict: Verdict,
+        cancel: &CancellationToken,
+    ) -> Result<Ready, String> {
+        let (ready, why, suggestions) = match verdict {
+            Verdict::Run(ready) => return Ok(ready),
+            Verdict::Refuse(why) => return Err(why),
+            Verdict::Ask {
+                ready,
+                why,
+                suggestions,
+            } => (ready, why, suggestions),
+        };
+        let line = ready.tool.one_line(&ready.input);
+        self.state(MemberState::WaitingPermission, Some(line.clone()));
+        let ask = Ask {
+            tool_use_id: id.to_owned(),
+            tool: ready.tool.name().to_owned(),
+            input: ready.input.clone(),
+            description: line,
+            why,
+            suggestions,
+        };
+        let answer = tokio::select! {
+            answer = self.parts.gate.ask(ask, cancel.clone()) => Some(answer),
+            () = overdue(cancel, self.parts.limits.cancel_grace) => None,
+        };
+        self.state(MemberState::Working, None);
+        match answer {
+            // An answer that comes after the turn was interrupted no longer counts.
+            Some(answer) if !cancel.is_cancelled() => self.apply(answer, ready),
+            _ => Err(NOT_RUN.to_owned()),
+        }
+    }
+
+    fn apply(&self, answer: GateAnswer, mut ready: Ready) -> Result<Ready, String> {
+        match answer {
+            GateAnswer::Deny { why } => {
+                Err(format!("The call was not run: permission denied. {why}"))
+            }
+            GateAnswer::Allow {
+                updated_input,
+                grants,
+            } => {
+                for grant in &grants {
+                    if !self.parts.rights.grant(grant) {
+                        tracing::warn!(agent = %self.parts.name, "a granted change is above the agent's ceiling or malformed, and was left out");
+                    }
+                }
+                ready.input = updated_input.unwrap_or(ready.input);
+                match self.decide(ready.clone()) {
+                    Verdict::Refuse(why) => Err(why),
+                    _ if !ready.input.is_object() => {
+                        Err("The call was not run: the answer changed its input to something that is not a JSON object.".to_owned())
+                    }
+                    Verdict::Run(_) | Verdict::Ask { .. } => Ok(ready),
+                }
+            }
+        }
+    }
+}

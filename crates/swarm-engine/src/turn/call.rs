@@ -1,0 +1,58 @@
+//! Running one tool so that nothing it does harms the turn.
+
+use std::any::Any;
+use std::time::Duration;
+
+use swarm_tools::{ToolContext, ToolOutput};
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::dispatch::Ready;
+use crate::history::INTERRUPTED;
+
+/// Runs a tool in a task of its own: a panic becomes an error result, and a call that does not end within `grace`
+/// after the turn was interrupted is dropped.
+pub(super) async fn run(ready: Ready, context: ToolContext, grace: Duration) -> ToolOutput {
+    let Ready { tool, input } = ready;
+    let name = tool.name().to_owned();
+    let cancel = context.cancel.clone();
+    let mut task = JoinSet::new();
+    task.spawn(async move { tool.call(input, &context).await });
+    tokio::select! {
+        biased;
+        joined = task.join_next() => match joined {
+            Some(Ok(output)) => output,
+            Some(Err(error)) => broke_down(&name, error),
+            // There is one task in the set.
+            None => ToolOutput::error(INTERRUPTED),
+        },
+        () = overdue(&cancel, grace) => ToolOutput::error(INTERRUPTED),
+    }
+}
+
+/// Resolves when `grace` has passed since `cancel` fell.
+pub(super) async fn overdue(cancel: &CancellationToken, grace: Duration) {
+    cancel.cancelled().await;
+    tokio::time::sleep(grace).await;
+}
+
+fn broke_down(name: &str, error: JoinError) -> ToolOutput {
+    let Ok(payload) = error.try_into_panic() else {
+        return ToolOutput::error(INTERRUPTED);
+    };
+    let what = panic_text(payload.as_ref());
+    tracing::error!(tool = name, what, "a tool panicked");
+    ToolOutput::error(format!(
+        "{name} broke down through a defect of its own ({what}). It may have run in part: look at its effects before you repeat it."
+    ))
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text
+    } else {
+        "no message"
+    }
+}

@@ -1,0 +1,205 @@
+//! Running the calls of one answer, in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::{StreamExt, stream};
+use serde_json::Value;
+use swarm_model::ContentBlock;
+use swarm_policy::{Decision, Question, Suggestion};
+use swarm_protocol::AgentEvent;
+use swarm_tools::{Tool, ToolOutput};
+use tokio_util::sync::CancellationToken;
+
+use super::call;
+use super::drive::Stop;
+use super::step::{Call, CallInput};
+use crate::Session;
+use crate::transcript::Entry;
+
+/// The result of a call that the end of its turn came before.
+pub(super) const NOT_RUN: &str = "The call was not run: the turn ended before it.";
+
+/// What is known of a call before it runs.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It runs.
+    Run(Ready),
+    /// It is asked about first.
+    Ask {
+        ready: Ready,
+        why: String,
+        suggestions: Vec<Suggestion>,
+    },
+    /// It does not run; the text tells the model why.
+    Refuse(String),
+}
+
+/// A tool and the input to call it with.
+#[derive(Debug, Clone)]
+pub(super) struct Ready {
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) input: Value,
+}
+
+impl Session {
+    /// Runs calls: neighbours that only read at the same time, the others one by one. Each result is on disk before
+    /// the next call begins, so that a crash leaves as few calls in doubt as can be.
+    pub(super) async fn dispatch(
+        &mut self,
+        calls: Vec<Call>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Stop> {
+        let mut waiting: VecDeque<Call> = calls.into();
+        while let Some(next) = waiting.pop_front() {
+            if cancel.is_cancelled() {
+                let ids: Vec<_> = std::iter::once(next)
+                    .chain(waiting)
+                    .map(|call| call.id)
+                    .collect();
+                self.leave_unrun(&ids)?;
+                return Err(Stop::Interrupted);
+            }
+            let results = self.run_next(next, &mut waiting, cancel).await;
+            self.append(Entry::user(results))?;
+            if !waiting.is_empty() {
+                self.interject().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the next call, and those behind it that may run beside it.
+    async fn run_next(
+        &self,
+        next: Call,
+        waiting: &mut VecDeque<Call>,
+        cancel: &CancellationToken,
+    ) -> Vec<ContentBlock> {
+        let verdict = self.judge(&next);
+        let mut together = verdict.changes_nothing();
+        let mut batch = vec![(next, verdict)];
+        while let (true, Some(call)) = (together, waiting.pop_front()) {
+            let verdict = self.judge(&call);
+            together = verdict.changes_nothing();
+            if together {
+                batch.push((call, verdict));
+            } else {
+                // Judged again when its turn comes: what runs until then may change the answer.
+                waiting.push_front(call);
+            }
+        }
+        let runs: Vec<_> = batch
+            .into_iter()
+            .map(|(call, verdict)| self.run(call, verdict, cancel))
+            .collect();
+        let at_once = self.parts.limits.parallel_calls.max(1);
+        stream::iter(runs).buffered(at_once).collect().await
+    }
+
+    /// Runs one call to its result and shows both.
+    async fn run(&self, call: Call, verdict: Verdict, cancel: &CancellationToken) -> ContentBlock {
+        self.emit(AgentEvent::ToolStarted {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            line: verdict.line(&call.tool),
+        });
+        let output = match self.settle(&call.id, verdict, cancel).await {
+            Ok(ready) => {
+                let mut context = self.parts.tool_context.clone();
+                context.cancel = cancel.child_token();
+                context.tool_use_id.clone_from(&call.id);
+                call::run(ready, context, self.parts.limits.cancel_grace).await
+            }
+            Err(why) => ToolOutput::error(why),
+        };
+        self.emit(AgentEvent::ToolFinished {
+            id: call.id.clone(),
+            tool: call.tool,
+            ok: !output.is_error,
+            line: output.one_line,
+        });
+        ContentBlock::ToolResult {
+            tool_use_id: call.id,
+            content: output.content,
+            is_error: output.is_error,
+        }
+    }
+
+    /// Finds the tool, checks the input's form, and decides.
+    fn judge(&self, call: &Call) -> Verdict {
+        let Some(tool) = self
+            .parts
+            .tools
+            .iter()
+            .find(|tool| tool.name() == call.tool)
+        else {
+            return Verdict::Refuse(self.no_such_tool(&call.tool));
+        };
+        match &call.input {
+            CallInput::Object(input) => self.decide(Ready {
+                tool: Arc::clone(tool),
+                input: input.clone(),
+            }),
+            CallInput::Unreadable(raw) => Verdict::Refuse(format!(
+                "The call was not run: its input is not a JSON object. It was: {raw}"
+            )),
+            CallInput::CutOff => Verdict::Refuse(format!(
+                "The call was not run: the answer was cut off in it, at the limit of {} output tokens. Do it in smaller steps.",
+                self.parts.limits.max_output_tokens
+            )),
+        }
+    }
+
+    /// Decides by rules and mode.
+    pub(super) fn decide(&self, ready: Ready) -> Verdict {
+        let cwd = &self.parts.tool_context.cwd;
+        let question = Question {
+            tool: ready.tool.name(),
+            input: &ready.input,
+            cwd,
+            home: self.parts.home.as_deref(),
+            touches: &ready.tool.touches(&ready.input, cwd),
+            read_only: ready.tool.is_read_only(&ready.input),
+            kind: ready.tool.kind(),
+        };
+        match self.parts.rights.decide(&question) {
+            Decision::Allow { .. } => Verdict::Run(ready),
+            Decision::Deny { why } => {
+                Verdict::Refuse(format!("The call was not run: permission denied. {why}"))
+            }
+            Decision::Ask { why, suggestions } => Verdict::Ask {
+                ready,
+                why,
+                suggestions,
+            },
+        }
+    }
+
+    fn no_such_tool(&self, name: &str) -> String {
+        let names: Vec<_> = self.parts.tools.iter().map(|tool| tool.name()).collect();
+        format!(
+            "There is no tool `{name}`. The tools are: {}.",
+            names.join(", ")
+        )
+    }
+}
+
+impl Verdict {
+    /// Whether the call may be handled beside others: it only reads, or is not run at all.
+    fn changes_nothing(&self) -> bool {
+        match self {
+            Self::Run(ready) => ready.tool.is_read_only(&ready.input),
+            Self::Refuse(_) => true,
+            Self::Ask { .. } => false,
+        }
+    }
+
+    /// The call in one line.
+    fn line(&self, tool: &str) -> String {
+        match self {
+            Self::Run(ready) | Self::Ask { ready, .. } => ready.tool.one_line(&ready.input),
+            Self::Refuse(_) => tool.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The loop.
+
+use swarm_model::{ContentBlock, ModelError, ModelResponse};
+use swarm_protocol::{AgentEvent, MemberState};
+use tokio_util::sync::CancellationToken;
+
+use super::dispatch::NOT_RUN;
+use super::outcome::TurnOutcome;
+use super::step::{self, Step};
+use crate::history::error_result;
+use crate::transcript::{Entry, TurnEnd};
+use crate::{EngineError, Session, Totals};
+
+/// What the model is told when its answer was longer than an answer may be.
+const GO_ON: &str = "[Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.]";
+
+/// What a turn gathers on its way.
+#[derive(Debug, Default)]
+struct Gathered {
+    /// The model's last words, and what it had said before them in the same, continued answer.
+    text: String,
+    /// Answers continued so far.
+    continued: u32,
+    /// Whether the next answer goes on where `text` stopped.
+    continuing: bool,
+}
+
+/// Why a turn ends before the model ends it.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Limit,
+    Interrupted,
+    Failed(EngineError),
+}
+
+impl From<EngineError> for Stop {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Model(ModelError::Cancelled) => Self::Interrupted,
+            error => Self::Failed(error),
+        }
+    }
+}
+
+impl Session {
+    /// Answers the user message at the end of the conversation: asks the model, runs its calls, and so on until it
+    /// ends its turn. Cancelling `cancel` ends the turn within [`crate::EngineLimits::cancel_grace`].
+    ///
+    /// However it ends, every call has its result in the transcript afterwards.
+    pub async fn run_turn(&mut self, cancel: CancellationToken) -> TurnOutcome {
+        let before = self.totals();
+        let mut gathered = Gathered::default();
+        self.emit(AgentEvent::TurnStarted);
+        self.state(MemberState::Working, None);
+        let end = self.drive(&mut gathered, &cancel).await;
+        if let Err(stop) = &end {
+            self.record(stop);
+        }
+        let outcome = self.outcome(end, gathered.text, self.totals().since(before));
+        self.emit(AgentEvent::TurnEnded {
+            text: outcome.text().to_owned(),
+            usage: outcome.spent().usage,
+            error: outcome.trouble(),
+        });
+        outcome
+    }
+
+    async fn drive(
+        &mut self,
+        gathered: &mut Gathered,
+        cancel: &CancellationToken,
+    ) -> Result<(), Stop> {
+        if !self.history.waits() {
+            return Err(EngineError::NothingToAnswer.into());
+        }
+        for _ in 0..self.parts.limits.max_turns {
+            let response = self.ask_model(cancel).await?;
+            let step = step::next(&response);
+            gathered.hear(&response);
+            self.append(Entry::Assistant {
+                content: response.content,
+                model: response.model,
+                id: None,
+                stop_reason: Some(response.stop_reason),
+                usage: response.usage,
+            })?;
+            match step {
+                Step::Finish => return Ok(()),
+                Step::Resume => {}
+                Step::Run(calls) => {
+                    self.dispatch(calls, cancel).await?;
+                    self.interject().await?;
+                }
+                Step::CutOff if gathered.continued < self.parts.limits.continuations => {
+                    gathered.go_on();
+                    self.append(Entry::user(vec![ContentBlock::text(GO_ON)]))?;
+                }
+                Step::CutOff => {
+                    gathered.say_cut_off(self.parts.limits.max_output_tokens);
+                    return Ok(());
+                }
+                Step::Give(error, calls) => {
+                    let ids: Vec<_> = calls.into_iter().map(|call| call.id).collect();
+                    self.leave_unrun(&ids)?;
+                    return Err(error.into());
+                }
+            }
+        }
+        Err(Stop::Limit)
+    }
+
+    /// Answers calls that will not be run.
+    pub(super) fn leave_unrun(&mut self, ids: &[String]) -> Result<(), EngineError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let results = ids.iter().map(|id| error_result(id, NOT_RUN)).collect();
+        self.append(Entry::user(results))
+    }
+
+    /// Writes down that the turn ended without an answer, so that a restart does not take it up again by itself.
+    fn record(&mut self, stop: &Stop) {
+        let (how, text) = match stop {
+            Stop::Failed(EngineError::NothingToAnswer) => return,
+            Stop::Failed(error) => (TurnEnd::Failed, error.to_string()),
+            Stop::Interrupted => (
+                TurnEnd::Interrupted,
+                "The turn was interrupted here.".into(),
+            ),
+            Stop::Limit => (
+                TurnEnd::TurnLimit,
+                format!(
+                    "The turn was stopped here, at its limit of {} model requests.",
+                    self.parts.limits.max_turns
+                ),
+            ),
+        };
+        let entry = Entry::TurnEnd { how, text };
+        if let Err(error) = self.append(entry.clone()) {
+            tracing::warn!(%error, "the end of a turn could not be recorded");
+            self.take(&entry);
+        }
+    }
+
+    fn outcome(&self, end: Result<(), Stop>, text: String, spent: Totals) -> TurnOutcome {
+        match end {
+            Ok(()) => TurnOutcome::Finished { text, spent },
+            Err(Stop::Interrupted) => TurnOutcome::Interrupted { text, spent },
+            Err(Stop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
+            Err(Stop::Limit) => TurnOutcome::TurnLimit {
+                text: limit_text(self.parts.limits.max_turns, &text),
+                spent,
+            },
+        }
+    }
+}
+
+impl Gathered {
+    /// Keeps the last words that are words: an answer of calls alone does not hide what was said before it.
+    fn hear(&mut self, response: &ModelResponse) {
+        let text = response.text();
+        if self.continuing {
+            self.text.push_str(&text);
+        } else if !text.trim().is_empty() {
+            self.text = text;
+        }
+        self.continuing = false;
+    }
+
+    fn go_on(&mut self) {
+        self.continued += 1;
+        self.continuing = true;
+    }
+
+    fn say_cut_off(&mut self, limit: u32) {
+        self.text.push_str(&format!(
+            "\n\n[The answer was cut off here, at the limit of {limit} output tokens.]"
+        ));
+    }
+}
+
+fn limit_text(limit: u32, last_words: &str) -> String {
+    let mut text = format!(
+        "I stopped without finishing: my turn reached its limit of {limit} model requests. Send a message to let me go on."
+    );
+    if !last_words.is_empty() {
+        text.push_str("\n\nMy last words:\n");
+        text.push_str(last_words);
+    }
+    text
+}

@@ -1,0 +1,12 @@
+//! One turn: from delivered input to the model's last word.
+
+mod ask;
+mod call;
+mod dispatch;
+mod drive;
+mod interject;
+mod outcome;
+mod request;
+mod step;
+
+pub use outcome::TurnOutcome;

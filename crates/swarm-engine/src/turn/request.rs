@@ -1,0 +1,115 @@
+//! Asking the model.
+
+use futures::StreamExt;
+use swarm_model::{ModelError, ModelEvent, ModelRequest, ModelResponse};
+use swarm_protocol::{AgentEvent, MemberState};
+use tokio_util::sync::CancellationToken;
+
+use crate::{EngineError, Session};
+
+impl Session {
+    /// The request for everything said so far. Tools, system prompt and all messages but the last are the same bytes
+    /// in each request of a conversation.
+    pub(super) fn request(&self) -> ModelRequest {
+        ModelRequest {
+            model: self.parts.model_name.clone(),
+            system: self.system.clone(),
+            tools: self.specs.clone(),
+            messages: self.history.for_model(),
+            max_tokens: self.parts.limits.max_output_tokens,
+            thinking_budget: self.parts.limits.thinking_budget,
+            agent: self.parts.name.clone(),
+        }
+    }
+
+    /// Asks the model and shows its answer as it grows. Text of an answer that did not come to its end is discarded.
+    pub(super) async fn ask_model(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<ModelResponse, EngineError> {
+        let mut shown = Shown::default();
+        let mut events = self.parts.model.stream(self.request(), cancel.clone());
+        let answer = loop {
+            let event = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Some(Err(ModelError::Cancelled)),
+                event = events.next() => event,
+            };
+            match event {
+                Some(Ok(ModelEvent::Completed(response))) => break Ok(response),
+                Some(Ok(event)) => self.show(event, &mut shown),
+                Some(Err(error)) => break Err(error),
+                None => break Err(ended_early()),
+            }
+        };
+        if shown.throttled {
+            self.state(MemberState::Working, None);
+        }
+        match &answer {
+            Ok(response) => self.emit(AgentEvent::MessageDone {
+                text: response.text(),
+            }),
+            Err(_) => self.discard(&mut shown),
+        }
+        Ok(answer?)
+    }
+
+    fn show(&self, event: ModelEvent, shown: &mut Shown) {
+        if let ModelEvent::Retrying {
+            attempt,
+            wait,
+            reason,
+        } = event
+        {
+            self.discard(shown);
+            shown.throttled = true;
+            self.state(MemberState::Throttled, Some(reason.clone()));
+            return self.emit(AgentEvent::Retrying {
+                attempt,
+                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                reason,
+            });
+        }
+        if std::mem::take(&mut shown.throttled) {
+            self.state(MemberState::Working, None);
+        }
+        match event {
+            ModelEvent::TextDelta(text) => {
+                shown.anything = true;
+                self.emit(AgentEvent::TextDelta { text });
+            }
+            ModelEvent::ThinkingDelta(text) => {
+                shown.anything = true;
+                self.emit(AgentEvent::ThinkingDelta { text });
+            }
+            // The call is shown once it is whole and about to run.
+            ModelEvent::ToolUseStarted { .. }
+            | ModelEvent::Retrying { .. }
+            | ModelEvent::Completed(_) => {}
+        }
+    }
+
+    fn discard(&self, shown: &mut Shown) {
+        if std::mem::take(&mut shown.anything) {
+            self.emit(AgentEvent::TextDiscarded);
+        }
+    }
+
+    pub(super) fn state(&self, state: MemberState, detail: Option<String>) {
+        self.emit(AgentEvent::State { state, detail });
+    }
+}
+
+/// What watchers have seen of an answer that is not whole yet.
+#[derive(Debug, Default)]
+struct Shown {
+    anything: bool,
+    throttled: bool,
+}
+
+fn ended_early() -> ModelError {
+    ModelError::BadStream {
+        message: "the stream ended without an answer".into(),
+        attempts: 1,
+    }
+}
