@@ -1,1 +1,31 @@
-//! Where a member's process lives: tmux, headless, and a recording fake.
+//! Where a member's process lives: a pane of tmux, a process without a terminal, or a fake that only writes down
+//! what it was asked.
+//!
+//! One trait, [`PaneBackend`], about a dozen verbs. A pane is first *opened* (it exists, is tagged, titled and in
+//! its place, but runs nothing) and then *started* with a program and its arguments as separate words: no shell
+//! reads them and no keystroke is sent. [`choose`] picks the backend and says why.
+
+mod backend;
+mod choose;
+mod error;
+mod headless;
+mod layout;
+mod log;
+mod pane;
+mod place;
+mod process;
+pub mod recording;
+mod text;
+mod tmux;
+mod view;
+
+pub use backend::PaneBackend;
+pub use choose::{BackendRequest, Chosen, TerminalFacts, choose, reach};
+pub use error::PaneError;
+pub use headless::HeadlessBackend;
+pub use layout::{Arrangement, MINIMUM_PANE, Size};
+pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};
+pub use place::Place;
+pub use recording::RecordingBackend;
+pub use tmux::{OWN_SESSION, OWN_WINDOW, TmuxBackend, own_socket};
+pub use view::{PaneView, WindowView};

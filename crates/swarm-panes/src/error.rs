@@ -1,0 +1,170 @@
+//! What can go wrong with panes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use swarm_protocol::{BackendType, ErrorKind, PaneId};
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PaneError {
+    /// No tmux program was found.
+    #[error("tmux was not found: install it (apt install tmux), or use `--backend headless`")]
+    TmuxMissing,
+    /// The installed tmux lacks what swarm needs.
+    #[error("{} is version {found}, swarm needs {needed} or newer: upgrade it, or use `--backend headless`", program.display())]
+    TmuxTooOld {
+        /// The program that was asked.
+        program: PathBuf,
+        /// What it said.
+        found: String,
+        /// The oldest that will do.
+        needed: &'static str,
+    },
+    /// No server answers at the socket.
+    #[error("no tmux server answers at {}", socket.display())]
+    ServerGone {
+        /// The socket.
+        socket: PathBuf,
+    },
+    /// The lead's own pane is not on the server that its environment names.
+    #[error("the team lead's pane {pane} is not on the tmux server at {}: start the lead in a living pane, or use `--backend headless`", socket.display())]
+    LeadPaneGone {
+        /// The pane that `TMUX_PANE` names.
+        pane: String,
+        /// The socket that `TMUX` names.
+        socket: PathBuf,
+    },
+    /// This handle reaches panes but cannot open new ones.
+    #[error("there is no lead pane to open panes beside on the tmux server at {}: spawn from within it, or use `--backend headless`", socket.display())]
+    NoPlace {
+        /// The socket.
+        socket: PathBuf,
+    },
+    /// The pane does not exist any more.
+    #[error("pane {pane} is gone")]
+    Gone {
+        /// The pane.
+        pane: PaneId,
+    },
+    /// The pane was not opened for this spawn.
+    #[error("pane {pane} does not belong to spawn {expected} ({found}): left alone")]
+    Foreign {
+        /// The pane.
+        pane: PaneId,
+        /// The spawn that was to be closed.
+        expected: String,
+        /// What the pane says it is.
+        found: String,
+    },
+    /// The pane was not made by swarm.
+    #[error("pane {pane} was not made by swarm: left alone")]
+    Unowned {
+        /// The pane.
+        pane: PaneId,
+    },
+    /// tmux refused.
+    #[error("tmux at {} refused `{command}`: {message}", socket.display())]
+    Refused {
+        /// The socket.
+        socket: PathBuf,
+        /// Names of the commands that were sent.
+        command: String,
+        /// What tmux said.
+        message: String,
+    },
+    /// tmux did not answer.
+    #[error("tmux at {} did not answer `{command}` within {} s: it hangs or is stopped", socket.display(), waited.as_secs())]
+    Silent {
+        /// The socket.
+        socket: PathBuf,
+        /// Names of the commands that were sent.
+        command: String,
+        /// How long this process waited.
+        waited: Duration,
+    },
+    /// tmux takes a command of 16 KiB at most.
+    #[error(
+        "the command line for pane {pane} is {bytes} bytes long, tmux takes {limit}: pass long text by a file"
+    )]
+    TooLong {
+        /// The pane.
+        pane: PaneId,
+        /// Length of all words.
+        bytes: usize,
+        /// What tmux takes.
+        limit: usize,
+    },
+    /// A value that was given cannot be used.
+    #[error("{what} `{}` cannot be used: {why}", given.escape_debug())]
+    Invalid {
+        /// What it is, as a noun.
+        what: &'static str,
+        /// The value.
+        given: String,
+        /// Why not, as half a sentence.
+        why: &'static str,
+    },
+    /// The backend is not there.
+    #[error("backend `{}` is not available here: {why}", backend.name())]
+    Unavailable {
+        /// The backend.
+        backend: BackendType,
+        /// Why, as half a sentence.
+        why: &'static str,
+    },
+    /// What a program answered makes no sense.
+    #[error("cannot read {what} in `{}`", line.escape_debug())]
+    Unreadable {
+        /// What was looked for.
+        what: &'static str,
+        /// The line.
+        line: String,
+    },
+    /// The system refused a step.
+    #[error("could not {op} {}", path.display())]
+    Io {
+        /// The step, as a verb phrase that the path completes.
+        op: &'static str,
+        /// What it was about.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] swarm_fs::FsError),
+}
+
+impl PaneError {
+    /// How scripts see it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            PaneError::TmuxMissing
+            | PaneError::TmuxTooOld { .. }
+            | PaneError::ServerGone { .. }
+            | PaneError::LeadPaneGone { .. }
+            | PaneError::NoPlace { .. }
+            | PaneError::Refused { .. }
+            | PaneError::Unavailable { .. } => ErrorKind::Environment,
+            PaneError::Gone { .. } => ErrorKind::NotFound,
+            PaneError::Foreign { .. } | PaneError::Unowned { .. } => ErrorKind::Conflict,
+            PaneError::Silent { .. } => ErrorKind::TimedOut,
+            PaneError::TooLong { .. } | PaneError::Invalid { .. } => ErrorKind::Usage,
+            PaneError::Unreadable { .. } | PaneError::Io { .. } | PaneError::File(_) => {
+                ErrorKind::Internal
+            }
+        }
+    }
+
+    /// A [`PaneError::Io`].
+    pub(crate) fn io(op: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Io {
+            op,
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+}

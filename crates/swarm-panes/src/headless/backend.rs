@@ -1,0 +1,335 @@
+//! Processes as a [`PaneBackend`].
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rustix::process::Signal;
+use swarm_protocol::{BackendType, SpawnId, TeamName};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use super::record::{self, End, Record, default_log, pane_id, spawn_of};
+use crate::process::Process;
+use crate::{
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
+    WindowView, log, text,
+};
+
+/// How long a process may take to end by itself when its pane is closed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Lines that [`PaneBackend::capture`] returns where no number is asked for: about one screen.
+const SCREEN_LINES: usize = 50;
+
+/// Most bytes that are read from the end of an output file.
+const TAIL_BYTES: u64 = 256 * 1024;
+
+/// Members without a terminal. Each is a process group of its own with no input and its output in a file; it lives on
+/// when the process that started it ends. A small record in a folder lets any process find it again.
+#[derive(Debug)]
+pub struct HeadlessBackend {
+    folder: PathBuf,
+    /// Ends of the processes that this one started, as the system reports them to their parent only.
+    ends: Mutex<HashMap<SpawnId, watch::Receiver<Option<End>>>>,
+}
+
+impl HeadlessBackend {
+    /// Members whose records lie in `folder`, made with mode 0700 when it is first needed.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            ends: Mutex::new(HashMap::new()),
+        }
+    }
+
+    fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
+        record::read(&self.folder, spawn_of(&pane.id)?)
+    }
+
+    fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
+        self.record(pane)?.ok_or_else(|| PaneError::Gone {
+            pane: pane.id.clone(),
+        })
+    }
+
+    fn end_of(&self, spawn_id: SpawnId) -> Option<watch::Receiver<Option<End>>> {
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        ends.get(&spawn_id).cloned()
+    }
+
+    /// Waits for a child, so that it leaves no zombie, and writes down how it ended.
+    fn reap(&self, mut child: Child, spawn_id: SpawnId) {
+        let (tell, told) = watch::channel(None);
+        self.ends
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(spawn_id, told);
+        let folder = self.folder.clone();
+        tokio::spawn(async move {
+            let end = match child.wait().await {
+                Ok(status) => end(status),
+                Err(error) => {
+                    tracing::warn!(spawn = %spawn_id, %error, "end of a process not seen");
+                    return;
+                }
+            };
+            if let Err(error) = note_end(&folder, spawn_id, &end) {
+                tracing::debug!(spawn = %spawn_id, %error, "end of a process not noted");
+            }
+            tell.send_replace(Some(end));
+        });
+    }
+}
+
+fn end(status: ExitStatus) -> End {
+    End {
+        code: status.code(),
+        signal: status.signal(),
+    }
+}
+
+fn note_end(folder: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
+    if let Some(mut record) = record::read(folder, spawn_id)? {
+        record.end = Some(end.clone());
+        record::write(folder, &record)?;
+    }
+    Ok(())
+}
+
+fn open_log(path: &Path) -> Result<File, PaneError> {
+    log::prepare(path)?;
+    let file = OpenOptions::new().append(true).open(path);
+    file.map_err(|e| PaneError::io("open", path, e))
+}
+
+fn spawn(command: &PaneCommand, file: &Path) -> Result<Child, PaneError> {
+    let output = open_log(file)?;
+    let errors = output
+        .try_clone()
+        .map_err(|e| PaneError::io("open", file, e))?;
+    for (name, value) in &command.env {
+        text::environment_word(name, value)?;
+    }
+    Command::new(&command.program)
+        .args(&command.args)
+        .env_clear()
+        .envs(command.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&command.cwd)
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        // A group of its own: a terminal's signals to the spawner do not reach it, and it can be ended as a whole.
+        .process_group(0)
+        .kill_on_drop(false)
+        .spawn()
+        .map_err(|e| PaneError::io("run", &command.program, e))
+}
+
+#[async_trait]
+impl PaneBackend for HeadlessBackend {
+    fn kind(&self) -> BackendType {
+        BackendType::Headless
+    }
+
+    async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
+        swarm_fs::ensure_private_dir(&self.folder)?;
+        let record = Record {
+            team: spec.team.clone(),
+            member: spec.member.clone(),
+            spawn_id: spec.spawn_id,
+            title: text::shown(&spec.title),
+            color: spec.color,
+            state: String::new(),
+            log: None,
+            process: None,
+            end: None,
+        };
+        record::write(&self.folder, &record)?;
+        Ok(Pane {
+            id: pane_id(spec.spawn_id),
+            socket: None,
+            window: None,
+        })
+    }
+
+    async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
+        command.check()?;
+        let mut record = self.existing(pane)?;
+        let output = match &command.log {
+            Some(file) => file.clone(),
+            None => default_log(&self.folder, record.spawn_id),
+        };
+        let child = spawn(command, &output)?;
+        let pid = child.id();
+        record.log = Some(output);
+        record.end = None;
+        // A child that has ended already has no start time to read; its end is noted by whoever reaps it.
+        record.process = pid.and_then(Process::running);
+        let written = record::write(&self.folder, &record);
+        self.reap(child, record.spawn_id);
+        written?;
+        tracing::debug!(member = %record.member, spawn = %record.spawn_id, ?pid, "program started");
+        Ok(Started { pid })
+    }
+
+    async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        let Some(record) = self.record(pane)? else {
+            return Ok(PaneStatus::Gone);
+        };
+        let status = record.status();
+        let unknown_end = PaneStatus::Dead {
+            code: None,
+            signal: None,
+        };
+        match self.end_of(record.spawn_id) {
+            // It is ours and has ended: the system is about to tell how.
+            Some(told) if status == unknown_end => Ok(wait_for_end(told).await.unwrap_or(status)),
+            _ => Ok(status),
+        }
+    }
+
+    async fn capture(
+        &self,
+        pane: &Pane,
+        lines: Option<usize>,
+        escapes: bool,
+    ) -> Result<String, PaneError> {
+        let Some(file) = self.existing(pane)?.log else {
+            return Ok(String::new());
+        };
+        let tail = read_tail(&file)?;
+        let tail = if escapes {
+            tail
+        } else {
+            text::without_escapes(&tail)
+        };
+        Ok(text::last_lines(&tail, Some(lines.unwrap_or(SCREEN_LINES))))
+    }
+
+    async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
+        let spawn_id = spawn_of(&pane.id)?;
+        if spawn_id != *owner {
+            return Err(PaneError::Foreign {
+                pane: pane.id.clone(),
+                expected: owner.to_string(),
+                found: format!("it is spawn {spawn_id}"),
+            });
+        }
+        let Some(record) = self.record(pane)? else {
+            return Ok(());
+        };
+        if let Some(process) = record.process {
+            end_group(process).await?;
+        }
+        if let Some(told) = self.end_of(spawn_id) {
+            // Whoever reaps it writes the record; it must not come back after it is removed here.
+            wait_for_end(told).await;
+        }
+        self.ends
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&spawn_id);
+        record::remove(&self.folder, spawn_id)
+    }
+
+    async fn set_state(&self, pane: &Pane, state: &str) -> Result<(), PaneError> {
+        let mut record = self.existing(pane)?;
+        record.state = text::shown(state);
+        record::write(&self.folder, &record)
+    }
+
+    async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        let Some(record) = self.record(pane)? else {
+            return Ok(PaneStatus::Gone);
+        };
+        if let Some(told) = self.end_of(record.spawn_id) {
+            if let Some(status) = wait_for_end(told).await {
+                return Ok(status);
+            }
+        } else if let (Some(process), None) = (record.process, &record.end) {
+            let ended = process.ended().await;
+            ended
+                .map_err(|e| PaneError::io("watch the process in", pane.id.as_str().as_ref(), e))?;
+        }
+        self.status(pane).await
+    }
+
+    /// There is no pane to attach to, but a file to follow.
+    async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
+        match self.record(pane) {
+            Ok(Some(Record {
+                log: Some(file), ..
+            })) => {
+                let mut words: Vec<OsString> =
+                    ["tail", "-n", "200", "-f", "--"].map(OsString::from).into();
+                words.push(file.into_os_string());
+                words
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError> {
+        let records = record::all(&self.folder)?;
+        let of_team = records.into_iter().filter(|record| record.team == *team);
+        Ok(of_team
+            .map(|record| TaggedPane {
+                pane: Pane {
+                    id: pane_id(record.spawn_id),
+                    socket: None,
+                    window: None,
+                },
+                status: record.status(),
+                team: record.team,
+                member: record.member,
+                spawn_id: record.spawn_id,
+                title: record.title,
+            })
+            .collect())
+    }
+
+    async fn view(&self, _team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
+        Ok(Vec::new())
+    }
+}
+
+async fn wait_for_end(mut told: watch::Receiver<Option<End>>) -> Option<PaneStatus> {
+    let end = told.wait_for(Option::is_some).await.ok()?;
+    end.as_ref().map(End::status)
+}
+
+/// Asks a process group to end and, after [`GRACE`], ends it.
+async fn end_group(process: Process) -> Result<(), PaneError> {
+    let unwatchable = |e| {
+        let path = PathBuf::from(format!("/proc/{}", process.pid));
+        PaneError::io("watch", &path, e)
+    };
+    process.signal_group(Signal::TERM);
+    if let Ok(ended) = tokio::time::timeout(GRACE, process.ended()).await {
+        return ended.map_err(unwatchable);
+    }
+    process.signal_group(Signal::KILL);
+    process.ended().await.map_err(unwatchable)
+}
+
+fn read_tail(path: &Path) -> Result<String, PaneError> {
+    use std::io::{Read, Seek, SeekFrom};
+
+    let unreadable = |e| PaneError::io("read", path, e);
+    let mut file = File::open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len();
+    let from = length.saturating_sub(TAIL_BYTES);
+    file.seek(SeekFrom::Start(from)).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

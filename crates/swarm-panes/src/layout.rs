@@ -1,0 +1,174 @@
+//! How many panes a window holds before they become too small to read.
+//!
+//! This is our own arithmetic because tmux gives none: `main-vertical` never says that there is no room, it makes
+//! the window taller than the terminal, with panes of one row. The formulas follow how tmux 3.3a divides a window
+//! (`layout-set.c`) and count the row that each pane's title takes (`pane-border-status top`).
+
+/// Columns and rows of a pane, a window or a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Columns.
+    pub columns: u16,
+    /// Rows.
+    pub rows: u16,
+}
+
+impl Size {
+    /// A size.
+    pub const fn new(columns: u16, rows: u16) -> Self {
+        Self { columns, rows }
+    }
+
+    /// Whether something of size `other` fits into this.
+    pub fn holds(self, other: Size) -> bool {
+        self.columns >= other.columns && self.rows >= other.rows
+    }
+
+    /// The larger of both in each direction.
+    #[must_use]
+    pub fn union(self, other: Size) -> Size {
+        Size::new(self.columns.max(other.columns), self.rows.max(other.rows))
+    }
+}
+
+/// The smallest teammate's pane that can be read.
+pub const MINIMUM_PANE: Size = Size::new(60, 8);
+
+/// Share of its window that the lead keeps, in percent.
+const LEAD_PERCENT: u16 = 30;
+
+/// Fewest columns that are left to the lead; a narrower window is not split.
+const LEAD_MINIMUM_COLUMNS: u16 = 30;
+
+/// How a window that holds only teammates is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Rows and columns of about the same number.
+    Tiled,
+    /// One below the other: what is left for a window too narrow for two columns.
+    Stacked,
+}
+
+impl Arrangement {
+    /// tmux's name of the layout.
+    pub(crate) fn layout_name(self) -> &'static str {
+        match self {
+            Arrangement::Tiled => "tiled",
+            Arrangement::Stacked => "even-vertical",
+        }
+    }
+
+    /// The smallest window in which each of `panes` has at least [`MINIMUM_PANE`].
+    pub fn needs(self, panes: usize) -> Size {
+        match self {
+            Arrangement::Tiled => {
+                let (columns, rows) = tiled_grid(panes);
+                Size::new(
+                    narrowed(columns * usize::from(MINIMUM_PANE.columns + 1) - 1),
+                    narrowed(rows * usize::from(MINIMUM_PANE.rows + 2) - 1),
+                )
+            }
+            Arrangement::Stacked => Size::new(MINIMUM_PANE.columns, stack_rows(panes)),
+        }
+    }
+
+    /// The arrangement in which `panes` fit a window, if any: tiled where that is possible.
+    pub fn that_fits(window: Size, panes: usize) -> Option<Arrangement> {
+        [Arrangement::Tiled, Arrangement::Stacked]
+            .into_iter()
+            .find(|arrangement| window.holds(arrangement.needs(panes)))
+    }
+}
+
+/// Columns and rows that tmux's `tiled` layout gives a number of panes: it adds a row, then a column, in turn.
+fn tiled_grid(panes: usize) -> (usize, usize) {
+    let (mut columns, mut rows) = (1, 1);
+    while columns * rows < panes {
+        rows += 1;
+        if columns * rows < panes {
+            columns += 1;
+        }
+    }
+    (columns, rows)
+}
+
+/// Rows that a stack of panes needs, each with its title.
+fn stack_rows(panes: usize) -> u16 {
+    narrowed(panes.max(1) * usize::from(MINIMUM_PANE.rows + 1))
+}
+
+/// Columns that the lead keeps in a window of its own.
+pub(crate) fn lead_columns(window: Size) -> u16 {
+    narrowed(usize::from(window.columns) * usize::from(LEAD_PERCENT) / 100)
+}
+
+/// Whether `teammates` stacked beside the lead each have at least [`MINIMUM_PANE`].
+pub(crate) fn fits_beside_lead(window: Size, teammates: usize) -> bool {
+    let lead = lead_columns(window);
+    lead >= LEAD_MINIMUM_COLUMNS
+        && window.columns - lead > MINIMUM_PANE.columns
+        && window.rows >= stack_rows(teammates)
+}
+
+/// A size beyond what tmux can count needs more than any window has.
+fn narrowed(cells: usize) -> u16 {
+    u16::try_from(cells).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn capacity(fits: impl Fn(usize) -> bool) -> usize {
+        (1..200)
+            .take_while(|panes| fits(*panes))
+            .last()
+            .unwrap_or(0)
+    }
+
+    #[test]
+    fn a_window_of_200_by_50_holds_five_beside_the_lead_and_twelve_alone() {
+        let window = Size::new(200, 50);
+        assert_eq!(capacity(|n| fits_beside_lead(window, n)), 5);
+        assert_eq!(
+            capacity(|n| Arrangement::that_fits(window, n).is_some()),
+            12
+        );
+    }
+
+    #[test]
+    fn a_narrow_window_is_stacked_and_a_small_one_holds_none() {
+        assert_eq!(
+            Arrangement::that_fits(Size::new(100, 40), 3),
+            Some(Arrangement::Stacked)
+        );
+        assert_eq!(Arrangement::that_fits(Size::new(59, 100), 1), None);
+        assert_eq!(Arrangement::that_fits(Size::new(100, 8), 1), None);
+        assert!(!fits_beside_lead(Size::new(80, 24), 1));
+    }
+
+    proptest! {
+        /// The division itself, as tmux does it, against the needed size.
+        #[test]
+        fn no_pane_is_below_the_minimum(columns in 1u16..500, rows in 1u16..200, panes in 1usize..40) {
+            let window = Size::new(columns, rows);
+            match Arrangement::that_fits(window, panes) {
+                Some(Arrangement::Tiled) => {
+                    let (across, down) = tiled_grid(panes);
+                    prop_assert!((usize::from(columns) - (across - 1)) / across >= 60);
+                    prop_assert!((usize::from(rows) - (down - 1)) / down > 8);
+                }
+                Some(Arrangement::Stacked) => {
+                    prop_assert!(columns >= 60 && (usize::from(rows) - panes) / panes >= 8);
+                }
+                None => prop_assert!(columns < 60 || usize::from(rows) < 9 * panes),
+            }
+            if fits_beside_lead(window, panes) {
+                let right = columns - lead_columns(window) - 1;
+                prop_assert!(right >= 60 && (usize::from(rows) - panes) / panes >= 8);
+            }
+        }
+    }
+}

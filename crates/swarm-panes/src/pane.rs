@@ -1,0 +1,135 @@
+//! What is asked of a pane and what is known of it.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::{Color, MemberName, PaneId, SpawnId, TeamName};
+
+use crate::PaneError;
+
+/// A pane to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaneSpec {
+    /// The team of the member.
+    pub team: TeamName,
+    /// The member that will live there.
+    pub member: MemberName,
+    /// This spawn of it; only who knows it can close the pane.
+    pub spawn_id: SpawnId,
+    /// What the pane's border says. Any text; what a terminal would act on is taken out, the rest cut at 60
+    /// characters.
+    pub title: String,
+    /// Colour of border and title.
+    pub color: Color,
+}
+
+/// A pane that exists.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Pane {
+    /// `%7` in tmux, `headless:<spawn id>` without a terminal.
+    pub id: PaneId,
+    /// Socket of the tmux server that holds it.
+    pub socket: Option<PathBuf>,
+    /// tmux window when it was opened (`@3`); a person may have moved it since.
+    pub window: Option<String>,
+}
+
+/// What is run in a pane. The words reach the program byte for byte, without any shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaneCommand {
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its environment. Nothing secret: tmux gets these as arguments, which other processes can read. A process
+    /// without a terminal, or on swarm's own server, gets exactly these (and what describes its terminal); in the
+    /// user's tmux they come on top of what that server holds.
+    pub env: Vec<(String, String)>,
+    /// Its working folder; must exist.
+    pub cwd: PathBuf,
+    /// File that gets everything the program prints, appended; made with mode 0600 if it is not there. Without one
+    /// a pane keeps no copy, and a process without a terminal writes to a file beside its record.
+    pub log: Option<PathBuf>,
+}
+
+impl PaneCommand {
+    /// Looks at what a backend could only report by a process that ends at once: tmux falls back to the home folder
+    /// where the working folder is missing, and says nothing of a program that is not there.
+    ///
+    /// # Errors
+    /// [`PaneError::Invalid`] when the program or the folder cannot be used.
+    pub(crate) fn check(&self) -> Result<(), PaneError> {
+        let refuse = |what, path: &Path, why| {
+            Err(PaneError::Invalid {
+                what,
+                given: path.display().to_string(),
+                why,
+            })
+        };
+        if !self.program.is_absolute() || !self.program.is_file() {
+            return refuse(
+                "program",
+                &self.program,
+                "it is not the absolute path of a file",
+            );
+        }
+        if !self.cwd.is_absolute() || !self.cwd.is_dir() {
+            return refuse(
+                "working folder",
+                &self.cwd,
+                "it is not the absolute path of a folder",
+            );
+        }
+        let holds_nul = |word: &OsString| word.as_bytes().contains(&0);
+        if self.args.iter().any(holds_nul) {
+            return refuse("argument for", &self.program, "it holds a NUL byte");
+        }
+        Ok(())
+    }
+}
+
+/// A program runs in the pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// Its pid, unless it ended too soon to be seen.
+    pub pid: Option<u32>,
+}
+
+/// What a pane's process is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaneStatus {
+    /// Opened; nothing was started in it yet.
+    Empty,
+    /// A process runs.
+    Running {
+        /// The process.
+        pid: u32,
+    },
+    /// The process has ended and the pane still shows what it left.
+    Dead {
+        /// Exit status, where it ended by itself and that is known.
+        code: Option<i32>,
+        /// Name or number of the signal that ended it.
+        signal: Option<String>,
+    },
+    /// There is no such pane (any more): its process ended without failure, or somebody closed it.
+    Gone,
+}
+
+/// A pane as found by its tags.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaggedPane {
+    /// The pane.
+    pub pane: Pane,
+    /// Whose team.
+    pub team: TeamName,
+    /// Which member.
+    pub member: MemberName,
+    /// Which spawn of it.
+    pub spawn_id: SpawnId,
+    /// Its title as shown.
+    pub title: String,
+    /// What its process is doing.
+    pub status: PaneStatus,
+}

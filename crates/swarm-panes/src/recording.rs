@@ -1,0 +1,331 @@
+//! A fake backend for tests: it opens nothing, writes down what it was asked, and ends processes on demand.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
+use tokio::sync::watch;
+
+use crate::{
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneView, Size, Started,
+    TaggedPane, WindowView, text,
+};
+
+/// One call of the fake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// A pane was opened.
+    Open {
+        /// The id that was given.
+        pane: PaneId,
+        /// For whom.
+        spec: PaneSpec,
+    },
+    /// A program was started.
+    Start {
+        /// Where.
+        pane: PaneId,
+        /// What.
+        command: PaneCommand,
+    },
+    /// A state was shown.
+    SetState {
+        /// Where.
+        pane: PaneId,
+        /// What.
+        state: String,
+    },
+    /// A pane was closed.
+    Close {
+        /// Which.
+        pane: PaneId,
+        /// For which spawn.
+        owner: SpawnId,
+    },
+}
+
+/// What is done when a program is started: a test plays the program here.
+type OnStart = Arc<dyn Fn(&Pane, &PaneCommand) + Send + Sync>;
+
+/// The fake. Clones share their panes.
+#[derive(Clone, Default)]
+pub struct RecordingBackend {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    calls: Vec<Call>,
+    panes: BTreeMap<u32, Fake>,
+    opened: u32,
+    refuse_open: Option<&'static str>,
+    refuse_start: Option<&'static str>,
+    on_start: Option<OnStart>,
+}
+
+struct Fake {
+    spec: PaneSpec,
+    state: String,
+    content: String,
+    status: watch::Sender<PaneStatus>,
+}
+
+impl fmt::Debug for RecordingBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = self.lock();
+        f.debug_struct("RecordingBackend")
+            .field("calls", &inner.calls.len())
+            .field("panes", &inner.panes.len())
+            .finish()
+    }
+}
+
+impl RecordingBackend {
+    /// A fake without panes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Everything it was asked so far.
+    pub fn calls(&self) -> Vec<Call> {
+        self.lock().calls.clone()
+    }
+
+    /// From here on `open` fails with this reason, or works again.
+    pub fn refuse_open(&self, why: Option<&'static str>) {
+        self.lock().refuse_open = why;
+    }
+
+    /// From here on `start` fails with this reason, or works again.
+    pub fn refuse_start(&self, why: Option<&'static str>) {
+        self.lock().refuse_start = why;
+    }
+
+    /// What happens when a program is started, before `start` returns: where a test writes the child's hello.
+    pub fn on_start(&self, play: impl Fn(&Pane, &PaneCommand) + Send + Sync + 'static) {
+        self.lock().on_start = Some(Arc::new(play));
+    }
+
+    /// What a pane shows.
+    pub fn set_content(&self, pane: &PaneId, content: &str) {
+        let mut inner = self.lock();
+        if let Some(fake) = number(pane).and_then(|n| inner.panes.get_mut(&n)) {
+            content.clone_into(&mut fake.content);
+        }
+    }
+
+    /// Ends the process in a pane. As in tmux the pane goes with it on success, and stays after a failure.
+    pub fn finish(&self, pane: &PaneId, code: i32) {
+        let mut inner = self.lock();
+        let Some(n) = number(pane) else { return };
+        if code == 0 {
+            if let Some(fake) = inner.panes.remove(&n) {
+                fake.status.send_replace(PaneStatus::Gone);
+            }
+        } else if let Some(fake) = inner.panes.get(&n) {
+            fake.status.send_replace(PaneStatus::Dead {
+                code: Some(code),
+                signal: None,
+            });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with a pane that must be there.
+    fn with<T>(&self, pane: &Pane, act: impl FnOnce(&mut Fake) -> T) -> Result<T, PaneError> {
+        let mut inner = self.lock();
+        number(&pane.id)
+            .and_then(|n| inner.panes.get_mut(&n))
+            .map(act)
+            .ok_or_else(|| PaneError::Gone {
+                pane: pane.id.clone(),
+            })
+    }
+}
+
+fn number(pane: &PaneId) -> Option<u32> {
+    pane.as_str().strip_prefix('%')?.parse().ok()
+}
+
+fn refused(why: &'static str) -> PaneError {
+    PaneError::Unavailable {
+        backend: BackendType::Tmux,
+        why,
+    }
+}
+
+#[async_trait]
+impl PaneBackend for RecordingBackend {
+    fn kind(&self) -> BackendType {
+        BackendType::Tmux
+    }
+
+    async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
+        let mut inner = self.lock();
+        if let Some(why) = inner.refuse_open {
+            return Err(refused(why));
+        }
+        inner.opened += 1;
+        let n = inner.opened;
+        let pane = Pane {
+            id: PaneId::new(format!("%{n}")),
+            socket: None,
+            window: Some("@1".to_owned()),
+        };
+        let fake = Fake {
+            spec: spec.clone(),
+            state: String::new(),
+            content: String::new(),
+            status: watch::Sender::new(PaneStatus::Empty),
+        };
+        inner.panes.insert(n, fake);
+        inner.calls.push(Call::Open {
+            pane: pane.id.clone(),
+            spec: spec.clone(),
+        });
+        Ok(pane)
+    }
+
+    async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
+        let pid = number(&pane.id).map(|n| 1_000_000 + n);
+        let play = {
+            let mut inner = self.lock();
+            if let Some(why) = inner.refuse_start {
+                return Err(refused(why));
+            }
+            inner.calls.push(Call::Start {
+                pane: pane.id.clone(),
+                command: command.clone(),
+            });
+            inner.on_start.clone()
+        };
+        let running = PaneStatus::Running {
+            pid: pid.unwrap_or_default(),
+        };
+        self.with(pane, |fake| fake.status.send_replace(running))?;
+        if let Some(play) = play {
+            play(pane, command);
+        }
+        Ok(Started { pid })
+    }
+
+    async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        let status = self.with(pane, |fake| fake.status.borrow().clone());
+        Ok(status.unwrap_or(PaneStatus::Gone))
+    }
+
+    async fn capture(
+        &self,
+        pane: &Pane,
+        lines: Option<usize>,
+        _escapes: bool,
+    ) -> Result<String, PaneError> {
+        self.with(pane, |fake| text::last_lines(&fake.content, lines))
+    }
+
+    async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
+        let mut inner = self.lock();
+        inner.calls.push(Call::Close {
+            pane: pane.id.clone(),
+            owner: *owner,
+        });
+        let Some(n) = number(&pane.id) else {
+            return Ok(());
+        };
+        match inner.panes.get(&n) {
+            Some(fake) if fake.spec.spawn_id != *owner => Err(PaneError::Foreign {
+                pane: pane.id.clone(),
+                expected: owner.to_string(),
+                found: format!("it is spawn {}", fake.spec.spawn_id),
+            }),
+            Some(_) => {
+                if let Some(fake) = inner.panes.remove(&n) {
+                    fake.status.send_replace(PaneStatus::Gone);
+                }
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn set_state(&self, pane: &Pane, state: &str) -> Result<(), PaneError> {
+        self.lock().calls.push(Call::SetState {
+            pane: pane.id.clone(),
+            state: state.to_owned(),
+        });
+        self.with(pane, |fake| fake.state = text::shown(state))
+    }
+
+    async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        let Ok(mut status) = self.with(pane, |fake| fake.status.subscribe()) else {
+            return Ok(PaneStatus::Gone);
+        };
+        let ended = status
+            .wait_for(|status| !matches!(status, PaneStatus::Running { .. }))
+            .await;
+        Ok(ended.map_or(PaneStatus::Gone, |status| status.clone()))
+    }
+
+    async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
+        vec!["attach-to".into(), pane.id.as_str().into()]
+    }
+
+    async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError> {
+        let inner = self.lock();
+        let of_team = inner
+            .panes
+            .iter()
+            .filter(|(_, fake)| fake.spec.team == *team);
+        Ok(of_team
+            .map(|(n, fake)| TaggedPane {
+                pane: Pane {
+                    id: PaneId::new(format!("%{n}")),
+                    socket: None,
+                    window: Some("@1".to_owned()),
+                },
+                team: fake.spec.team.clone(),
+                member: fake.spec.member.clone(),
+                spawn_id: fake.spec.spawn_id,
+                title: text::shown(&fake.spec.title),
+                status: fake.status.borrow().clone(),
+            })
+            .collect())
+    }
+
+    async fn view(&self, team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
+        let inner = self.lock();
+        let size = Size::new(80, 10);
+        let panes: Vec<PaneView> = inner
+            .panes
+            .iter()
+            .filter(|(_, fake)| fake.spec.team == *team)
+            .zip(0u16..)
+            .map(|((n, fake), row)| PaneView {
+                id: PaneId::new(format!("%{n}")),
+                member: Some(fake.spec.member.clone()),
+                title: text::shown(&fake.spec.title),
+                state: fake.state.clone(),
+                color: Some(fake.spec.color),
+                left: 0,
+                top: 1 + row * 11,
+                size,
+                content: fake.content.clone(),
+            })
+            .collect();
+        if panes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = panes.last().map_or(0, |last| last.top + size.rows);
+        Ok(vec![WindowView {
+            name: "recording".to_owned(),
+            size: Size::new(size.columns, rows),
+            panes,
+        }])
+    }
+}

@@ -1,0 +1,260 @@
+//! What a tmux backend knows, and what its verbs share.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::{PaneId, SpawnId};
+use tokio::sync::Mutex;
+
+use super::arrange::{self, Owner};
+use super::batch::Batch;
+use super::commands::{self, KILLED};
+use super::own_server::{UNWATCHED, remove_dead_socket};
+use super::placement::{self, Lead, Placement};
+use super::server::{Server, socket_of};
+use super::snapshot::{Snapshot, Tag};
+use crate::{Pane, PaneError, PaneSpec, PaneStatus, Place};
+
+/// Panes of one tmux server: the user's, around the lead's pane, or our own.
+#[derive(Debug)]
+pub struct TmuxBackend {
+    server: Server,
+    role: Role,
+    /// Whether this process itself runs in some tmux pane: tmux refuses to attach there unless told.
+    pub(super) nested: bool,
+    /// Opening and closing change the layout: one at a time.
+    pub(super) layout: Mutex<()>,
+}
+
+#[derive(Debug)]
+enum Role {
+    /// In the user's server, around the lead.
+    Inside(Lead),
+    /// Our own server.
+    Own,
+    /// Any server, to reach panes that are there.
+    Visitor,
+}
+
+impl TmuxBackend {
+    /// The user's server, for a lead that runs in one of its panes. `tmux_env` and `tmux_pane` are the values of the
+    /// variables `TMUX` and `TMUX_PANE`.
+    ///
+    /// # Errors
+    /// [`PaneError::Invalid`] when they are not what tmux sets.
+    pub fn inside(
+        program: PathBuf,
+        tmux_env: &str,
+        tmux_pane: &str,
+        place: Place,
+    ) -> Result<Self, PaneError> {
+        let pane = checked(&PaneId::new(tmux_pane))?.clone();
+        let server = Server::existing(program, socket_of(tmux_env)?);
+        Ok(Self::new(server, Role::Inside(Lead { pane, place })))
+    }
+
+    /// Our own server at `socket`, started by the first pane and ended with the last. It and every pane on it get
+    /// exactly `environment` (and what each pane is started with).
+    ///
+    /// # Errors
+    /// [`PaneError::Invalid`] when the path is too long for a socket.
+    pub fn own(
+        program: PathBuf,
+        socket: PathBuf,
+        environment: Vec<(String, String)>,
+    ) -> Result<Self, PaneError> {
+        let server = Server::own(program, socket, environment)?;
+        Ok(Self::new(server, Role::Own))
+    }
+
+    /// Whatever server a roster names, to look at its panes and end them; [`crate::PaneBackend::open`] is refused.
+    pub fn visitor(program: PathBuf, socket: PathBuf) -> Self {
+        Self::new(Server::existing(program, socket), Role::Visitor)
+    }
+
+    /// Says whether this process runs in a pane of some tmux, which decides how a person is brought to a pane.
+    #[must_use]
+    pub fn nested(mut self, nested: bool) -> Self {
+        self.nested = nested;
+        self
+    }
+
+    fn new(server: Server, role: Role) -> Self {
+        let nested = matches!(role, Role::Inside(_));
+        Self {
+            server,
+            role,
+            nested,
+            layout: Mutex::new(()),
+        }
+    }
+
+    /// The socket of the server.
+    pub fn socket(&self) -> &Path {
+        self.server.socket()
+    }
+
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Whether the server is the one of this process's own pane.
+    pub(super) fn is_inside(&self) -> bool {
+        matches!(self.role, Role::Inside(_))
+    }
+
+    pub(super) fn lead_pane(&self) -> Option<&PaneId> {
+        match &self.role {
+            Role::Inside(lead) => Some(&lead.pane),
+            Role::Own | Role::Visitor => None,
+        }
+    }
+
+    pub(super) fn owner(&self) -> Owner {
+        match self.role {
+            Role::Own => Owner::Swarm,
+            Role::Inside(_) | Role::Visitor => Owner::User,
+        }
+    }
+
+    /// Where the next pane goes.
+    pub(super) fn place(
+        &self,
+        snapshot: &Snapshot,
+        spec: &PaneSpec,
+    ) -> Result<Placement, PaneError> {
+        match &self.role {
+            Role::Own => Ok(placement::on_own_server(snapshot, &spec.team, UNWATCHED)),
+            Role::Inside(lead) => {
+                placement::beside_lead(snapshot, lead, &spec.team).ok_or_else(|| {
+                    PaneError::LeadPaneGone {
+                        pane: lead.pane.to_string(),
+                        socket: self.server.socket().to_owned(),
+                    }
+                })
+            }
+            Role::Visitor => Err(PaneError::NoPlace {
+                socket: self.server.socket().to_owned(),
+            }),
+        }
+    }
+
+    /// The state of a pane at this moment.
+    pub(super) async fn look(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        let id = checked(&pane.id)?;
+        let snapshot = Snapshot::take(&self.server_of(pane)).await?;
+        Ok(snapshot
+            .pane(id)
+            .map_or(PaneStatus::Gone, |row| row.status.clone()))
+    }
+
+    /// The server that holds a pane: a roster may name another than ours.
+    pub(super) fn server_of(&self, pane: &Pane) -> Server {
+        match &pane.socket {
+            Some(socket) if socket != self.server.socket() => {
+                Server::existing(self.server.program().to_owned(), socket.clone())
+            }
+            _ => self.server.clone(),
+        }
+    }
+
+    /// Runs commands about one pane; that it is not there is [`PaneError::Gone`].
+    pub(super) async fn run_on(&self, pane: &Pane, batch: &Batch) -> Result<String, PaneError> {
+        self.server_of(pane)
+            .run(batch)
+            .await
+            .map_err(|error| match &error {
+                PaneError::ServerGone { .. } => PaneError::Gone {
+                    pane: pane.id.clone(),
+                },
+                PaneError::Refused { message, .. }
+                    if message.contains("can't find pane") || message.contains("no such pane") =>
+                {
+                    PaneError::Gone {
+                        pane: pane.id.clone(),
+                    }
+                }
+                _ => error,
+            })
+    }
+
+    /// Divides the window that lost a pane anew and takes our options off windows without teammates. The pane is
+    /// closed by now, so that what fails here is only noted.
+    pub(super) async fn tidy(&self, server: &Server, window: Option<&str>) {
+        let snapshot = match Snapshot::take(server).await {
+            Ok(snapshot) => snapshot,
+            Err(error) => {
+                tracing::debug!(%error, "windows not tidied");
+                return;
+            }
+        };
+        if snapshot.rows.is_empty() {
+            if self.owner() == Owner::Swarm {
+                remove_dead_socket(server.socket());
+            }
+            return;
+        }
+        let mut commands = arrange::unframe(&snapshot);
+        let left = snapshot
+            .rows
+            .iter()
+            .find(|row| Some(row.window.as_str()) == window);
+        if let Some(row) = left {
+            let panes = snapshot.window(&row.session, &row.window);
+            commands.extend(arrange::divide(&panes, self.lead_pane(), self.owner()));
+        }
+        if commands.is_empty() {
+            return;
+        }
+        if let Err(error) = server.run(&Batch::new().then_all(commands)).await {
+            tracing::debug!(%error, "windows not tidied");
+        }
+    }
+
+    /// Kills a pane if it still is the one with this tag.
+    pub(super) async fn kill(
+        &self,
+        server: &Server,
+        id: &PaneId,
+        tag: &Tag,
+    ) -> Result<(), PaneError> {
+        let kill = Batch::new().then(&commands::kill_if(id, tag));
+        match server.run(&kill).await {
+            Ok(answer) if answer.trim() == KILLED => Ok(()),
+            // The server ends with its last pane, sometimes before it answers.
+            Err(PaneError::ServerGone { .. }) => Ok(()),
+            Ok(_) => match Snapshot::take(server).await?.pane(id) {
+                None => Ok(()),
+                Some(_) => Err(foreign(id, &tag.spawn_id, "another spawn has its place")),
+            },
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The refusal to touch a pane.
+pub(super) fn foreign(pane: &PaneId, expected: &SpawnId, found: impl Into<String>) -> PaneError {
+    PaneError::Foreign {
+        pane: pane.clone(),
+        expected: expected.to_string(),
+        found: found.into(),
+    }
+}
+
+/// Whether a text is the id of a tmux pane: `%` and digits.
+pub(super) fn is_pane_id(text: &str) -> bool {
+    text.strip_prefix('%')
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The id, checked: what a roster says goes into tmux commands.
+pub(super) fn checked(id: &PaneId) -> Result<&PaneId, PaneError> {
+    if is_pane_id(id.as_str()) {
+        Ok(id)
+    } else {
+        Err(PaneError::Invalid {
+            what: "pane id",
+            given: id.to_string(),
+            why: "a tmux pane is addressed by `%` and a number",
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! The tmux commands that swarm sends, built with the typed builders of `tmux_interface`.
+//!
+//! Targets are ids (`%7`, `@3`, `$1`) that tmux gave, never names or indexes. Pane and window options only: nothing
+//! here touches an option of the user's server or session.
+
+use std::ffi::OsString;
+
+use swarm_protocol::PaneId;
+use tmux_interface::{
+    CapturePane, IfShell, RespawnPane, SelectLayout, SelectPane, SetOption, SplitWindow,
+    TmuxCommand,
+};
+
+use super::snapshot::Tag;
+use crate::text::{self, DisplayText};
+use crate::{PaneCommand, PaneError, PaneSpec};
+
+/// What tmux takes in one call: one message of 16 KiB, less its header and the number of words (`client.c`).
+const CALL_LIMIT: usize = 16_384 - 4;
+
+/// What is left of one call for a program, its arguments and its environment.
+pub(crate) const WORDS_LIMIT: usize = CALL_LIMIT - 700;
+
+/// A process that waits in a pane that has to be made with one: `new-window` and `new-session` know no empty pane.
+/// Two words, because tmux gives a single one to the user's shell.
+const PLACEHOLDER: [&str; 2] = ["sleep", "2147483647"];
+
+/// What stands on a pane's border: the title in the member's colour, turned around where the keys go, then the
+/// state. Values of options that a format names are not expanded again, so no text can run anything here.
+const BORDER_FORMAT: &str = "#[fg=#{@swarm_style}]#[bold]#{?pane_active,#[reverse],} #{@swarm_title} \
+     #[default]#[fg=#{@swarm_style}]#{?@swarm_state, #{@swarm_state} ,}#[default]";
+
+/// The words of [`PLACEHOLDER`] after a command's flags.
+pub(crate) fn placeholder() -> [OsString; 3] {
+    ["--".into(), PLACEHOLDER[0].into(), PLACEHOLDER[1].into()]
+}
+
+/// Where a split puts the new pane.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Split {
+    /// To the right, with so many columns.
+    Right(u16),
+    /// Below.
+    Below,
+}
+
+/// Splits a pane; the new one is empty and its id is printed.
+pub(crate) fn split(pane: &PaneId, how: Split) -> TmuxCommand<'static> {
+    let split = SplitWindow::new()
+        .detached()
+        .print()
+        .format("#{pane_id}")
+        .target_pane(pane.as_str().to_owned());
+    let mut command = match how {
+        Split::Below => split.vertical().build(),
+        Split::Right(columns) => {
+            let mut command = split.horizontal().build();
+            command.push_option("-l", columns.to_string());
+            command
+        }
+    };
+    // An empty word makes an empty pane; it must come last.
+    command.push_param("");
+    command
+}
+
+/// Sets an option of one pane.
+pub(crate) fn set_on_pane(pane: &PaneId, option: &str, value: &str) -> TmuxCommand<'static> {
+    SetOption::new()
+        .pane()
+        .target_pane(pane.as_str().to_owned())
+        .option(option.to_owned())
+        .value(value.to_owned())
+        .build()
+}
+
+/// Sets an option of the window that a pane or window id names.
+pub(crate) fn set_on_window(target: &str, option: &str, value: &str) -> TmuxCommand<'static> {
+    SetOption::new()
+        .window()
+        .target_pane(target.to_owned())
+        .option(option.to_owned())
+        .value(value.to_owned())
+        .build()
+}
+
+/// Takes an option off a window, so that the user's own value holds again.
+pub(crate) fn unset_on_window(target: &str, option: &str) -> TmuxCommand<'static> {
+    SetOption::new()
+        .window()
+        .unset()
+        .quiet()
+        .target_pane(target.to_owned())
+        .option(option.to_owned())
+        .build()
+}
+
+/// Arranges the panes of a window anew by one of tmux's layouts.
+pub(crate) fn select_layout(pane: &PaneId, layout: &'static str) -> TmuxCommand<'static> {
+    SelectLayout::new()
+        .target_pane(pane.as_str().to_owned())
+        .layout_name(layout)
+        .build()
+}
+
+/// Tags a new pane as ours, and gives it title, colour and a stay after failure.
+pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>> {
+    let title = DisplayText::new(&spec.title);
+    let options = [
+        ("@swarm_team", spec.team.as_str()),
+        ("@swarm_member", spec.member.as_str()),
+        ("@swarm_spawn", &spec.spawn_id.to_string()),
+        ("@swarm_color", spec.color.name()),
+        ("@swarm_style", spec.color.tmux()),
+        ("@swarm_title", title.as_str()),
+        ("@swarm_state", ""),
+        ("remain-on-exit", "failed"),
+        ("pane-border-format", BORDER_FORMAT),
+    ];
+    let mut commands: Vec<_> = options
+        .into_iter()
+        .map(|(option, value)| set_on_pane(pane, option, value))
+        .collect();
+    // For people's own lists and status lines; the border shows our option, which a program cannot overwrite.
+    commands.push(
+        SelectPane::new()
+            .target_pane(pane.as_str().to_owned())
+            .title(title.as_str().to_owned())
+            .build(),
+    );
+    commands
+}
+
+/// Runs a program in a pane in place of what is there.
+///
+/// `tmux_interface` takes the program as one string, which tmux gives to a shell; so the builder makes the head and
+/// the rest are our own words.
+///
+/// # Errors
+/// [`PaneError::Invalid`] for a variable that cannot be passed.
+pub(crate) fn respawn(
+    pane: &PaneId,
+    command: &PaneCommand,
+) -> Result<(TmuxCommand<'static>, Vec<OsString>), PaneError> {
+    let head = RespawnPane::new()
+        .kill()
+        .target_pane(pane.as_str().to_owned())
+        .build();
+    let mut words = vec!["-c".into(), text::start_folder(&command.cwd)];
+    for (name, value) in &command.env {
+        let word = text::environment_word(name, value)?;
+        // These describe the terminal, and tmux is the terminal: the caller's would be wrong.
+        if !matches!(
+            name.as_str(),
+            "TERM" | "TERMINFO" | "COLUMNS" | "LINES" | "TMUX" | "TMUX_PANE" | "COLORTERM"
+        ) {
+            words.extend(["-e".into(), word]);
+        }
+    }
+    words.push("--".into());
+    if command.args.is_empty() {
+        // A single word would go to the user's shell.
+        words.extend(["/bin/sh".into(), "-c".into(), "exec \"$0\"".into()]);
+    }
+    words.push(command.program.clone().into_os_string());
+    words.extend(command.args.iter().cloned());
+    Ok((head, words))
+}
+
+/// Prints the content of a pane; `from` counts lines from the top of what it shows, negative ones into what has
+/// scrolled out.
+pub(crate) fn capture(pane: &PaneId, from: Option<i64>, escapes: bool) -> TmuxCommand<'static> {
+    let mut capture = CapturePane::new()
+        .stdout()
+        .target_pane(pane.as_str().to_owned());
+    if let Some(from) = from {
+        capture = capture.start_line(from.to_string());
+    }
+    if escapes {
+        capture = capture.escape_sequences();
+    }
+    capture.build()
+}
+
+/// The last word of [`kill_if`] when it killed.
+pub(crate) const KILLED: &str = "killed";
+
+/// Kills a pane if its tag names this spawn, in one step within the server, so that the id cannot come to mean
+/// another pane in between.
+pub(crate) fn kill_if(pane: &PaneId, tag: &Tag) -> TmuxCommand<'static> {
+    // Both parts that stand in the command string are checked: an id `%<digits>` and a uuid.
+    let mut command = IfShell::new()
+        .not_execute()
+        .target_pane(pane.as_str().to_owned())
+        .shell_command(format!("#{{==:#{{@swarm_spawn}},{}}}", tag.spawn_id))
+        .command(format!("kill-pane -t {pane} ; display-message -p {KILLED}"))
+        .build();
+    command.push_param("display-message -p foreign");
+    command
+}

@@ -1,0 +1,195 @@
+//! Making a pane: find its place, make it there, dress it, divide its window, and look whether it came out readable.
+
+use std::time::Duration;
+
+use swarm_protocol::PaneId;
+use tmux_interface::{BreakPane, KillPane, NewWindow};
+
+use super::arrange::{self, Owner};
+use super::backend::TmuxBackend;
+use super::batch::Batch;
+use super::commands::{dress, placeholder, split};
+use super::own_server::{OWN_WINDOW, UNWATCHED, create_session};
+use super::placement::{self, Placement};
+use super::snapshot::{PaneRow, Snapshot};
+use crate::{MINIMUM_PANE, Pane, PaneError, PaneSpec};
+
+/// How often a place is looked for again when another process took it, or a server was just ending.
+const ATTEMPTS: u32 = 8;
+
+/// Pause before the next attempt; a server that was told to end needs about 100 ms.
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// Opens a pane. The caller holds the lock that keeps this process from opening two at a time.
+pub(crate) async fn open(backend: &TmuxBackend, spec: &PaneSpec) -> Result<Pane, PaneError> {
+    let id = make(backend, spec).await?;
+    match settle(backend, spec, &id).await {
+        Ok(window) => Ok(Pane {
+            id,
+            socket: Some(backend.server().socket().to_owned()),
+            window: Some(window),
+        }),
+        Err(error) => {
+            let kill = KillPane::new().target_pane(id.as_str().to_owned()).build();
+            if let Err(left) = backend.server().run(&Batch::new().then(&kill)).await {
+                tracing::debug!(pane = %id, error = %left, "half-made pane not closed");
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Makes an empty pane and returns its id.
+async fn make(backend: &TmuxBackend, spec: &PaneSpec) -> Result<PaneId, PaneError> {
+    let mut attempt = 1;
+    loop {
+        let snapshot = Snapshot::take(backend.server()).await?;
+        let placement = backend.place(&snapshot, spec)?;
+        match make_there(backend, spec, &placement).await {
+            Ok(id) => return Ok(id),
+            // Another process made the session first, took the room, or the server was ending.
+            Err(error @ (PaneError::Refused { .. } | PaneError::ServerGone { .. }))
+                if attempt < ATTEMPTS =>
+            {
+                tracing::debug!(member = %spec.member, %error, attempt, "no pane there");
+                if let (Placement::Split { .. }, PaneError::Refused { .. }) = (&placement, &error)
+                    && let Some(session) = session_of(&snapshot, &placement)
+                {
+                    let further = Placement::Window { session, number: 2 };
+                    return make_there(backend, spec, &further).await;
+                }
+                attempt += 1;
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn session_of(snapshot: &Snapshot, placement: &Placement) -> Option<String> {
+    match placement {
+        Placement::Split { pane, .. } => snapshot.pane(pane).map(|row| row.session.clone()),
+        Placement::Window { session, .. } => Some(session.clone()),
+        Placement::Session => None,
+    }
+}
+
+async fn make_there(
+    backend: &TmuxBackend,
+    spec: &PaneSpec,
+    placement: &Placement,
+) -> Result<PaneId, PaneError> {
+    let batch = match placement {
+        Placement::Split { pane, columns } => {
+            Batch::new().then(&split(pane, Placement::split_of(*columns)))
+        }
+        Placement::Window { session, number } => {
+            let window = NewWindow::new()
+                .detached()
+                .print()
+                .format("#{pane_id}")
+                .window_name(window_name(&base_name(backend, spec), *number))
+                .target_window(format!("{session}:"))
+                .build();
+            Batch::new().then_with(&window, placeholder())
+        }
+        Placement::Session => {
+            if let Some(folder) = backend.server().socket().parent() {
+                swarm_fs::ensure_private_dir(folder)?;
+            }
+            create_session()
+        }
+    };
+    let output = backend.server().run(&batch).await?;
+    let id = output.trim();
+    if super::backend::is_pane_id(id) {
+        Ok(PaneId::new(id))
+    } else {
+        Err(PaneError::Unreadable {
+            what: "the id of a new pane",
+            line: output,
+        })
+    }
+}
+
+fn base_name(backend: &TmuxBackend, spec: &PaneSpec) -> String {
+    match backend.owner() {
+        Owner::Swarm => OWN_WINDOW.to_owned(),
+        Owner::User => format!("swarm-{}", spec.team),
+    }
+}
+
+/// The name of the so-and-so-many-th window.
+fn window_name(base: &str, number: usize) -> String {
+    if number < 2 {
+        base.to_owned()
+    } else {
+        format!("{base}-{number}")
+    }
+}
+
+/// Dresses a new pane and divides its window. Where several processes opened panes at one time the window may hold
+/// more than it has room for: then this one moves to a window of its own. Returns the window's id.
+async fn settle(backend: &TmuxBackend, spec: &PaneSpec, id: &PaneId) -> Result<String, PaneError> {
+    let server = backend.server();
+    let dressing = Batch::new()
+        .then_all(dress(id, spec))
+        .then(&Snapshot::command());
+    let dressed = Snapshot::parse(&server.run(&dressing).await?)?;
+    let divided = divide(backend, &dressed, id).await?;
+    let row = found(&divided, id)?;
+    if !is_crowded(&divided, row, backend) {
+        return Ok(row.window.clone());
+    }
+    let away = BreakPane::new()
+        .detached()
+        .src_pane(id.as_str().to_owned())
+        .window_name(window_name(&base_name(backend, spec), 2))
+        .build();
+    let left = row.window.clone();
+    let moved = Batch::new().then(&away).then(&Snapshot::command());
+    let moved = Snapshot::parse(&server.run(&moved).await?)?;
+    if let Some(neighbour) = moved.rows.iter().find(|row| row.window == left) {
+        divide(backend, &moved, &neighbour.id).await?;
+    }
+    let settled = divide(backend, &moved, id).await?;
+    Ok(found(&settled, id)?.window.clone())
+}
+
+/// Divides the window of a pane and returns how everything stands then.
+async fn divide(
+    backend: &TmuxBackend,
+    snapshot: &Snapshot,
+    id: &PaneId,
+) -> Result<Snapshot, PaneError> {
+    let row = found(snapshot, id)?;
+    let panes = snapshot.window(&row.session, &row.window);
+    let framing = arrange::frame(backend.server(), &panes).await?;
+    let batch = Batch::new()
+        .then_all(framing)
+        .then_all(arrange::divide(
+            &panes,
+            backend.lead_pane(),
+            backend.owner(),
+        ))
+        .then(&Snapshot::command());
+    Snapshot::parse(&backend.server().run(&batch).await?)
+}
+
+fn found<'a>(snapshot: &'a Snapshot, id: &PaneId) -> Result<&'a PaneRow, PaneError> {
+    snapshot
+        .pane(id)
+        .ok_or_else(|| PaneError::Gone { pane: id.clone() })
+}
+
+/// Whether a window that we divide has come to hold a pane that is too small although it could stand alone.
+fn is_crowded(snapshot: &Snapshot, row: &PaneRow, backend: &TmuxBackend) -> bool {
+    let panes = snapshot.window(&row.session, &row.window);
+    let arranged =
+        placement::territory(&panes, backend.lead_pane()) != placement::Territory::Shared;
+    let room = match backend.owner() {
+        Owner::User => row.window_size,
+        Owner::Swarm => row.window_size.union(UNWATCHED),
+    };
+    arranged && panes.len() > 1 && !row.size.holds(MINIMUM_PANE) && room.holds(MINIMUM_PANE)
+}

@@ -1,0 +1,152 @@
+//! Our own tmux server: for a lead outside tmux, or where panes are to stay out of the user's sight.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use tmux_interface::{NewSession, ResizeWindow, SetHook, SetOption, StartServer, TmuxCommand};
+
+use super::batch::Batch;
+use super::commands::{placeholder, set_on_window};
+use crate::{Arrangement, Size};
+
+/// The session on our own server; Claude Code names its own so too.
+pub const OWN_SESSION: &str = "claude-swarm";
+
+/// The first window on our own server.
+pub const OWN_WINDOW: &str = "swarm-view";
+
+/// Size of a window that nobody looks at. tmux would take 80 by 24.
+pub(crate) const UNWATCHED: Size = Size::new(200, 50);
+
+/// Window options with the smallest client that each arrangement can be shown to.
+const TILED_NEEDS: [&str; 2] = ["@swarm_tiled_columns", "@swarm_tiled_rows"];
+const STACKED_NEEDS: [&str; 2] = ["@swarm_stacked_columns", "@swarm_stacked_rows"];
+
+/// The socket of the server that the process `pid` creates, in a folder that only the user can enter.
+pub fn own_socket(folder: &Path, pid: u32) -> PathBuf {
+    folder.join(format!("claude-swarm-{pid}"))
+}
+
+/// Starts the server if need be and makes the session with one pane, whose id is printed.
+///
+/// `window-size` stays as tmux has it: 3.3a crashes when a session is made while it is `manual`. Each window gets a
+/// fixed size of its own right after it is made.
+pub(crate) fn create_session() -> Batch {
+    let session = NewSession::new()
+        .detached()
+        .print()
+        .format("#{pane_id}")
+        .session_name(OWN_SESSION)
+        .window_name(OWN_WINDOW)
+        .width(usize::from(UNWATCHED.columns))
+        .height(usize::from(UNWATCHED.rows))
+        .build();
+    Batch::new()
+        .then(&StartServer::new().build())
+        .then_all(SERVER_OPTIONS.map(|(option, value)| global(option, value)))
+        .then_all(REFIT_HOOKS.map(|hook| {
+            SetHook::new()
+                .global()
+                .hook_name(hook)
+                .command(refit())
+                .build()
+        }))
+        .then_with(&session, placeholder())
+}
+
+/// Options of our own server, which reads no configuration file.
+const SERVER_OPTIONS: [(&str, &str); 14] = [
+    ("history-limit", "10000"),
+    ("default-terminal", "tmux-256color"),
+    ("default-size", "200x50"),
+    // A pane's environment is exactly what it is started with, whoever attaches.
+    ("update-environment", ""),
+    ("exit-empty", "on"),
+    ("mouse", "on"),
+    ("escape-time", "10"),
+    ("set-titles", "on"),
+    ("set-titles-string", "swarm"),
+    ("status-style", "bg=colour236,fg=colour250"),
+    ("status-left", "#[fg=colour208,bold] swarm #[default] "),
+    ("status-right-length", "60"),
+    (
+        "status-right",
+        " C-b d leave · C-b z zoom · C-b arrows move ",
+    ),
+    ("window-status-current-style", "bold,fg=colour255"),
+];
+
+fn global(option: &'static str, value: &'static str) -> TmuxCommand<'static> {
+    SetOption::new()
+        .global()
+        .option(option)
+        .value(value)
+        .build()
+}
+
+/// When the windows are fitted to who looks at them.
+const REFIT_HOOKS: [&str; 3] = [
+    "client-attached",
+    "client-resized",
+    "session-window-changed",
+];
+
+/// Takes the size of the largest client if this one is large enough for every pane, one row being the status line's;
+/// a smaller one sees a part of the window and shrinks nothing.
+fn refit() -> String {
+    let large_enough = |needs: [&str; 2]| {
+        format!(
+            "#{{&&:#{{e|>=:#{{client_width}},#{{{}}}}},#{{e|>:#{{client_height}},#{{{}}}}}}}",
+            needs[0], needs[1]
+        )
+    };
+    let arrange = |arrangement: Arrangement| {
+        format!(
+            "resize-window -A ; select-layout {}",
+            arrangement.layout_name()
+        )
+    };
+    format!(
+        "if-shell -F '{}' '{}' \"if-shell -F '{}' '{}'\"",
+        large_enough(TILED_NEEDS),
+        arrange(Arrangement::Tiled),
+        large_enough(STACKED_NEEDS),
+        arrange(Arrangement::Stacked),
+    )
+}
+
+/// Gives a window a size that no client changes but by [`refit`].
+pub(crate) fn fix_size(target: &str, size: Size) -> [TmuxCommand<'static>; 2] {
+    let resize = ResizeWindow::new()
+        .target_window(target.to_owned())
+        .width(usize::from(size.columns))
+        .height(usize::from(size.rows))
+        .build();
+    [resize, set_on_window(target, "window-size", "manual")]
+}
+
+/// Notes for [`refit`] what the panes of a window need.
+pub(crate) fn note_needs(target: &str, panes: usize) -> Vec<TmuxCommand<'static>> {
+    [
+        (TILED_NEEDS, Arrangement::Tiled.needs(panes)),
+        (STACKED_NEEDS, Arrangement::Stacked.needs(panes)),
+    ]
+    .into_iter()
+    .flat_map(|(names, needs)| {
+        [
+            set_on_window(target, names[0], &needs.columns.to_string()),
+            set_on_window(target, names[1], &needs.rows.to_string()),
+        ]
+    })
+    .collect()
+}
+
+/// Removes the socket file of a server that has ended; tmux leaves it behind.
+pub(crate) fn remove_dead_socket(socket: &Path) {
+    let refused = UnixStream::connect(socket)
+        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    if refused && let Err(error) = std::fs::remove_file(socket) {
+        tracing::debug!(socket = %socket.display(), %error, "dead socket not removed");
+    }
+}

@@ -1,0 +1,251 @@
+//! The panes of a server as they are at one moment.
+//!
+//! Existence and state are always read from a list of panes: `display-message` on a pane that is gone answers with
+//! another pane's data.
+
+use swarm_protocol::{Color, MemberName, PaneId, SpawnId, TeamName};
+use tmux_interface::{ListPanes, TmuxCommand};
+
+use super::server::Server;
+use crate::{PaneError, PaneStatus, Size, text};
+
+/// The fields of one line, in the order of [`PaneRow::parse`]; free text comes last.
+const FIELDS: [&str; 26] = [
+    "pane_id",
+    "window_id",
+    "session_id",
+    "session_attached",
+    "window_zoomed_flag",
+    "window_width",
+    "window_height",
+    "pane_index",
+    "pane_left",
+    "pane_top",
+    "pane_width",
+    "pane_height",
+    "pane_pid",
+    "pane_dead_status",
+    "pane_dead_signal",
+    "@swarm_team",
+    "@swarm_member",
+    "@swarm_spawn",
+    "@swarm_started",
+    "@swarm_color",
+    "@swarm_set",
+    "pane-border-status",
+    "@swarm_state",
+    "@swarm_title",
+    "window_name",
+    "session_name",
+];
+
+/// What marks a pane as ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tag {
+    pub(crate) team: TeamName,
+    pub(crate) member: MemberName,
+    pub(crate) spawn_id: SpawnId,
+}
+
+/// One pane.
+#[derive(Debug, Clone)]
+pub(crate) struct PaneRow {
+    pub(crate) id: PaneId,
+    pub(crate) window: String,
+    pub(crate) session: String,
+    /// Whether a client looks at the session.
+    pub(crate) attached: bool,
+    pub(crate) zoomed: bool,
+    pub(crate) window_size: Size,
+    pub(crate) index: u32,
+    pub(crate) left: u16,
+    pub(crate) top: u16,
+    pub(crate) size: Size,
+    /// What is in it; none for panes that swarm did not make.
+    pub(crate) tag: Option<Tag>,
+    pub(crate) status: PaneStatus,
+    pub(crate) color: Option<Color>,
+    /// Window options that swarm has set on its window, by name.
+    pub(crate) options_set: String,
+    /// Where its window shows titles: `off`, `top` or `bottom`.
+    pub(crate) border_status: String,
+    pub(crate) state: String,
+    pub(crate) title: String,
+    pub(crate) window_name: String,
+    pub(crate) session_name: String,
+}
+
+impl PaneRow {
+    fn parse(line: &str) -> Result<Self, PaneError> {
+        let unreadable = |what| PaneError::Unreadable {
+            what,
+            line: line.to_owned(),
+        };
+        let mut fields = line.splitn(FIELDS.len(), '\t');
+        let mut next = || fields.next().ok_or_else(|| unreadable("a pane"));
+        let number = |text: &str| text.parse::<u16>().map_err(|_| unreadable("a number"));
+
+        let id = PaneId::new(next()?);
+        let (window, session) = (next()?.to_owned(), next()?.to_owned());
+        let (attached, zoomed) = (next()? != "0", next()? == "1");
+        let window_size = Size::new(number(next()?)?, number(next()?)?);
+        let index = next()?.parse().map_err(|_| unreadable("a pane index"))?;
+        let (left, top) = (number(next()?)?, number(next()?)?);
+        let size = Size::new(number(next()?)?, number(next()?)?);
+        let pid = next()?.parse().unwrap_or(0);
+        let (code, signal) = (next()?, next()?);
+        let tag = tag(next()?, next()?, next()?);
+        let started = next()? == "1";
+        let status = if !code.is_empty() || !signal.is_empty() {
+            PaneStatus::Dead {
+                code: code.parse().ok(),
+                signal: (!signal.is_empty()).then(|| signal.to_owned()),
+            }
+        } else if pid == 0 || (tag.is_some() && !started) {
+            PaneStatus::Empty
+        } else {
+            PaneStatus::Running { pid }
+        };
+        Ok(Self {
+            id,
+            window,
+            session,
+            attached,
+            zoomed,
+            window_size,
+            index,
+            left,
+            top,
+            size,
+            tag,
+            status,
+            color: next()?.parse().ok(),
+            options_set: next()?.to_owned(),
+            border_status: next()?.to_owned(),
+            state: text::undoubled(next()?),
+            title: text::undoubled(next()?),
+            window_name: next()?.to_owned(),
+            session_name: next()?.to_owned(),
+        })
+    }
+}
+
+fn tag(team: &str, member: &str, spawn_id: &str) -> Option<Tag> {
+    Some(Tag {
+        team: team.parse().ok()?,
+        member: member.parse().ok()?,
+        spawn_id: spawn_id.parse().ok()?,
+    })
+}
+
+/// Every pane of a server, in the order of its sessions, windows and panes. A window that several sessions share is
+/// listed once for each, as tmux does.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) rows: Vec<PaneRow>,
+}
+
+impl Snapshot {
+    /// The command whose output [`Snapshot::parse`] reads.
+    pub(crate) fn command() -> TmuxCommand<'static> {
+        let fields: Vec<_> = FIELDS.iter().map(|field| format!("#{{{field}}}")).collect();
+        ListPanes::new().all().format(fields.join("\t")).build()
+    }
+
+    /// Reads the output of [`Snapshot::command`].
+    pub(crate) fn parse(output: &str) -> Result<Self, PaneError> {
+        let rows = output
+            .lines()
+            .map(PaneRow::parse)
+            .collect::<Result<_, _>>()?;
+        Ok(Self { rows })
+    }
+
+    /// Takes a snapshot. A server that has gone has no panes.
+    ///
+    /// # Errors
+    /// [`PaneError`] when the server does not answer in order.
+    pub(crate) async fn take(server: &Server) -> Result<Self, PaneError> {
+        match server
+            .run(&super::batch::Batch::new().then(&Self::command()))
+            .await
+        {
+            Ok(output) => Self::parse(&output),
+            Err(PaneError::ServerGone { .. }) => Ok(Self::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The pane with this id.
+    pub(crate) fn pane(&self, id: &PaneId) -> Option<&PaneRow> {
+        self.rows.iter().find(|row| row.id == *id)
+    }
+
+    /// The panes of one window as one session shows it, in their order.
+    pub(crate) fn window(&self, session: &str, window: &str) -> Vec<&PaneRow> {
+        let mut panes: Vec<_> = self
+            .rows
+            .iter()
+            .filter(|row| row.session == session && row.window == window)
+            .collect();
+        panes.sort_by_key(|row| row.index);
+        panes
+    }
+
+    /// The windows of one session, each with its panes.
+    pub(crate) fn windows(&self, session: &str) -> Vec<Vec<&PaneRow>> {
+        let mut ids: Vec<&str> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.session == session) {
+            if !ids.contains(&row.window.as_str()) {
+                ids.push(&row.window);
+            }
+        }
+        ids.into_iter().map(|id| self.window(session, id)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(changes: &[(&str, &str)]) -> String {
+        let value = |field: &&str| {
+            let given = changes.iter().find(|(name, _)| name == field);
+            given.map_or("0", |(_, value)| *value).to_owned()
+        };
+        FIELDS.iter().map(value).collect::<Vec<_>>().join("\t")
+    }
+
+    #[test]
+    fn a_pane_with_a_damaged_tag_is_not_ours() {
+        let snapshot = Snapshot::parse(&line(&[
+            ("pane_id", "%1"),
+            ("@swarm_team", "t"),
+            ("@swarm_member", "m"),
+            ("@swarm_spawn", "not a uuid"),
+        ]));
+        assert_eq!(snapshot.unwrap().rows[0].tag, None);
+    }
+
+    #[test]
+    fn a_status_is_read_even_while_others_hold_the_terminal_open() {
+        let snapshot = Snapshot::parse(&line(&[
+            ("pane_pid", "77"),
+            ("pane_dead_status", "7"),
+            ("pane_dead_signal", ""),
+        ]));
+        let expected = PaneStatus::Dead {
+            code: Some(7),
+            signal: None,
+        };
+        assert_eq!(snapshot.unwrap().rows[0].status, expected);
+    }
+
+    #[test]
+    fn a_short_line_is_an_error_and_no_panic() {
+        assert!(matches!(
+            Snapshot::parse("%1\t@1"),
+            Err(PaneError::Unreadable { .. })
+        ));
+    }
+}

@@ -1,0 +1,71 @@
+//! The windows of a team as a picture.
+
+use swarm_protocol::TeamName;
+
+use super::backend::TmuxBackend;
+use super::batch::Batch;
+use super::commands;
+use super::snapshot::{PaneRow, Snapshot};
+use crate::{PaneError, PaneView, WindowView};
+
+/// See [`crate::PaneBackend::view`].
+pub(crate) async fn of_team(
+    backend: &TmuxBackend,
+    team: &TeamName,
+) -> Result<Vec<WindowView>, PaneError> {
+    let snapshot = Snapshot::take(backend.server()).await?;
+    let mut windows: Vec<(&str, &str)> = Vec::new();
+    for row in &snapshot.rows {
+        let of_team = row.tag.as_ref().is_some_and(|tag| tag.team == *team);
+        if of_team && !windows.iter().any(|(_, window)| *window == row.window) {
+            windows.push((&row.session, &row.window));
+        }
+    }
+    let mut views = Vec::new();
+    for (session, window) in windows {
+        let rows = snapshot.window(session, window);
+        let mut panes = Vec::new();
+        for row in &rows {
+            panes.push(pane_view(backend, row).await?);
+        }
+        panes.sort_by_key(|pane| (pane.top, pane.left));
+        if let Some(first) = rows.first() {
+            views.push(WindowView {
+                name: first.window_name.clone(),
+                size: first.window_size,
+                panes,
+            });
+        }
+    }
+    Ok(views)
+}
+
+async fn pane_view(backend: &TmuxBackend, row: &PaneRow) -> Result<PaneView, PaneError> {
+    let is_lead = backend.lead_pane() == Some(&row.id);
+    let content = if is_lead || row.tag.is_some() {
+        let capture = Batch::new().then(&commands::capture(&row.id, None, true));
+        match backend.server().run(&capture).await {
+            Ok(content) => content,
+            // It closed since the list was taken.
+            Err(PaneError::Refused { .. } | PaneError::ServerGone { .. }) => String::new(),
+            Err(error) => return Err(error),
+        }
+    } else {
+        String::new()
+    };
+    Ok(PaneView {
+        id: row.id.clone(),
+        member: row.tag.as_ref().map(|tag| tag.member.clone()),
+        title: if row.tag.is_some() {
+            row.title.clone()
+        } else {
+            String::new()
+        },
+        state: row.state.clone(),
+        color: row.tag.as_ref().and(row.color),
+        left: row.left,
+        top: row.top,
+        size: row.size,
+        content,
+    })
+}
