@@ -1,35 +1,221 @@
 //! The decision itself: denials, then questions, then grants, then the mode.
 
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 use swarm_protocol::{PermissionMode, ToolKind};
 
-use crate::{Decision, RuleSet};
-
-/// One call about to be made.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// The tool's name.
-    pub tool: &'a str,
-    /// Its input.
-    pub input: &'a Value,
-    /// The agent's working folder, absolute.
-    pub cwd: &'a Path,
-    /// The user's home folder, for rules that begin with `~/`.
-    pub home: Option<&'a Path>,
-    /// The paths the call would touch with symbolic links resolved, as `Tool::touches` gives them.
-    pub touches: &'a [PathBuf],
-    /// Whether the tool says that this call changes nothing.
-    pub read_only: bool,
-    /// The tool's family.
-    pub kind: ToolKind,
-}
+use crate::command::{self, Found, Grant};
+use crate::question::Question;
+use crate::rule::Content;
+use crate::shell::Everything;
+use crate::suggestion::{for_command, for_edit, for_tool};
+use crate::{Behavior, Decision, RuleSet, SourcedRule, files};
 
 /// Decides about one call.
-pub fn decide(_mode: PermissionMode, _rules: &RuleSet, _question: &Question<'_>) -> Decision {
-    Decision::Ask {
-        why: "no rule speaks of it".into(),
-        suggestions: Vec::new(),
+///
+/// A denial holds in every mode, then a question, then a grant; only then does the mode speak. Plan mode refuses what
+/// is not read-only before any grant, and where nobody may be asked a question is a refusal.
+pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
+    let decision = match question.command() {
+        Some(command) => decide_command(mode, rules, question, command),
+        None => decide_tool(mode, rules, question),
+    };
+    match decision {
+        Decision::Ask { why, .. } if mode == PermissionMode::DontAsk => Decision::Deny {
+            why: format!("{why}, and mode dontAsk refuses what it would have to ask about"),
+        },
+        decision => decision,
+    }
+}
+
+fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
+    let tool = question.tool;
+    let first = |behavior| {
+        rules.list(behavior).iter().find(|rule| {
+            rule.rule.names(tool, question.kind, behavior) && fits(rule, question, behavior)
+        })
+    };
+    if let Some(rule) = first(Behavior::Deny) {
+        return Decision::Deny { why: denied(rule) };
+    }
+    let reads = question.kind == ToolKind::Read || question.read_only;
+    let team = question.kind == ToolKind::Team;
+    if mode == PermissionMode::Plan && !(reads || team) {
+        return refused_by_plan(tool);
+    }
+    if let Some(rule) = first(Behavior::Ask) {
+        return Decision::Ask {
+            why: asked(rule),
+            suggestions: Vec::new(),
+        };
+    }
+    if team {
+        return allow("it acts on the team alone");
+    }
+    if let Some(rule) = first(Behavior::Allow) {
+        return Decision::Allow { why: allowed(rule) };
+    }
+    if reads {
+        return allow("it only reads");
+    }
+    let inside = question.kind == ToolKind::Edit && files::inside(question, rules);
+    match mode {
+        PermissionMode::BypassPermissions => {
+            allow("mode bypassPermissions allows what no rule forbids")
+        }
+        PermissionMode::AcceptEdits if inside => {
+            allow("mode acceptEdits allows edits in the working folder")
+        }
+        PermissionMode::AcceptEdits if question.kind == ToolKind::Edit => Decision::Ask {
+            why: format!("`{tool}` would change a file outside of the working folder"),
+            suggestions: for_edit(question, inside),
+        },
+        _ if question.kind == ToolKind::Edit => Decision::Ask {
+            why: format!("no rule speaks of this call of `{tool}`, and mode {mode} asks"),
+            suggestions: for_edit(question, inside),
+        },
+        _ => Decision::Ask {
+            why: format!("no rule speaks of this call of `{tool}`, and mode {mode} asks"),
+            suggestions: for_tool(question),
+        },
+    }
+}
+
+fn decide_command(
+    mode: PermissionMode,
+    rules: &RuleSet,
+    question: &Question<'_>,
+    command: &str,
+) -> Decision {
+    let everything = Everything::of(command);
+    let restriction =
+        |behavior| command::restriction(rules, behavior, question, command, &everything);
+    if let Some(Found { rule, part }) = restriction(Behavior::Deny) {
+        return Decision::Deny {
+            why: format!("{} (it speaks of `{}`)", denied(rule), short(&part)),
+        };
+    }
+    let grant = command::grant(rules, command);
+    let reads = matches!(grant, Grant::ReadOnly);
+    if mode == PermissionMode::Plan && !(reads || crate::bash_is_read_only(command)) {
+        return refused_by_plan("Bash");
+    }
+    if let Some(Found { rule, part }) = restriction(Behavior::Ask) {
+        let why = format!("{} (it speaks of `{}`)", asked(rule), short(&part));
+        return Decision::Ask {
+            why,
+            suggestions: Vec::new(),
+        };
+    }
+    if everything.unreadable
+        && let Some(rule) = command::any_restriction(rules)
+    {
+        let why = format!(
+            "the command cannot be read well enough to hold it against rule `{}` ({})",
+            rule.rule, rule.origin
+        );
+        return Decision::Ask {
+            why,
+            suggestions: Vec::new(),
+        };
+    }
+    match grant {
+        Grant::ReadOnly => allow("the command only reads"),
+        Grant::Rules(granted) => Decision::Allow {
+            why: allowed_by_all(&granted),
+        },
+        Grant::Missing(_) if mode == PermissionMode::BypassPermissions => {
+            allow("mode bypassPermissions allows what no rule forbids")
+        }
+        Grant::Missing(missing) => Decision::Ask {
+            why: match missing.first() {
+                Some(part) => format!("no rule allows `{}`, and mode {mode} asks", short(part)),
+                None => format!(
+                    "the command substitutes, groups, redirects or cannot be read, so that no rule for simple \
+                     commands allows it, and mode {mode} asks"
+                ),
+            },
+            suggestions: for_command(command, &missing),
+        },
+    }
+}
+
+/// Whether a rule that names the tool speaks of this input.
+fn fits(rule: &SourcedRule, question: &Question<'_>, behavior: Behavior) -> bool {
+    match rule.rule.content() {
+        Content::Any => true,
+        Content::Command(_) => false,
+        Content::Path(_) => files::rule_fits(rule, question, behavior),
+        Content::Domain(pattern) => question
+            .text("url")
+            .and_then(host)
+            .is_some_and(|host| pattern.matches(&host)),
+        Content::Parameter(name, pattern) => match question.input.get(name) {
+            Some(serde_json::Value::String(text)) => pattern.matches(text),
+            Some(value) => pattern.matches(&value.to_string()),
+            None => false,
+        },
+    }
+}
+
+/// The host of an address, in lower case, without user and port.
+fn host(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '\\', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = host.split(':').next()?.trim_end_matches('.');
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}
+
+fn allow(why: &str) -> Decision {
+    Decision::Allow {
+        why: why.to_owned(),
+    }
+}
+
+fn denied(rule: &SourcedRule) -> String {
+    format!("rule `{}` ({}) denies it", rule.rule, rule.origin)
+}
+
+fn asked(rule: &SourcedRule) -> String {
+    format!("rule `{}` ({}) asks about it", rule.rule, rule.origin)
+}
+
+fn allowed(rule: &SourcedRule) -> String {
+    format!("rule `{}` ({}) allows it", rule.rule, rule.origin)
+}
+
+fn allowed_by_all(rules: &[&SourcedRule]) -> String {
+    let mut named: Vec<String> = Vec::new();
+    for rule in rules {
+        let name = format!("`{}` ({})", rule.rule, rule.origin);
+        if !named.contains(&name) {
+            named.push(name);
+        }
+    }
+    match named.as_slice() {
+        [one] => format!("rule {one} allows it"),
+        many => format!("rules {} allow its parts", many.join(" and ")),
+    }
+}
+
+fn refused_by_plan(tool: &str) -> Decision {
+    Decision::Deny {
+        why: format!(
+            "mode plan allows reading only, and this call of `{tool}` may change something"
+        ),
+    }
+}
+
+/// A text short enough for a sentence, on one line.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let flat: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().count() > LONGEST {
+        format!("{flat}…")
+    } else {
+        flat
     }
 }

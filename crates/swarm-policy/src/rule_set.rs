@@ -1,8 +1,11 @@
 //! The rules in force for an agent, each with its origin.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::Rule;
+use crate::command;
+use crate::question::absolute;
+use crate::rule::Content;
+use crate::{Behavior, Rule, RuleError, RuleValue, Suggestion};
 
 /// A rule and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +17,9 @@ pub struct SourcedRule {
 }
 
 /// Every rule in force for one agent.
+///
+/// Patterns without `//` or `~/` start from the working folder of whoever the set is used for: a member in its own
+/// work tree has the same rules there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSet {
     /// Calls that run without a question.
@@ -27,9 +33,121 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// The set as its parent's rights allow it: rights only shrink.
+    /// The rules of one list.
+    pub fn list(&self, behavior: Behavior) -> &[SourcedRule] {
+        match behavior {
+            Behavior::Allow => &self.allow,
+            Behavior::Deny => &self.deny,
+            Behavior::Ask => &self.ask,
+        }
+    }
+
+    /// Adds a rule to one list, unless it stands there.
+    pub fn add(&mut self, behavior: Behavior, rule: Rule, origin: impl Into<String>) {
+        let list = match behavior {
+            Behavior::Allow => &mut self.allow,
+            Behavior::Deny => &mut self.deny,
+            Behavior::Ask => &mut self.ask,
+        };
+        if !list.iter().any(|known| known.rule == rule) {
+            list.push(SourcedRule {
+                rule,
+                origin: origin.into(),
+            });
+        }
+    }
+
+    /// Adds another layer of settings to this one.
+    pub fn extend(&mut self, other: RuleSet) {
+        for behavior in [Behavior::Allow, Behavior::Deny, Behavior::Ask] {
+            for SourcedRule { rule, origin } in other.list(behavior) {
+                self.add(behavior, rule.clone(), origin.clone());
+            }
+        }
+        for directory in other.directories {
+            if !self.directories.contains(&directory) {
+                self.directories.push(directory);
+            }
+        }
+    }
+
+    /// The denials and questions alone: what a source that may only tighten contributes.
     #[must_use]
-    pub fn tightened_by(&self, _parent: &RuleSet) -> RuleSet {
-        RuleSet::default()
+    pub fn restrictions(&self) -> RuleSet {
+        RuleSet {
+            deny: self.deny.clone(),
+            ask: self.ask.clone(),
+            ..RuleSet::default()
+        }
+    }
+
+    /// The set as a parent's rights allow it: rights only shrink.
+    ///
+    /// Denials and questions of both hold. A grant survives only if the parent grants at least as much, and a folder
+    /// only if it lies in one of the parent's.
+    #[must_use]
+    pub fn tightened_by(&self, parent: &RuleSet) -> RuleSet {
+        let granted = |rule: &Rule| parent.allow.iter().any(|wider| covers(&wider.rule, rule));
+        let within = |path: &Path| {
+            parent
+                .directories
+                .iter()
+                .any(|wider| path.starts_with(wider))
+        };
+        let mut tightened = self.restrictions();
+        tightened.extend(parent.restrictions());
+        tightened.allow = self
+            .allow
+            .iter()
+            .filter(|own| granted(&own.rule))
+            .cloned()
+            .collect();
+        tightened.directories = self
+            .directories
+            .iter()
+            .filter(|own| within(own))
+            .cloned()
+            .collect();
+        tightened
+    }
+
+    /// Takes over what an answer granted. A change of mode is the caller's business and is ignored here.
+    ///
+    /// # Errors
+    /// When a rule is not valid; nothing is taken over then.
+    pub fn apply(&mut self, change: &Suggestion, origin: &str) -> Result<(), RuleError> {
+        match change {
+            Suggestion::AddRules {
+                rules, behavior, ..
+            } => {
+                let rules: Result<Vec<Rule>, _> = rules.iter().map(RuleValue::rule).collect();
+                for rule in rules? {
+                    self.add(*behavior, rule, origin);
+                }
+            }
+            Suggestion::AddDirectories { directories, .. } => {
+                for directory in directories.iter().filter(|path| path.starts_with('/')) {
+                    let directory = absolute(directory, Path::new("/"));
+                    if !self.directories.contains(&directory) {
+                        self.directories.push(directory);
+                    }
+                }
+            }
+            Suggestion::SetMode { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// Whether all that the grant `inner` lets through is let through by `wider` too.
+fn covers(wider: &Rule, inner: &Rule) -> bool {
+    if wider.covers(inner) {
+        return true;
+    }
+    match (wider.content(), inner.content()) {
+        (Content::Command(pattern), Content::Command(exact)) => exact
+            .exact()
+            .is_some_and(|text| command::simple_matches(pattern, text)),
+        _ => false,
     }
 }

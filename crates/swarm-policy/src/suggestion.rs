@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 use swarm_protocol::PermissionMode;
 
+use crate::question::Question;
+use crate::shell::base_name;
+use crate::{Rule, RuleError};
+
 /// A change to the rules in force that would save the next such question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -70,4 +74,124 @@ pub enum Destination {
     ProjectSettings,
     /// In the user's `settings.json`.
     UserSettings,
+}
+
+impl RuleValue {
+    /// The rule that the two parts make.
+    pub fn rule(&self) -> Result<Rule, RuleError> {
+        match &self.rule_content {
+            None => Rule::parse(&self.tool_name),
+            Some(content) => Rule::parse(&format!("{}({content})", self.tool_name)),
+        }
+    }
+}
+
+/// Programs with subcommands: a grant for one is a grant for that subcommand.
+const WITH_SUBCOMMANDS: [&str; 16] = [
+    "apt", "brew", "bun", "cargo", "docker", "dotnet", "gh", "git", "go", "helm", "kubectl", "npm",
+    "pip", "pnpm", "uv", "yarn",
+];
+
+/// Programs whose second word is a subcommand that has one of its own: `npm run build`.
+const RUNNERS: [&str; 3] = ["npm", "pnpm", "yarn"];
+
+/// The longest command that is suggested word for word, in characters.
+const LONGEST_EXACT: usize = 200;
+
+/// Grants for the parts of a command line that nothing allows yet; for the whole, word for word, when it has no parts.
+pub(crate) fn for_command(command: &str, missing: &[String]) -> Vec<Suggestion> {
+    let mut rules: Vec<RuleValue> = Vec::new();
+    let command = command.trim();
+    let texts = if missing.is_empty() {
+        vec![exact(command)]
+    } else {
+        missing.iter().map(|part| for_part(part)).collect()
+    };
+    for text in texts {
+        let Some(text) = text else { return Vec::new() };
+        let rule = RuleValue {
+            tool_name: "Bash".into(),
+            rule_content: Some(text),
+        };
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    vec![Suggestion::AddRules {
+        rules,
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    }]
+}
+
+/// A prefix where the program is known to have harmlessly distinct subcommands, else the exact text.
+fn for_part(part: &str) -> Option<String> {
+    let words: Vec<&str> = part.split(' ').collect();
+    let plain = |word: &&&str| {
+        word.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'))
+    };
+    let taken = match words.first() {
+        Some(program) if *program == base_name(program) && WITH_SUBCOMMANDS.contains(program) => {
+            let runs = RUNNERS.contains(program) && words.get(1) == Some(&"run");
+            if runs { 3 } else { 2 }
+        }
+        _ => return exact(part),
+    };
+    let head: Vec<&str> = words.iter().take(taken).filter(plain).copied().collect();
+    if head.len() < taken || head.iter().any(|word| word.starts_with('-')) {
+        return exact(part);
+    }
+    Some(format!("{}:*", head.join(" ")))
+}
+
+/// The rule content that means exactly this text.
+fn exact(text: &str) -> Option<String> {
+    let fits = text.chars().count() <= LONGEST_EXACT && !text.contains('\n') && !text.is_empty();
+    let escaped = text.replace('\\', r"\\").replace('*', r"\*");
+    // A text that ends like a prefix rule cannot be written as an exact one.
+    (fits && !escaped.ends_with(":*")).then_some(escaped)
+}
+
+/// Grants for an edit: the mode that takes edits, and the folder when it lies outside.
+pub(crate) fn for_edit(question: &Question<'_>, inside: bool) -> Vec<Suggestion> {
+    let destination = Destination::Session;
+    let mut grants = Vec::new();
+    if !inside {
+        let paths = question.paths();
+        let mut directories: Vec<String> = Vec::new();
+        for folder in paths.iter().filter_map(|path| path.parent()?.to_str()) {
+            if folder != "/" && !directories.iter().any(|known| known == folder) {
+                directories.push(folder.to_owned());
+            }
+        }
+        if directories.is_empty() {
+            return Vec::new();
+        }
+        grants.push(Suggestion::AddDirectories {
+            directories,
+            destination,
+        });
+    }
+    grants.push(Suggestion::SetMode {
+        mode: PermissionMode::AcceptEdits,
+        destination,
+    });
+    grants
+}
+
+/// A grant for every call of a tool.
+pub(crate) fn for_tool(question: &Question<'_>) -> Vec<Suggestion> {
+    let rule = RuleValue {
+        tool_name: question.tool.to_owned(),
+        rule_content: None,
+    };
+    if rule.rule().is_err() {
+        return Vec::new();
+    }
+    vec![Suggestion::AddRules {
+        rules: vec![rule],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    }]
 }

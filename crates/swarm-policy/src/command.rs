@@ -1,0 +1,142 @@
+//! Rules and shell commands.
+
+use swarm_protocol::ToolKind;
+
+use crate::files;
+use crate::question::{Question, absolute};
+use crate::rule::{CommandPattern, Content};
+use crate::shell::{self, Everything, Part};
+use crate::{Behavior, RuleSet, SourcedRule};
+
+/// A rule that a command line falls under, and the part of the command line that it speaks of.
+#[derive(Debug)]
+pub(crate) struct Found<'r> {
+    pub(crate) rule: &'r SourcedRule,
+    pub(crate) part: String,
+}
+
+/// The first denial or question that any part of the command line, or a path in it, falls under.
+pub(crate) fn restriction<'r>(
+    rules: &'r RuleSet,
+    behavior: Behavior,
+    question: &Question<'_>,
+    command: &str,
+    everything: &Everything,
+) -> Option<Found<'r>> {
+    let by_text = rules.list(behavior).iter().find_map(|rule| {
+        if !rule.rule.names("Bash", ToolKind::Execute, behavior) {
+            return None;
+        }
+        let part = match rule.rule.content() {
+            Content::Any => command,
+            Content::Command(pattern) if pattern.matches(command.trim()) => command,
+            Content::Command(pattern) => {
+                everything.forms.iter().find(|form| pattern.matches(form))?
+            }
+            _ => return None,
+        };
+        Some(Found {
+            rule,
+            part: part.to_owned(),
+        })
+    });
+    by_text.or_else(|| {
+        let reads = everything.reads.iter().map(|path| (path, ToolKind::Read));
+        let writes = everything.writes.iter().map(|path| (path, ToolKind::Edit));
+        reads.chain(writes).find_map(|(word, kind)| {
+            let path = match (word.strip_prefix("~/"), question.home) {
+                (Some(rest), Some(home)) => absolute(rest, home),
+                _ => absolute(word, question.cwd),
+            };
+            let rule = files::rule_for_path(rules, behavior, kind, &path, question.bases())?;
+            Some(Found {
+                rule,
+                part: word.clone(),
+            })
+        })
+    })
+}
+
+/// A denial or question about certain commands, if there is one: a reason to look twice at what cannot be read.
+pub(crate) fn any_restriction(rules: &RuleSet) -> Option<&SourcedRule> {
+    let of_commands = |rule: &&SourcedRule| matches!(rule.rule.content(), Content::Command(_));
+    rules.deny.iter().chain(&rules.ask).find(of_commands)
+}
+
+/// What allows a command line, part by part; or the parts that nothing allows.
+#[derive(Debug)]
+pub(crate) enum Grant<'r> {
+    /// It only reads.
+    ReadOnly,
+    /// These rules, in the order of the parts they allow.
+    Rules(Vec<&'r SourcedRule>),
+    /// These parts are left, as written. Empty when the whole is not made of simple commands.
+    Missing(Vec<String>),
+}
+
+/// Looks for what allows a command line.
+pub(crate) fn grant<'r>(rules: &'r RuleSet, command: &str) -> Grant<'r> {
+    let commands = || rules.allow.iter().filter(|rule| rule.rule.tool() == "Bash");
+    let whole = commands().find(|rule| match rule.rule.content() {
+        Content::Any => true,
+        Content::Command(pattern) => pattern.exact() == Some(command.trim()),
+        _ => false,
+    });
+    if let Some(rule) = whole {
+        return Grant::Rules(vec![rule]);
+    }
+    let Some(parts) = simple_parts(command) else {
+        return Grant::Missing(Vec::new());
+    };
+    let watched = files::restricts_reading(rules);
+    let moves = shell::moves_and_runs_git(&parts);
+    let reads = |part: &Part| {
+        shell::part_is_read_only(part)
+            && !(moves && shell::runs_git(part))
+            && !(watched && shell::names_files_vaguely(part))
+    };
+    let mut granted = Vec::new();
+    let mut missing = Vec::new();
+    for part in &parts {
+        let rule = commands().find(|rule| match rule.rule.content() {
+            Content::Command(pattern) => part_matches(pattern, part),
+            _ => false,
+        });
+        match rule {
+            _ if reads(part) => {}
+            Some(rule) => granted.push(rule),
+            None => missing.push(part.raw()),
+        }
+    }
+    match (missing.is_empty(), granted.is_empty()) {
+        (true, true) => Grant::ReadOnly,
+        (true, false) => Grant::Rules(granted),
+        (false, _) => Grant::Missing(missing),
+    }
+}
+
+/// Whether a pattern matches a text that is one plain simple command.
+pub(crate) fn simple_matches(pattern: &CommandPattern, text: &str) -> bool {
+    match simple_parts(text).as_deref() {
+        Some([part]) => part_matches(pattern, part),
+        _ => false,
+    }
+}
+
+fn part_matches(pattern: &CommandPattern, part: &Part) -> bool {
+    shell::allow_forms(part)
+        .iter()
+        .any(|form| pattern.matches(form))
+}
+
+/// The simple commands of a command line that is made of nothing else: no brackets, no substitution, no here-document,
+/// nothing written to files.
+fn simple_parts(command: &str) -> Option<Vec<Part>> {
+    let script = shell::read(command);
+    let simple = !script.broken
+        && !script.grouped
+        && script.here_documents.is_empty()
+        && !script.parts.is_empty()
+        && script.parts.iter().all(Part::is_plain);
+    simple.then_some(script.parts)
+}

@@ -1,0 +1,11 @@
+//! Permission rules: their grammar and what each form matches.
+
+mod command_pattern;
+mod grammar;
+mod path_pattern;
+mod wildcard;
+
+pub(crate) use command_pattern::CommandPattern;
+pub(crate) use grammar::Content;
+pub use grammar::{Rule, RuleError};
+pub(crate) use path_pattern::{Bases, PathPattern};

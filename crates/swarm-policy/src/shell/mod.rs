@@ -1,0 +1,15 @@
+//! Reading shell commands, as far as a permission decision needs it.
+
+mod candidates;
+mod lexer;
+mod quoting;
+mod read_only;
+mod read_only_git;
+mod script;
+mod wrappers;
+
+pub(crate) use candidates::{Everything, allow_forms, base_name};
+pub(crate) use lexer::read;
+pub use read_only::bash_is_read_only;
+pub(crate) use read_only::{moves_and_runs_git, names_files_vaguely, part_is_read_only, runs_git};
+pub(crate) use script::Part;

@@ -1,0 +1,225 @@
+//! Properties that hold for any rules and any call.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use swarm_policy::{Behavior, Decision, Question, Rule, RuleSet, bash_is_read_only, decide};
+use swarm_protocol::{PermissionMode, ToolKind};
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let content = prop_oneof![
+        Just("git:*"),
+        Just("git log:*"),
+        Just("git log"),
+        Just("git * x"),
+        Just("make"),
+        Just("make:*"),
+        Just("rm *"),
+        Just("r*"),
+        Just("make && rm x"),
+        Just("git log; make"),
+        Just("* x"),
+        Just("timeout 5 make:*"),
+    ];
+    let path = prop_oneof![
+        Just("src/**"),
+        Just("src/a/**"),
+        Just("src/*"),
+        Just("*.rs"),
+        Just("//etc/**"),
+        Just("/src/a"),
+        Just("**"),
+    ];
+    prop_oneof![
+        Just("Bash".to_owned()),
+        content.prop_map(|content| format!("Bash({content})")),
+        (prop_oneof![Just("Edit"), Just("Write"), Just("Read")], path)
+            .prop_map(|(tool, path)| format!("{tool}({path})")),
+        prop_oneof![
+            Just("Edit"),
+            Just("Write"),
+            Just("Read"),
+            Just("mcp__a"),
+            Just("mcp__a__x"),
+            Just("mcp__*")
+        ]
+        .prop_map(str::to_owned),
+    ]
+    .prop_filter_map("a valid rule", |text| Rule::parse(&text).ok())
+}
+
+fn rule_set() -> impl Strategy<Value = RuleSet> {
+    let list = || proptest::collection::vec(rule(), 0..4);
+    let folders = proptest::sample::subsequence(vec!["/srv", "/srv/a", "/tmp"], 0..3);
+    (list(), list(), list(), folders).prop_map(|(allow, deny, ask, folders)| {
+        let mut set = RuleSet::default();
+        for (behavior, rules) in [
+            (Behavior::Allow, allow),
+            (Behavior::Deny, deny),
+            (Behavior::Ask, ask),
+        ] {
+            for rule in rules {
+                set.add(behavior, rule, "test");
+            }
+        }
+        set.directories = folders.into_iter().map(Into::into).collect();
+        set
+    })
+}
+
+fn simple_command() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("git log"),
+        Just("git log x"),
+        Just("git status"),
+        Just("git push x"),
+        Just("make"),
+        Just("make x"),
+        Just("rm x"),
+        Just("rmdir"),
+        Just("ls"),
+        Just("A=1 make"),
+        Just("timeout 5 make a"),
+        Just("CI=1 git log"),
+        Just("echo $(rm x)"),
+        Just("make > out"),
+        Just("make 2>&1"),
+        Just("$X"),
+        Just("cat src/a.rs"),
+        Just("cd src"),
+        Just("echo 'rm x; make'"),
+        Just("(make"),
+        Just("sudo make"),
+        Just("'git' log"),
+    ]
+    .prop_map(str::to_owned)
+}
+
+fn command() -> impl Strategy<Value = String> {
+    let joint = prop_oneof![
+        Just("&&"),
+        Just("||"),
+        Just(";"),
+        Just("|"),
+        Just("&"),
+        Just("\n")
+    ];
+    (
+        simple_command(),
+        proptest::collection::vec((joint, simple_command()), 0..3),
+    )
+        .prop_map(|(first, rest)| {
+            rest.into_iter().fold(first, |line, (joint, next)| {
+                format!("{line} {joint} {next}")
+            })
+        })
+}
+
+fn call() -> impl Strategy<Value = (&'static str, Value, ToolKind)> {
+    let path = prop_oneof![
+        Just("/work/src/a.rs"),
+        Just("src/a/b"),
+        Just("/etc/passwd"),
+        Just("/srv/a/x"),
+        Just("/srv/x"),
+        Just("/work/src/../../etc/x"),
+        Just("x.rs"),
+    ];
+    prop_oneof![
+        4 => command().prop_map(|text| ("Bash", json!({"command": text}), ToolKind::Execute)),
+        2 => (prop_oneof![Just("Edit"), Just("Write")], path.clone())
+            .prop_map(|(tool, path)| (tool, json!({"file_path": path}), ToolKind::Edit)),
+        1 => path.prop_map(|path| ("Read", json!({"file_path": path}), ToolKind::Read)),
+        1 => Just(("mcp__a__x", json!({}), ToolKind::Other)),
+        1 => Just(("SendMessage", json!({"to": "x"}), ToolKind::Team)),
+    ]
+}
+
+fn mode() -> impl Strategy<Value = PermissionMode> {
+    proptest::sample::select(PermissionMode::ALL.to_vec())
+}
+
+fn ask(mode: PermissionMode, rules: &RuleSet, call: &(&str, Value, ToolKind)) -> Decision {
+    let (tool, input, kind) = call;
+    let question = Question {
+        tool,
+        input,
+        cwd: Path::new("/work"),
+        home: None,
+        touches: &[],
+        read_only: *kind == ToolKind::Read,
+        kind: *kind,
+    };
+    decide(mode, rules, &question)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_more_denial_or_question_never_opens_anything(
+        mode in mode(), rules in rule_set(), call in call(), extra in rule(), deny in any::<bool>(),
+    ) {
+        let before = ask(mode, &rules, &call);
+        let mut stricter = rules;
+        stricter.add(if deny { Behavior::Deny } else { Behavior::Ask }, extra, "extra");
+        let after = ask(mode, &stricter, &call);
+        prop_assert!(before.is_allow() || !after.is_allow(), "{before:?} became {after:?}");
+        prop_assert!(!before.is_deny() || after.is_deny(), "{before:?} became {after:?}");
+    }
+
+    #[test]
+    fn a_tightened_set_allows_only_what_both_sides_allow(
+        mode in mode(), child in rule_set(), parent in rule_set(), call in call(),
+    ) {
+        let tight = child.tightened_by(&parent);
+        if ask(mode, &tight, &call).is_allow() {
+            prop_assert!(ask(mode, &child, &call).is_allow(), "child, tightened to {tight:?}");
+            prop_assert!(ask(mode, &parent, &call).is_allow(), "parent, tightened to {tight:?}");
+        }
+    }
+
+    #[test]
+    fn tightening_twice_by_the_same_parent_changes_nothing(child in rule_set(), parent in rule_set()) {
+        let once = child.tightened_by(&parent);
+        prop_assert_eq!(once.tightened_by(&parent), once);
+    }
+
+    #[test]
+    fn a_compound_command_is_allowed_only_if_each_part_is(
+        rules in rule_set(), parts in proptest::collection::vec(simple_command(), 1..4),
+        joint in prop_oneof![Just(" && "), Just(" || "), Just("; "), Just(" | "), Just(" & "), Just("\n")],
+    ) {
+        let line = parts.join(joint);
+        let exactly = rules.allow.iter().any(|rule| rule.rule.content_text() == Some(line.as_str()));
+        let whole = ask(PermissionMode::Default, &rules, &("Bash", json!({"command": line}), ToolKind::Execute));
+        if whole.is_allow() && !exactly {
+            for part in parts {
+                let alone = ask(PermissionMode::Default, &rules, &("Bash", json!({"command": part}), ToolKind::Execute));
+                prop_assert!(alone.is_allow(), "{part}: {alone:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_breaks_the_reader_of_commands(text in "[a-z$`'\"\\\\ (){}\\[\\]<>|&;#*?=\n~/-]{0,60}", rules in rule_set()) {
+        bash_is_read_only(&text);
+        ask(PermissionMode::Default, &rules, &("Bash", json!({"command": text}), ToolKind::Execute));
+    }
+
+    #[test]
+    fn what_reads_only_writes_to_no_file(text in "(ls|cat|git|sort|find|echo)[a-z$`'\" (){}<>|&;*=\n~/-]{0,30}") {
+        if bash_is_read_only(&text) {
+            let unquoted: String = text.split('\'').step_by(2).flat_map(|piece| piece.split('"').step_by(2)).collect();
+            prop_assert!(!unquoted.contains("$(") && !unquoted.contains('`'), "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_rule_or_an_error(text in "\\PC{0,40}") {
+        if let Ok(rule) = Rule::parse(&text) {
+            prop_assert_eq!(Rule::parse(&rule.to_string()), Ok(rule));
+        }
+    }
+}
