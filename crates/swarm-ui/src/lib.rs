@@ -1,1 +1,16 @@
-//! All drawing, fed by typed events.
+//! All drawing, fed by typed events: a teammate's pane, tables for lists, pictures of panes.
+//!
+//! Nothing here decides anything or looks at the environment: [`Theme`] says how to draw, and every text of others
+//! passes [`clean_text`] or [`clean_line`] before it reaches a terminal.
+
+mod pane;
+pub mod picture;
+pub mod print;
+mod sanitize;
+mod style;
+mod theme;
+mod width;
+
+pub use pane::{PaneHeader, PaneView, border_state};
+pub use sanitize::{clean_line, clean_text};
+pub use theme::Theme;

@@ -1,0 +1,109 @@
+//! The scrolling log that a pane is: whole lines, streaming text, and one line that may stay open at its end.
+
+use std::io::Write;
+
+use crate::pane::flow::Flow;
+use crate::style::{Style, paint};
+use crate::theme::Theme;
+use crate::width::columns;
+
+/// Columns before the text of an agent, and before the continuation of a line that begins with a sign.
+pub(super) const INDENT: usize = 2;
+
+/// Writes lines. A screen that cannot be written to is left alone: it must not stop an agent.
+pub(super) struct Sheet<W> {
+    out: W,
+    theme: Theme,
+    flow: Flow,
+    /// Whether the cursor stands behind a line that [`Sheet::open_line`] wrote.
+    open: bool,
+    pieces: u64,
+}
+
+impl<W: Write> Sheet<W> {
+    pub(super) fn new(out: W, theme: Theme) -> Self {
+        let flow = Flow::new(INDENT, theme.width);
+        Self {
+            out,
+            theme,
+            flow,
+            open: false,
+            pieces: 0,
+        }
+    }
+
+    /// How many pieces were written so far: the same number means that nothing came between.
+    pub(super) fn pieces(&self) -> u64 {
+        self.pieces
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Writes the next piece of streaming text, which must be clean.
+    pub(super) fn text(&mut self, piece: &str) {
+        let shown = self.flow.push(piece);
+        if !shown.is_empty() {
+            self.close();
+            self.put(&shown);
+        }
+    }
+
+    /// Writes one whole line.
+    pub(super) fn line(&mut self, line: &str) {
+        self.settle();
+        self.put(line);
+        self.put("\n");
+    }
+
+    /// Writes a line of the program: a sign, and clean text that is broken to hang beside it.
+    pub(super) fn signed(&mut self, sign: &str, style: Style, text: &str) {
+        let mut flow = Flow::new(INDENT, self.theme.width);
+        let laid_out = flow.push(text) + &flow.end();
+        let mut start = sign;
+        for line in laid_out.lines() {
+            let gap = " ".repeat(INDENT.saturating_sub(columns(start)));
+            let line = format!("{start}{gap}{}", line.get(INDENT..).unwrap_or_default());
+            self.line(&paint(self.theme, style, &line));
+            start = "";
+        }
+    }
+
+    /// Writes a line whose end may still come.
+    pub(super) fn open_line(&mut self, line: &str) {
+        self.settle();
+        self.put(line);
+        self.open = true;
+    }
+
+    /// Writes the end of the open line.
+    pub(super) fn finish_line(&mut self, end: &str) {
+        self.put(end);
+        self.close();
+    }
+
+    /// Ends whatever line is open.
+    pub(super) fn settle(&mut self) {
+        self.close();
+        let rest = self.flow.end();
+        self.put(&rest);
+    }
+
+    fn close(&mut self) {
+        if std::mem::take(&mut self.open) {
+            self.put("\n");
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.pieces += 1;
+            self.out.write_all(text.as_bytes()).ok();
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.out.flush().ok();
+    }
+}

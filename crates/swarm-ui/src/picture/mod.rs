@@ -1,0 +1,1 @@
+//! Pictures of panes, for logs and for pages.

@@ -1,0 +1,79 @@
+//! What the caller found out about the place that is drawn into.
+
+/// How to draw. Whoever knows the terminal fills it in; nothing here looks at the environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme {
+    /// Whether colours and other attributes may be used. Without them the output holds no escape sequence.
+    pub color: bool,
+    /// Columns to draw for; `None` leaves breaking of long lines to the terminal.
+    pub width: Option<usize>,
+    /// Whether the terminal shows more than ASCII. Only swarm's own signs follow it, not the text of agents.
+    pub unicode: bool,
+}
+
+impl Theme {
+    /// Neither colours nor a width: for pipes and files.
+    pub const PLAIN: Theme = Theme {
+        color: false,
+        width: None,
+        unicode: true,
+    };
+
+    /// The signs to draw with.
+    pub(crate) fn signs(self) -> &'static Signs {
+        if self.unicode { &UNICODE } else { &ASCII }
+    }
+}
+
+/// The signs that begin or join lines.
+#[derive(Debug)]
+pub(crate) struct Signs {
+    pub(crate) call: &'static str,
+    pub(crate) outcome: &'static str,
+    pub(crate) mail_in: &'static str,
+    pub(crate) mail_out: &'static str,
+    pub(crate) notice: &'static str,
+    pub(crate) retry: &'static str,
+    pub(crate) waiting: &'static str,
+    pub(crate) failed: &'static str,
+    pub(crate) thinking: &'static str,
+    pub(crate) idle: &'static str,
+    pub(crate) state: &'static str,
+    pub(crate) dot: &'static str,
+    pub(crate) rule: &'static str,
+    pub(crate) ellipsis: &'static str,
+}
+
+const UNICODE: Signs = Signs {
+    call: "●",
+    outcome: "⎿",
+    mail_in: "◀",
+    mail_out: "▶",
+    notice: "·",
+    retry: "↻",
+    waiting: "▲",
+    failed: "✗",
+    thinking: "∴",
+    idle: "○",
+    state: "■",
+    dot: "·",
+    rule: "─",
+    ellipsis: "…",
+};
+
+const ASCII: Signs = Signs {
+    call: "*",
+    outcome: "->",
+    mail_in: "<",
+    mail_out: ">",
+    notice: "-",
+    retry: "~",
+    waiting: "!",
+    failed: "x",
+    thinking: "~",
+    idle: "o",
+    state: "#",
+    dot: "-",
+    rule: "-",
+    ellipsis: "...",
+};

@@ -1,0 +1,53 @@
+//! How many columns text takes.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that a text without control characters takes.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// The text, cut to `limit` columns with `ellipsis` at its end where it is longer.
+pub(crate) fn fit(text: &str, limit: usize, ellipsis: &str) -> String {
+    if columns(text) <= limit {
+        return text.to_owned();
+    }
+    let (mark, room) = match limit.checked_sub(columns(ellipsis)) {
+        Some(room) => (ellipsis, room),
+        None => ("", limit),
+    };
+    let kept = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = kept
+        .take_while(|end| columns(&text[..*end]) <= room)
+        .last()
+        .unwrap_or(0);
+    format!("{}{mark}", text[..end].trim_end())
+}
+
+/// Whether a line may be broken after this character: wide scripts are written without spaces.
+pub(crate) fn breaks_after(c: char) -> bool {
+    c.width() == Some(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_cut_text_says_so_and_fits() {
+        assert_eq!(fit("hello world", 11, "…"), "hello world");
+        assert_eq!(fit("hello world", 7, "…"), "hello…");
+        assert_eq!(fit("日本語", 5, "…"), "日本…");
+        assert_eq!(fit("日本語", 4, "…"), "日…");
+        assert_eq!(fit("hello", 2, "..."), "he");
+        assert_eq!(fit("hello", 0, "…"), "");
+    }
+
+    proptest! {
+        #[test]
+        fn a_fitted_text_never_takes_more(text in "\\PC{0,30}", limit in 0_usize..20) {
+            prop_assert!(columns(&fit(&text, limit, "…")) <= limit);
+        }
+    }
+}
