@@ -10,7 +10,7 @@ const ALLOW: &str = "allow";
 const DENY: &str = "deny";
 const ASK: &str = "ask";
 
-fn rules(permissions: Value) -> RuleSet {
+fn rules(permissions: &Value) -> RuleSet {
     let settings = json!({ "permissions": permissions });
     let home = Some(Path::new("/home/dev"));
     let read =
@@ -118,7 +118,7 @@ fn each_mode_decides_each_family_as_its_name_says() {
 
 #[test]
 fn a_denial_holds_in_every_mode_and_a_question_in_all_but_plan() {
-    let set = rules(json!({
+    let set = rules(&json!({
         "deny": ["Bash(rm:*)", "Edit(locked/**)"], "ask": ["Bash(git push:*)", "SendMessage"],
         "allow": ["Bash", "Edit"]
     }));
@@ -138,7 +138,7 @@ fn a_denial_holds_in_every_mode_and_a_question_in_all_but_plan() {
 
 #[test]
 fn plan_mode_refuses_what_a_rule_would_grant() {
-    let set = rules(json!({"allow": ["Bash(make:*)", "Edit", "Write"]}));
+    let set = rules(&json!({"allow": ["Bash(make:*)", "Edit", "Write"]}));
     bash(Plan, &set, "make test", DENY);
     file(Plan, &set, "Write", "/work/a", DENY);
     bash(Plan, &set, "git log", ALLOW);
@@ -146,7 +146,7 @@ fn plan_mode_refuses_what_a_rule_would_grant() {
 
 #[test]
 fn a_compound_command_needs_every_part_allowed() {
-    let set = rules(json!({"allow": ["Bash(npm test)", "Bash(git log:*)", "Bash(npm run *)"]}));
+    let set = rules(&json!({"allow": ["Bash(npm test)", "Bash(git log:*)", "Bash(npm run *)"]}));
     for (command, expected) in [
         ("npm test", ALLOW),
         ("npm test -- --watch", ASK),
@@ -181,7 +181,7 @@ fn a_compound_command_needs_every_part_allowed() {
 
 #[test]
 fn a_rule_that_spells_out_a_compound_command_allows_exactly_it() {
-    let set = rules(json!({"allow": ["Bash(make && ./run > out)"]}));
+    let set = rules(&json!({"allow": ["Bash(make && ./run > out)"]}));
     bash(Default, &set, "make && ./run > out", ALLOW);
     bash(Default, &set, " make && ./run > out ", ALLOW);
     bash(Default, &set, "make && ./run > out2", ASK);
@@ -219,12 +219,17 @@ fn a_denied_command_is_denied_wherever_it_stands() {
 #[test]
 fn without_rules_for_commands_nothing_has_to_be_readable() {
     bash(BypassPermissions, &RuleSet::default(), "$CMD x", ALLOW);
-    bash(Default, &rules(json!({"allow": ["Bash"]})), "$CMD x", ALLOW);
+    bash(
+        Default,
+        &rules(&json!({"allow": ["Bash"]})),
+        "$CMD x",
+        ALLOW,
+    );
 }
 
 #[test]
 fn file_rules_follow_gitignore_and_families() {
-    let set = rules(json!({
+    let set = rules(&json!({
         "allow": ["Edit(src/**)", "Write(//tmp/out/**)", "Edit(~/notes/*.md)"],
         "deny": ["Read(.env)", "Edit(src/gen/**)", "Write(docs/**)"]
     }));
@@ -253,7 +258,7 @@ fn file_rules_follow_gitignore_and_families() {
 
 #[test]
 fn a_symbolic_link_is_judged_by_both_its_ends() {
-    let set = rules(json!({"allow": ["Edit(src/**)"], "deny": ["Read(secrets/**)"]}));
+    let set = rules(&json!({"allow": ["Edit(src/**)"], "deny": ["Read(secrets/**)"]}));
     let through = |mode, tool, given: &str, real: &str| {
         let input = json!({"file_path": given});
         word(&ask_touching(
@@ -288,7 +293,7 @@ fn a_symbolic_link_is_judged_by_both_its_ends() {
 
 #[test]
 fn accept_edits_reaches_into_added_folders() {
-    let set = rules(json!({"additionalDirectories": ["/srv/docs"]}));
+    let set = rules(&json!({"additionalDirectories": ["/srv/docs"]}));
     file(AcceptEdits, &set, "Write", "/srv/docs/a", ALLOW);
     file(AcceptEdits, &set, "Write", "/srv/docs2/a", ASK);
     file(AcceptEdits, &set, "Write", "/work/../srv/x", ASK);
@@ -341,7 +346,7 @@ fn what_may_not_be_read_is_not_read_by_a_command_either() {
 
 #[test]
 fn other_tools_are_matched_by_parameter_domain_and_server() {
-    let set = rules(json!({
+    let set = rules(&json!({
         "allow": ["WebFetch(domain:*.example.com)", "mcp__github", "Agent(explorer)"],
         "deny": ["mcp__github__delete_repo", "Agent(root*)", "Tool(level:9)"]
     }));
@@ -385,7 +390,7 @@ fn other_tools_are_matched_by_parameter_domain_and_server() {
 
 #[test]
 fn the_reason_names_the_rule_and_its_origin() {
-    let set = rules(json!({"deny": ["Bash(rm:*)"], "allow": ["Bash(make:*)", "Bash(npm:*)"]}));
+    let set = rules(&json!({"deny": ["Bash(rm:*)"], "allow": ["Bash(make:*)", "Bash(npm:*)"]}));
     let why = |command: &str| {
         ask(Default, &set, "Bash", &json!({"command": command}))
             .why()
@@ -482,11 +487,11 @@ fn a_granted_suggestion_answers_the_same_question() {
 
 #[test]
 fn a_child_keeps_only_what_its_parent_grants() {
-    let parent = rules(json!({
+    let parent = rules(&json!({
         "allow": ["Bash(git:*)", "Edit(src/**)", "WebFetch"], "deny": ["Bash(git push:*)"],
         "additionalDirectories": ["/srv"]
     }));
-    let child = rules(json!({
+    let child = rules(&json!({
         "allow": ["Bash(git log:*)", "Bash(git status)", "Bash(git log; rm x)", "Bash(make:*)", "Bash",
                   "Edit(src/a/**)", "Write(src/b)", "Edit", "WebFetch(domain:a)", "Agent(x)"],
         "ask": ["Bash(git reset:*)"], "additionalDirectories": ["/srv/a", "/etc"]
