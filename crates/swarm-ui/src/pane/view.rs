@@ -49,12 +49,16 @@ impl<W> fmt::Debug for PaneView<W> {
 }
 
 impl<W: Write> PaneView<W> {
-    /// Draws to `out`, nothing at first.
-    pub fn new(out: W, theme: Theme) -> Self {
+    /// Draws to `out`, first of all whose pane it is.
+    pub fn new(out: W, theme: Theme, header: &PaneHeader) -> Self {
+        let mut sheet = Sheet::new(out, theme);
+        sheet.line(&header.line(theme));
+        sheet.line("");
+        sheet.flush();
         Self {
-            sheet: Sheet::new(out, theme),
+            sheet,
             theme,
-            color: None,
+            color: header.color,
             calls: Calls::default(),
             last_call: None,
             streamed: false,
@@ -64,14 +68,6 @@ impl<W: Write> PaneView<W> {
             turns: 0,
             tokens: 0,
         }
-    }
-
-    /// Draws whose pane it is.
-    pub fn header(&mut self, header: &PaneHeader) {
-        self.color = header.color;
-        self.sheet.line(&header.line(self.theme));
-        self.sheet.line("");
-        self.sheet.flush();
     }
 
     /// Draws one event.
