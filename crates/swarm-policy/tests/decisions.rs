@@ -190,7 +190,7 @@ fn a_rule_that_spells_out_a_compound_command_allows_exactly_it() {
 #[test]
 fn a_denied_command_is_denied_wherever_it_stands() {
     let set = rules(
-        json!({"deny": ["Bash(rm:*)", "Bash(git push *)", "Bash(curl *)"], "allow": ["Bash"]}),
+        &json!({"deny": ["Bash(rm:*)", "Bash(git push *)", "Bash(curl *)"], "allow": ["Bash"]}),
     );
     for command in [
         "rm x",
@@ -304,7 +304,7 @@ fn accept_edits_reaches_into_added_folders() {
 #[test]
 fn what_may_not_be_read_is_not_read_by_a_command_either() {
     let set = rules(
-        json!({"deny": ["Read(.env)", "Read(secrets/**)", "Edit(locked/**)", "Read(build)"]}),
+        &json!({"deny": ["Read(.env)", "Read(secrets/**)", "Edit(locked/**)", "Read(build)"]}),
     );
     for command in [
         "cat .env",
@@ -520,7 +520,7 @@ fn a_child_keeps_only_what_its_parent_grants() {
 #[test]
 fn restrictions_carry_no_grant() {
     let set = rules(
-        json!({"allow": ["Bash"], "deny": ["Read"], "ask": ["Edit"], "additionalDirectories": ["/a"]}),
+        &json!({"allow": ["Bash"], "deny": ["Read"], "ask": ["Edit"], "additionalDirectories": ["/a"]}),
     );
     let only = set.restrictions();
     assert!(only.allow.is_empty() && only.directories.is_empty());
