@@ -10,3 +10,9 @@
 )]
 
 pub mod architecture;
+pub mod fake_api;
+pub mod hostile;
+pub mod stage;
+mod wait;
+
+pub use wait::{DEADLINE, wait_for, wait_until};

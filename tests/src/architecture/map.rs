@@ -91,7 +91,7 @@ fn parse_uses(cell: &str) -> Uses {
     match cell {
         "all" => Uses::All,
         "–" => Uses::Some(BTreeSet::new()),
-        _ => Uses::Some(list(cell).map(package_name).collect()),
+        _ => Uses::Some(list(cell).map(|word| package_name(&word)).collect()),
     }
 }
 
@@ -106,7 +106,7 @@ fn parse_fence(cell: &str) -> Fence {
             "anywhere" => fence.anywhere = true,
             "tests" => fence.tests = true,
             _ => {
-                fence.crates.insert(package_name(word));
+                fence.crates.insert(package_name(&word));
             }
         }
     }
@@ -114,8 +114,8 @@ fn parse_fence(cell: &str) -> Fence {
 }
 
 /// Tables leave out the `swarm-` that all names share; the command line's package is called `swarm` itself.
-fn package_name(short: String) -> String {
-    match short.as_str() {
+fn package_name(short: &str) -> String {
+    match short {
         "cli" => "swarm".to_owned(),
         _ => format!("swarm-{short}"),
     }

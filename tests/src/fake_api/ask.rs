@@ -1,0 +1,174 @@
+//! A request as a test looks at it: who asks, and what has happened so far.
+
+use serde_json::Value;
+
+/// The text in a system prompt after which the asking agent's id (`name@team`) stands.
+const ID_MARK: &str = "agent id ";
+
+/// The name under which requests are kept whose system prompt names no agent.
+const NOBODY: &str = "nobody";
+
+/// One request for a model's answer.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The agent's name, as its system prompt gives it.
+    pub agent: String,
+    /// Which of this agent's requests it is, from 1. A repeated request counts again.
+    pub number: usize,
+    /// The whole body.
+    pub body: Value,
+}
+
+impl Ask {
+    /// The request with this body.
+    pub fn new(body: Value, number_of: impl FnOnce(&str) -> usize) -> Self {
+        let agent = agent_of(&system_text(&body));
+        let number = number_of(&agent);
+        Self {
+            agent,
+            number,
+            body,
+        }
+    }
+
+    /// The system prompt as one text.
+    pub fn system(&self) -> String {
+        system_text(&self.body)
+    }
+
+    /// The conversation.
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of the tools that are offered.
+    pub fn tools(&self) -> Vec<&str> {
+        let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
+        tools
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect()
+    }
+
+    /// Everything that the last message says: texts and tool results.
+    pub fn news(&self) -> String {
+        self.messages().last().map(text_of).unwrap_or_default()
+    }
+
+    /// Whether the last message says this.
+    pub fn news_has(&self, needle: &str) -> bool {
+        self.news().contains(needle)
+    }
+
+    /// Whether any message of the conversation says this, whoever wrote it.
+    pub fn has_seen(&self, needle: &str) -> bool {
+        self.messages()
+            .iter()
+            .any(|message| text_of(message).contains(needle))
+    }
+
+    /// The answers that the agent was given so far, as texts.
+    pub fn own_texts(&self) -> impl Iterator<Item = String> {
+        self.messages()
+            .iter()
+            .filter(|message| message["role"] == "assistant")
+            .map(text_of)
+    }
+
+    /// The result of the call with this id, and whether it was an error.
+    pub fn result_of(&self, tool_use_id: &str) -> Option<(String, bool)> {
+        let blocks = self.messages().iter().flat_map(blocks);
+        let result = blocks
+            .filter(|block| block["type"] == "tool_result")
+            .find(|block| block["tool_use_id"] == tool_use_id)?;
+        Some((
+            block_text(result),
+            result["is_error"].as_bool().unwrap_or(false),
+        ))
+    }
+}
+
+/// The name of the agent whose id stands in a system prompt, without its team.
+pub fn agent_of(system: &str) -> String {
+    let id = system.split_once(ID_MARK).map(|(_, rest)| rest);
+    let name = id.and_then(|id| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let id = id.trim_start_matches(['`', '"', '\'']);
+        id.split(|c| !is_name(c)).next()
+    });
+    match name {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => NOBODY.to_owned(),
+    }
+}
+
+fn system_text(body: &Value) -> String {
+    match &body["system"] {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => join(blocks.iter().map(block_text)),
+        _ => String::new(),
+    }
+}
+
+fn blocks(message: &Value) -> &[Value] {
+    message["content"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text_of(message: &Value) -> String {
+    match message["content"].as_str() {
+        Some(text) => text.to_owned(),
+        None => join(blocks(message).iter().map(block_text)),
+    }
+}
+
+fn block_text(block: &Value) -> String {
+    match (&block["text"], &block["content"]) {
+        (Value::String(text), _) | (_, Value::String(text)) => text.clone(),
+        (_, Value::Array(parts)) => join(parts.iter().map(block_text)),
+        _ => String::new(),
+    }
+}
+
+fn join(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_asking_agent_is_named_by_its_system_prompt() {
+        for system in [
+            "You are an agent.\nYour agent id is x. agent id bob@demo",
+            "agent id `bob@demo`.",
+        ] {
+            let last = system
+                .rsplit_once("agent id")
+                .map(|(_, rest)| format!("agent id{rest}"));
+            assert_eq!(agent_of(&last.unwrap()), "bob", "{system}");
+        }
+        assert_eq!(agent_of("You are nobody in particular."), "nobody");
+    }
+
+    #[test]
+    fn news_and_results_are_found_in_every_shape() {
+        let body = json!({"system": [{"type": "text", "text": "agent id a-b@t"}], "tools": [{"name": "Read"}],
+            "messages": [
+                {"role": "user", "content": "hello"},
+                {"role": "assistant", "content": [{"type": "text", "text": "hm"}, {"type": "tool_use", "id": "t1"}]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "t1", "is_error": true,
+                     "content": [{"type": "text", "text": "no such file"}]},
+                    {"type": "text", "text": "mail"}]}]});
+        let ask = Ask::new(body, |_| 3);
+        assert_eq!((ask.agent.as_str(), ask.number), ("a-b", 3));
+        assert_eq!(ask.news(), "no such file\nmail");
+        assert!(ask.has_seen("hello") && !ask.news_has("hello"));
+        assert_eq!(ask.result_of("t1"), Some(("no such file".to_owned(), true)));
+        assert_eq!(ask.own_texts().collect::<Vec<_>>(), ["hm\n"]);
+        assert_eq!(ask.tools(), ["Read"]);
+    }
+}

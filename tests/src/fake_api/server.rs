@@ -1,0 +1,287 @@
+//! The server: one thread that accepts, one for each connection.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::account::Account;
+use super::ask::Ask;
+use super::http::{self, Request};
+use super::reply::Reply;
+use super::stream;
+use crate::wait::wait_for;
+
+/// A gate that a test forgot to open lets go after this.
+const FORGOTTEN: Duration = Duration::from_mins(1);
+
+/// What decides the answers.
+pub trait Brain: Send + Sync {
+    /// The answer to a request.
+    fn reply(&self, ask: &Ask) -> Reply;
+}
+
+impl<F: Fn(&Ask) -> Reply + Send + Sync> Brain for F {
+    fn reply(&self, ask: &Ask) -> Reply {
+        self(ask)
+    }
+}
+
+/// A request as it was received.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// Who asked for what.
+    pub ask: Ask,
+    /// Its headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Where it was sent.
+    pub path: String,
+    /// When it had come in completely.
+    pub at: Instant,
+}
+
+impl Recorded {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        http::header(&self.headers, name)
+    }
+}
+
+/// The running server. It ends when this is dropped.
+#[derive(Debug)]
+pub struct FakeApi {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    brain: Box<dyn Brain>,
+    recorded: Mutex<Vec<Recorded>>,
+    accounts: Mutex<BTreeMap<String, Account>>,
+    open: Mutex<Vec<TcpStream>>,
+    messages: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("messages", &self.messages)
+            .finish_non_exhaustive()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FakeApi {
+    /// Starts a server on a free port of the loopback address.
+    ///
+    /// # Panics
+    /// When no socket can be opened.
+    pub fn start(brain: impl Brain + 'static) -> Self {
+        let listener =
+            TcpListener::bind(("127.0.0.1", 0)).expect("a free port on the loopback address");
+        let address = listener
+            .local_addr()
+            .expect("the address of a bound socket");
+        let shared = Arc::new(Shared {
+            brain: Box::new(brain),
+            recorded: Mutex::default(),
+            accounts: Mutex::default(),
+            open: Mutex::default(),
+            messages: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+        });
+        let accepting = std::thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || accept(&listener, &shared)
+        });
+        Self {
+            address,
+            shared,
+            accepting: Some(accepting),
+        }
+    }
+
+    /// What to set `ANTHROPIC_BASE_URL` to.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<Recorded> {
+        locked(&self.shared.recorded).clone()
+    }
+
+    /// The requests of one agent.
+    pub fn requests_of(&self, agent: &str) -> Vec<Recorded> {
+        let mut requests = self.requests();
+        requests.retain(|recorded| recorded.ask.agent == agent);
+        requests
+    }
+
+    /// Waits for a request of an agent that fits, and gives the first such one.
+    ///
+    /// # Panics
+    /// When none comes in time.
+    #[track_caller]
+    pub fn wait_for(&self, what: &str, agent: &str, fits: impl Fn(&Ask) -> bool) -> Recorded {
+        let found = || {
+            let of_agent = self.requests_of(agent);
+            of_agent.into_iter().find(|recorded| fits(&recorded.ask))
+        };
+        wait_for(what, || self.summary(), found)
+    }
+
+    /// A line for each request: who asked, and the news it brought.
+    pub fn summary(&self) -> String {
+        let mut lines = vec!["Requests to the model:".to_owned()];
+        for recorded in self.requests() {
+            let news: String = recorded.ask.news().chars().take(200).collect();
+            lines.push(format!(
+                "  {} #{}: {news:?}",
+                recorded.ask.agent, recorded.ask.number
+            ));
+        }
+        lines.join("\n")
+    }
+}
+
+impl Drop for FakeApi {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::SeqCst);
+        // The accepting thread looks at the mark only when somebody connects.
+        drop(TcpStream::connect(self.address));
+        for connection in locked(&self.shared.open).drain(..) {
+            // A connection that the client has closed already is what is wanted.
+            drop(connection.shutdown(Shutdown::Both));
+        }
+        if let Some(accepting) = self.accepting.take() {
+            drop(accepting.join());
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for connection in listener.incoming() {
+        if shared.is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(connection) = connection else { continue };
+        if let Ok(second) = connection.try_clone() {
+            locked(&shared.open).push(second);
+        }
+        let shared = Arc::clone(shared);
+        std::thread::spawn(move || {
+            // A client may go away at any moment; what it asked for is on record.
+            drop(serve(&connection, &shared));
+            drop(connection.shutdown(Shutdown::Both));
+        });
+    }
+}
+
+fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
+    connection.set_nodelay(true)?;
+    let mut from = BufReader::new(connection);
+    let mut to = connection;
+    while let Some(request) = http::read_request(&mut from)? {
+        if request.method != "POST" || !request.path.starts_with("/v1/messages") {
+            let body = stream::error_body("not_found_error").to_string();
+            http::write_whole(&mut to, 404, &[], &body)?;
+            continue;
+        }
+        let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
+            let body = stream::error_body("invalid_request_error").to_string();
+            http::write_whole(&mut to, 400, &[], &body)?;
+            continue;
+        };
+        let ask = shared.record(&request, body);
+        let reply = shared.brain.reply(&ask);
+        if !answer(&mut to, shared, &ask, &reply)? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+impl Shared {
+    fn record(&self, request: &Request, body: Value) -> Ask {
+        let at = Instant::now();
+        let mut recorded = locked(&self.recorded);
+        let ask = Ask::new(body, |agent| {
+            let earlier = recorded.iter().filter(|earlier| earlier.ask.agent == agent);
+            earlier.count() + 1
+        });
+        recorded.push(Recorded {
+            ask: ask.clone(),
+            headers: request.headers.clone(),
+            path: request.path.clone(),
+            at,
+        });
+        ask
+    }
+}
+
+/// Sends a reply. False when the connection is not to be used again.
+fn answer(to: &mut &TcpStream, shared: &Shared, ask: &Ask, reply: &Reply) -> io::Result<bool> {
+    let hold = |sent: usize| {
+        if let Some((gate, after)) = &reply.held_by
+            && *after == sent
+        {
+            gate.wait(FORGOTTEN);
+        }
+    };
+    hold(0);
+    if let Some(refusal) = &reply.refusal {
+        let extra: Vec<(&str, &str)> = match &refusal.retry_after {
+            Some(value) => vec![("retry-after", value)],
+            None => Vec::new(),
+        };
+        let body = stream::error_body(&refusal.kind).to_string();
+        http::write_whole(to, refusal.status, &extra, &body)?;
+        return Ok(true);
+    }
+    let usage = locked(&shared.accounts)
+        .entry(ask.agent.clone())
+        .or_default()
+        .input_usage(&ask.body);
+    let number = shared.messages.fetch_add(1, Ordering::SeqCst) + 1;
+    let model = ask.body["model"].as_str().unwrap_or("unknown");
+    http::begin_stream(to)?;
+    for (sent, (name, data)) in stream::events(reply, &format!("msg_{number:04}"), model, &usage)
+        .into_iter()
+        .enumerate()
+    {
+        if sent > 0 {
+            hold(sent);
+        }
+        if let Some((_, kind)) = reply
+            .error_after
+            .as_ref()
+            .filter(|(after, _)| *after == sent)
+        {
+            let (name, data) = stream::error(kind);
+            http::write_chunk(to, &stream::frame(name, &data))?;
+            http::end_stream(to)?;
+            return Ok(true);
+        }
+        if reply.cut_after == Some(sent) {
+            return Ok(false);
+        }
+        http::write_chunk(to, &stream::frame(name, &data))?;
+    }
+    http::end_stream(to)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

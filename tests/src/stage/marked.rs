@@ -1,0 +1,130 @@
+//! Processes of a world: those whose environment names its folder. The mark is inherited, so it finds grandchildren
+//! that have left their process group and their parent.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::wait::wait_until;
+
+/// How long a killed process may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
+
+/// A process that carries a mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Marked {
+    pub(crate) pid: i32,
+    /// Its arguments, for people.
+    pub(crate) command: String,
+}
+
+/// Every living process whose environment has the folder's path in it.
+pub(crate) fn marked(folder: &Path) -> Vec<Marked> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| carries(*pid, folder))
+        .map(|pid| Marked {
+            pid,
+            command: command(pid),
+        })
+        .collect()
+}
+
+fn carries(pid: i32, folder: &Path) -> bool {
+    // A process of another user, or one that is gone or a zombie, shows nothing.
+    let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else {
+        return false;
+    };
+    let mark = folder.as_os_str().as_encoded_bytes();
+    environment
+        .windows(mark.len())
+        .enumerate()
+        .any(|(at, window)| window == mark && is_whole(environment.get(at + mark.len())))
+}
+
+/// Whether the mark ends here: `/tmp/sw.12` is not in `/tmp/sw.123`.
+fn is_whole(next: Option<&u8>) -> bool {
+    next.is_none_or(|next| !next.is_ascii_alphanumeric())
+}
+
+fn command(pid: i32) -> String {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
+/// Kills every process of a world, again until none is left: one may fork while the others are being killed.
+///
+/// # Panics
+/// When processes are left after many rounds.
+pub(crate) fn end_all(folder: &Path) {
+    let outcome = wait_until("no process of the world is left", GONE, || {
+        let left = marked(folder);
+        for process in &left {
+            kill(process.pid, folder);
+        }
+        left.is_empty().then_some(())
+    });
+    assert!(
+        outcome.is_ok(),
+        "these processes could not be killed: {:?}",
+        marked(folder)
+    );
+}
+
+/// Kills the process that was found under this pid, and no other that has the pid by now.
+fn kill(pid: i32, folder: &Path) {
+    let Some(pid_of) = Pid::from_raw(pid) else {
+        return;
+    };
+    let Ok(handle) = pidfd_open(pid_of, PidfdFlags::empty()) else {
+        return;
+    };
+    if carries(pid, folder) {
+        // It may have ended since; then there is nothing to do.
+        pidfd_send_signal(&handle, Signal::KILL).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn marked_processes_are_found_and_ended_and_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let sleeper = |mark: &Path| {
+            Command::new("sleep")
+                .arg("600")
+                .env_clear()
+                .env("HOME", mark.join("home"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        let mut ours = sleeper(folder.path());
+        let mut longer = folder.path().as_os_str().to_owned();
+        longer.push("x");
+        let mut theirs = sleeper(Path::new(&longer));
+        // Between fork and exec a child shows its parent's environment.
+        let found = wait_until("the mark", GONE, || {
+            let found = marked(folder.path());
+            (!found.is_empty()).then_some(found)
+        })
+        .unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].command.trim(), "sleep 600");
+        end_all(folder.path());
+        assert!(!ours.wait().unwrap().success());
+        assert_eq!(theirs.try_wait().unwrap(), None);
+        theirs.kill().unwrap();
+        theirs.wait().unwrap();
+    }
+}

@@ -1,0 +1,15 @@
+//! Where whole teams are tested: a private world with its own home, root folder, sockets and programs, and what can be
+//! seen and done in it.
+
+mod marked;
+mod report;
+mod run;
+mod sweep;
+mod team;
+mod tmux;
+mod world;
+
+pub use run::{Finished, Running};
+pub use team::Team;
+pub use tmux::{InsideTmux, PaneLine, Tmux};
+pub use world::World;

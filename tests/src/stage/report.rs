@@ -1,0 +1,51 @@
+//! What is to be seen in a world when a test has failed.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::world::World;
+
+/// How many characters of a file are shown.
+const SHOWN: usize = 4000;
+
+/// Processes, files with the ends of their texts, and the panes of every tmux server.
+pub(super) fn report(world: &World) -> String {
+    let mut report = format!("The world {}:\n", world.folder().display());
+    for (pid, command) in world.processes() {
+        // Writing into a String cannot fail.
+        let _infallible = writeln!(report, "process {pid}: {command}");
+    }
+    let mut folders = vec![world.root(), world.folder().join("out")];
+    while let Some(folder) = folders.pop() {
+        for path in sorted(&folder) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.is_file() {
+                let shown = end_of(&path);
+                let path = path.strip_prefix(world.folder()).unwrap_or(&path);
+                let _infallible = writeln!(report, "=== {}\n{shown}", path.display());
+            }
+        }
+    }
+    let user = world.tmux_at(&world.folder().join("user.sock"));
+    for tmux in world.own_servers().into_iter().chain([user]) {
+        report.push_str(&tmux.picture());
+    }
+    report
+}
+
+/// The paths in a folder, in order; none when it cannot be read.
+pub(super) fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The last part of a file, as text.
+fn end_of(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let skipped = text.chars().count().saturating_sub(SHOWN);
+    text.chars().skip(skipped).collect()
+}

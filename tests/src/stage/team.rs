@@ -1,0 +1,153 @@
+//! The files of a team, read as any other program would read them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// One team's files. Reading what is not there gives nothing: a test waits until it is there.
+#[derive(Debug, Clone)]
+pub struct Team {
+    root: PathBuf,
+    name: String,
+}
+
+impl Team {
+    pub(super) fn new(root: &Path, name: &str) -> Self {
+        Self {
+            root: root.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Its folder below `teams/`.
+    pub fn folder(&self) -> PathBuf {
+        self.root.join("teams").join(&self.name)
+    }
+
+    /// Its folder below `tasks/`.
+    pub fn tasks_folder(&self) -> PathBuf {
+        self.root.join("tasks").join(&self.name)
+    }
+
+    /// A member's own folder.
+    pub fn member_folder(&self, member: &str) -> PathBuf {
+        self.folder().join("swarm/members").join(member)
+    }
+
+    /// A member's inbox file.
+    pub fn inbox_path(&self, member: &str) -> PathBuf {
+        self.folder().join("inboxes").join(format!("{member}.json"))
+    }
+
+    /// `config.json`.
+    pub fn config(&self) -> Value {
+        read_json(&self.folder().join("config.json"))
+    }
+
+    /// The roster's entry of a member.
+    pub fn member(&self, name: &str) -> Option<Value> {
+        let config = self.config();
+        let members = config["members"].as_array()?;
+        members
+            .iter()
+            .find(|member| member["name"] == name)
+            .cloned()
+    }
+
+    /// The names in the roster, in its order.
+    pub fn names(&self) -> Vec<String> {
+        let config = self.config();
+        let members = config["members"].as_array().into_iter().flatten();
+        members
+            .filter_map(|member| member["name"].as_str().map(str::to_owned))
+            .collect()
+    }
+
+    /// The entries of an inbox.
+    pub fn inbox(&self, member: &str) -> Vec<Value> {
+        match read_json(&self.inbox_path(member)) {
+            Value::Array(entries) => entries,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The control frames in an inbox that are of a type.
+    pub fn frames(&self, member: &str, kind: &str) -> Vec<Value> {
+        self.inbox(member)
+            .iter()
+            .filter_map(|entry| serde_json::from_str::<Value>(entry["text"].as_str()?).ok())
+            .filter(|frame| frame["type"] == kind)
+            .collect()
+    }
+
+    /// The tasks, by number.
+    pub fn tasks(&self) -> Vec<Value> {
+        let Ok(entries) = std::fs::read_dir(self.tasks_folder()) else {
+            return Vec::new();
+        };
+        let mut numbers: Vec<u64> = entries
+            .filter_map(|entry| {
+                entry
+                    .ok()?
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".json")?
+                    .parse()
+                    .ok()
+            })
+            .collect();
+        numbers.sort_unstable();
+        numbers
+            .into_iter()
+            .map(|number| self.task(number))
+            .collect()
+    }
+
+    /// One task.
+    pub fn task(&self, number: u64) -> Value {
+        read_json(&self.tasks_folder().join(format!("{number}.json")))
+    }
+
+    /// The lines of the journal.
+    pub fn journal(&self) -> Vec<Value> {
+        let text =
+            std::fs::read_to_string(self.folder().join("swarm/journal.jsonl")).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
+    /// The journal's events of a type.
+    pub fn events(&self, kind: &str) -> Vec<Value> {
+        let mut events = self.journal();
+        events.retain(|event| event["type"] == kind);
+        events
+    }
+
+    /// What a member reports to be doing.
+    pub fn state(&self, member: &str) -> Value {
+        read_json(&self.member_folder(member).join("state.json"))
+    }
+
+    /// What a member said of itself at its start.
+    pub fn hello(&self, member: &str) -> Value {
+        read_json(&self.member_folder(member).join("hello.json"))
+    }
+
+    /// The requests on file.
+    pub fn requests(&self) -> Vec<Value> {
+        let Ok(entries) = std::fs::read_dir(self.folder().join("swarm/requests")) else {
+            return Vec::new();
+        };
+        entries
+            .filter_map(|entry| Some(read_json(&entry.ok()?.path())))
+            .filter(|request| !request.is_null())
+            .collect()
+    }
+}
+
+/// The document in a file; null when there is none. A file that is being replaced is whole at every moment.
+fn read_json(path: &Path) -> Value {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}

@@ -1,0 +1,278 @@
+//! tmux on private sockets: servers that swarm made, and one in which a test pretends to sit.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::world::World;
+use crate::wait::wait_for;
+
+/// A tmux server on a socket of this world.
+#[derive(Debug, Clone)]
+pub struct Tmux {
+    socket: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+/// A pane as `list-panes` tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaneLine {
+    /// `%N`.
+    pub id: String,
+    /// `session:window`.
+    pub window: String,
+    /// Its title.
+    pub title: String,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Pid of its process.
+    pub pid: u32,
+    /// Whether that has ended.
+    pub is_dead: bool,
+    /// Whether it has the keyboard in its window, and its window in its session.
+    pub is_active: bool,
+}
+
+/// What [`Tmux::panes`] asks for; texts that a program chose come last.
+const PANE_FORMAT: &str = "#{pane_id}\t#{session_name}:#{window_name}\t#{pane_width}\t#{pane_height}\t#{pane_pid}\t#{pane_dead}\t#{&&:#{pane_active},#{window_active}}\t#{pane_title}";
+
+impl Tmux {
+    pub(super) fn new(socket: PathBuf, environment: Vec<(String, String)>) -> Self {
+        Self {
+            socket,
+            environment,
+        }
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .arg("-S")
+            .arg(&self.socket)
+            .args(["-f", "/dev/null"])
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a tmux command; what it printed, or what it complained of.
+    ///
+    /// # Errors
+    /// tmux's own words.
+    ///
+    /// # Panics
+    /// When tmux cannot be started.
+    pub fn try_run(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = self
+            .command()
+            .args(arguments)
+            .output()
+            .expect("tmux can be started");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
+        }
+    }
+
+    /// Runs a tmux command that must succeed.
+    ///
+    /// # Panics
+    /// When it does not.
+    #[track_caller]
+    pub fn run(&self, arguments: &[&str]) -> String {
+        match self.try_run(arguments) {
+            Ok(output) => output,
+            Err(error) => panic!("tmux {arguments:?}: {error}"),
+        }
+    }
+
+    /// Every pane of the server; none when it does not run.
+    pub fn panes(&self) -> Vec<PaneLine> {
+        let lines = self.try_run(&["list-panes", "-a", "-F", PANE_FORMAT]);
+        lines
+            .unwrap_or_default()
+            .lines()
+            .filter_map(pane_line)
+            .collect()
+    }
+
+    /// The pane whose title has this in it.
+    pub fn pane_titled(&self, part: &str) -> Option<PaneLine> {
+        self.panes()
+            .into_iter()
+            .find(|pane| pane.title.contains(part))
+    }
+
+    /// What a pane shows, as plain text.
+    pub fn screen(&self, pane: &str) -> String {
+        self.try_run(&["capture-pane", "-p", "-t", pane])
+            .unwrap_or_default()
+    }
+
+    /// What a pane shows and has scrolled away, as plain text with wrapped lines joined.
+    pub fn whole_text(&self, pane: &str) -> String {
+        let capture = ["capture-pane", "-p", "-J", "-S", "-", "-t", pane];
+        self.try_run(&capture).unwrap_or_default()
+    }
+
+    /// Waits until a pane shows this.
+    ///
+    /// # Panics
+    /// When it does not in time; shows every pane.
+    #[track_caller]
+    pub fn wait_for_text(&self, pane: &str, text: &str) {
+        let shown = || self.whole_text(pane).contains(text).then_some(());
+        wait_for(
+            &format!("pane {pane} shows {text:?}"),
+            || self.picture(),
+            shown,
+        );
+    }
+
+    /// Every pane with what it shows, for people.
+    pub fn picture(&self) -> String {
+        let mut picture = format!("tmux server {}\n", self.socket.display());
+        for pane in self.panes() {
+            let state = if pane.is_dead { ", dead" } else { "" };
+            // Writing into a String cannot fail.
+            let _infallible = writeln!(
+                picture,
+                "--- {} {} {:?} {}x{}{state}\n{}",
+                pane.id,
+                pane.window,
+                pane.title,
+                pane.width,
+                pane.height,
+                self.screen(&pane.id)
+            );
+        }
+        picture
+    }
+
+    /// Ends the server, if it runs.
+    pub fn end(&self) {
+        // A server that is not there needs no ending.
+        drop(self.try_run(&["kill-server"]));
+    }
+}
+
+fn pane_line(line: &str) -> Option<PaneLine> {
+    let mut fields = line.splitn(8, '\t');
+    Some(PaneLine {
+        id: fields.next()?.to_owned(),
+        window: fields.next()?.to_owned(),
+        width: fields.next()?.parse().ok()?,
+        height: fields.next()?.parse().ok()?,
+        pid: fields.next()?.parse().ok()?,
+        is_dead: fields.next()? == "1",
+        is_active: fields.next()? == "1",
+        title: fields.next()?.to_owned(),
+    })
+}
+
+/// A tmux server as a user has it before swarm comes: one window with one pane, and a client that looks at it.
+#[derive(Debug)]
+pub struct InsideTmux {
+    tmux: Tmux,
+    pane: String,
+    variables: [(String, String); 2],
+    client: Child,
+}
+
+impl InsideTmux {
+    /// Starts the server with a client of this size. The client speaks control mode, so it needs no terminal.
+    ///
+    /// # Panics
+    /// When tmux does not start.
+    pub fn start(world: &World, columns: u32, rows: u32) -> Self {
+        let tmux = world.tmux_at(&world.folder().join("user.sock"));
+        let (width, height) = (columns.to_string(), rows.to_string());
+        // The user's pane runs something that reads its terminal, as a shell does, and says nothing.
+        let started = tmux.run(&[
+            "new-session",
+            "-d",
+            "-s",
+            "user",
+            "-n",
+            "work",
+            "-x",
+            &width,
+            "-y",
+            &height,
+            "-P",
+            "-F",
+            "#{pane_id} #{pid} #{session_id}",
+            "cat",
+        ]);
+        let words: Vec<&str> = started.split(' ').collect();
+        let [pane, server, session] = words.as_slice() else {
+            panic!("tmux named no pane: {started}");
+        };
+        let session = session.trim_start_matches('$');
+        let client = tmux
+            .command()
+            .args(["-C", "attach-session", "-t", "user"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a control client can be started");
+        let inside = Self {
+            variables: [
+                (
+                    "TMUX".to_owned(),
+                    format!("{},{server},{session}", tmux.socket.display()),
+                ),
+                ("TMUX_PANE".to_owned(), (*pane).to_owned()),
+            ],
+            pane: (*pane).to_owned(),
+            tmux,
+            client,
+        };
+        wait_for(
+            "the client is attached",
+            || inside.tmux.picture(),
+            || (inside.tmux.run(&["list-clients"]).lines().count() == 1).then_some(()),
+        );
+        let size = format!("{width},{height}");
+        let client_name = inside.tmux.run(&["list-clients", "-F", "#{client_name}"]);
+        inside
+            .tmux
+            .run(&["refresh-client", "-t", &client_name, "-C", &size]);
+        inside
+    }
+
+    /// The server.
+    pub fn tmux(&self) -> &Tmux {
+        &self.tmux
+    }
+
+    /// The pane in which the user sits.
+    pub fn pane(&self) -> &str {
+        &self.pane
+    }
+
+    /// What a program started in that pane finds in its environment.
+    pub fn variables(&self) -> &[(String, String)] {
+        &self.variables
+    }
+}
+
+impl Drop for InsideTmux {
+    fn drop(&mut self) {
+        self.tmux.end();
+        // Without its server the client has ended or is about to.
+        drop(self.client.kill());
+        drop(self.client.wait());
+    }
+}

@@ -1,0 +1,382 @@
+//! A world of its own for one test.
+
+use std::fs::File;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::marked::{end_all, marked};
+use super::report::report;
+use super::run::{Finished, Running};
+use super::sweep::{LOCK, PREFIX, sweep};
+use super::team::Team;
+use super::tmux::Tmux;
+use crate::fake_api::FakeApi;
+use crate::wait::{wait_for, wait_until};
+
+/// Where worlds are made: sockets live in them, and the path of a socket is limited to some hundred bytes.
+const PLACE: &str = "/tmp";
+/// How long processes may take to end by themselves when a test is over.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// A private world: home, root folder, temporary folder, project folder, sockets and programs. When it is dropped, no
+/// process of it may be left.
+#[derive(Debug)]
+pub struct World {
+    folder: PathBuf,
+    programs: PathBuf,
+    variables: Vec<(String, String)>,
+    started: AtomicUsize,
+    ending: Duration,
+    _lock: File,
+}
+
+impl World {
+    /// Makes a world. `swarm` is the program under test, which plays `swarm` or `swarm-teammate` by the name it is
+    /// called by; `programs` is a folder on the same file system, where both names are made.
+    ///
+    /// # Panics
+    /// When folders cannot be made, or would lie in the user's own root folder.
+    pub fn new(swarm: &Path, programs: &Path) -> Self {
+        sweep(Path::new(PLACE));
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("{PREFIX}{}.", std::process::id()))
+            .tempdir_in(PLACE)
+            .expect("a folder for the world")
+            .keep();
+        let lock = File::create(folder.join(LOCK)).expect("the world's lock file");
+        lock.lock().expect("the world's lock");
+        refuse_real_home(&folder);
+        let name = folder.file_name().unwrap_or_default();
+        let world = Self {
+            programs: programs.join(name),
+            variables: Vec::new(),
+            started: AtomicUsize::new(0),
+            ending: ENDING,
+            _lock: lock,
+            folder,
+        };
+        for part in ["home", "root", "tmp", "sockets", "project", "out"] {
+            make_private(&world.folder.join(part));
+        }
+        make_private(&world.programs);
+        world.install("swarm", swarm);
+        world.install("swarm-teammate", swarm);
+        world.write(
+            "home/.gitconfig",
+            "[user]\nname = Tester\nemail = tester@example.org\n[init]\ndefaultBranch = main\n",
+        );
+        world
+    }
+
+    /// Puts another program in the place of `swarm-teammate`.
+    ///
+    /// # Panics
+    /// When the program cannot be linked.
+    #[must_use]
+    pub fn with_teammate(self, program: &Path) -> Self {
+        std::fs::remove_file(self.programs.join("swarm-teammate")).expect("the teammate's link");
+        self.install("swarm-teammate", program);
+        self
+    }
+
+    /// Lets every program of this world ask this server for its model's answers.
+    #[must_use]
+    pub fn with_api(self, api: &FakeApi) -> Self {
+        self.with_variable("ANTHROPIC_BASE_URL", &api.base_url())
+            .with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key")
+    }
+
+    /// Adds a variable to the environment of what is started from here on.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn install(&self, name: &str, program: &Path) {
+        // A hard link, because the program finds its neighbours by its own path with symbolic links resolved.
+        let link = self.programs.join(name);
+        let installed = std::fs::canonicalize(program).and_then(|program| {
+            let linked = std::fs::hard_link(&program, &link);
+            linked.or_else(|_| std::fs::copy(&program, &link).map(drop))
+        });
+        installed.unwrap_or_else(|error| panic!("{} cannot be linked: {error}", program.display()));
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The root folder of all state, `CLAUDE_CONFIG_DIR`.
+    pub fn root(&self) -> PathBuf {
+        self.folder.join("root")
+    }
+
+    /// The folder in which commands are started.
+    pub fn project(&self) -> PathBuf {
+        self.folder.join("project")
+    }
+
+    /// The program under one of its two names.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
+    /// Writes a file below the world's folder, with the folders above it.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.folder.join(path);
+        let above = path.parent().expect("a path below the world");
+        std::fs::create_dir_all(above).expect("the file's folder");
+        std::fs::write(&path, text).expect("a file of the world");
+        path
+    }
+
+    /// Makes the project folder a git repository with one commit of what is in it.
+    ///
+    /// # Panics
+    /// When git fails.
+    pub fn commit_project(&self) {
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "-A"],
+            &["commit", "-q", "--allow-empty", "-m", "begin"],
+        ] {
+            self.finish("git", Command::new("git").args(arguments)).ok();
+        }
+    }
+
+    /// The whole environment of what is started here.
+    pub fn environment(&self) -> Vec<(String, String)> {
+        let path =
+            std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
+        let below = |part: &str| self.folder.join(part).display().to_string();
+        let mut environment: Vec<(String, String)> = [
+            ("PATH", format!("{}:{path}", self.programs.display())),
+            ("HOME", below("home")),
+            ("CLAUDE_CONFIG_DIR", below("root")),
+            ("TMPDIR", below("tmp")),
+            ("TMUX_TMPDIR", below("sockets")),
+            ("XDG_RUNTIME_DIR", below("sockets")),
+            ("TERM", "xterm-256color".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        environment.extend(self.variables.iter().cloned());
+        environment
+    }
+
+    /// A command of this world that is not started yet.
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .envs(self.environment())
+            .current_dir(self.project())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `swarm` to its end.
+    ///
+    /// # Panics
+    /// When it cannot be started or does not end.
+    #[track_caller]
+    pub fn swarm(&self, arguments: &[&str]) -> Finished {
+        self.start(arguments).wait()
+    }
+
+    /// Runs `swarm` to its end with a text on its stdin.
+    ///
+    /// # Panics
+    /// When it cannot be started or does not end.
+    #[track_caller]
+    pub fn swarm_reading(&self, arguments: &[&str], input: &str) -> Finished {
+        let number = self.started.load(Ordering::SeqCst);
+        let input = self.write(&format!("out/{number}.stdin"), input);
+        let mut command = self.command(self.program("swarm"));
+        command
+            .args(arguments)
+            .stdin(File::open(input).expect("the input file"));
+        self.spawn(command, line("swarm", arguments)).wait()
+    }
+
+    /// Starts `swarm`.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[track_caller]
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        self.start_with(arguments, &[])
+    }
+
+    /// Starts `swarm` with further variables, such as those of a tmux pane.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[track_caller]
+    pub fn start_with(&self, arguments: &[&str], variables: &[(String, String)]) -> Running {
+        let mut command = self.command(self.program("swarm"));
+        command
+            .args(arguments)
+            .envs(variables.iter().map(|(name, value)| (name, value)));
+        self.spawn(command, line("swarm", arguments))
+    }
+
+    /// Runs any program of this world to its end; the environment of `command` is added to the world's.
+    #[track_caller]
+    fn finish(&self, program: &str, command: &mut Command) -> Finished {
+        let mut ours = self.command(program);
+        ours.args(command.get_args());
+        let arguments: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        self.spawn(ours, format!("{program} {}", arguments.join(" ")))
+            .wait()
+    }
+
+    #[track_caller]
+    fn spawn(&self, mut command: Command, line: String) -> Running {
+        let number = self.started.fetch_add(1, Ordering::SeqCst);
+        // Files, not pipes: a program that leaves children behind does not keep the test waiting for their output.
+        let stdout = self.folder.join(format!("out/{number}.stdout"));
+        let stderr = self.folder.join(format!("out/{number}.stderr"));
+        let child = command
+            .stdout(File::create(&stdout).expect("a file for stdout"))
+            .stderr(File::create(&stderr).expect("a file for stderr"))
+            // A group of its own, as a shell gives it: signals meant for it reach nobody else.
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+        Running {
+            line,
+            child,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// The files of a team.
+    pub fn team(&self, name: &str) -> Team {
+        Team::new(&self.root(), name)
+    }
+
+    /// The tmux server on a socket.
+    pub fn tmux_at(&self, socket: &Path) -> Tmux {
+        Tmux::new(socket.to_owned(), self.environment())
+    }
+
+    /// The tmux servers that swarm made outside of tmux.
+    pub fn own_servers(&self) -> Vec<Tmux> {
+        let mut servers = Vec::new();
+        let mut folders = vec![
+            self.folder.join("sockets"),
+            self.folder.join("tmp"),
+            self.root(),
+        ];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(kind) if is_socket(kind) => servers.push(self.tmux_at(&entry.path())),
+                    _ => {}
+                }
+            }
+        }
+        servers
+    }
+
+    /// Waits until `condition` gives a value.
+    ///
+    /// # Panics
+    /// When it does not in time; shows what there is in this world.
+    #[track_caller]
+    pub fn wait_for<T>(&self, what: &str, condition: impl FnMut() -> Option<T>) -> T {
+        wait_for(what, || self.report(), condition)
+    }
+
+    /// Ends every process of this world at once, for tests that leave members alive on purpose.
+    ///
+    /// # Panics
+    /// When some cannot be ended.
+    pub fn end_all(&self) {
+        end_all(&self.folder);
+    }
+
+    /// The processes of this world, with their arguments.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        let processes = marked(&self.folder).into_iter();
+        processes
+            .map(|process| (process.pid, process.command))
+            .collect()
+    }
+
+    /// What there is in this world: processes, files with what is in them, and the panes.
+    pub fn report(&self) -> String {
+        report(self)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let mut left = None;
+        if !std::thread::panicking() {
+            let ended = wait_until("every process of the world has ended", self.ending, || {
+                marked(&self.folder).is_empty().then_some(())
+            });
+            left = ended.err().map(|_| (self.processes(), self.report()));
+        }
+        end_all(&self.folder);
+        // What cannot be removed is swept by a later test.
+        drop(std::fs::remove_dir_all(&self.programs));
+        drop(std::fs::remove_dir_all(&self.folder));
+        if let Some((processes, report)) = left {
+            panic!("the test left processes behind: {processes:?}\n{report}");
+        }
+    }
+}
+
+fn line(program: &str, arguments: &[&str]) -> String {
+    format!("{program} {}", arguments.join(" "))
+}
+
+fn make_private(folder: &Path) {
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder);
+    made.unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
+}
+
+fn is_socket(kind: std::fs::FileType) -> bool {
+    std::os::unix::fs::FileTypeExt::is_socket(&kind)
+}
+
+/// A world is no use if it could touch what belongs to the person at this machine.
+fn refuse_real_home(folder: &Path) {
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let real =
+        std::env::var_os("CLAUDE_CONFIG_DIR").map_or_else(|| home.join(".claude"), PathBuf::from);
+    let inside = |outer: &Path| !outer.as_os_str().is_empty() && folder.starts_with(outer);
+    assert!(
+        !inside(&real),
+        "{} lies in the user's own root folder",
+        folder.display()
+    );
+}
+
+#[cfg(test)]
+#[path = "world_tests.rs"]
+mod tests;

@@ -1,0 +1,69 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+use crate::stage::InsideTmux;
+
+fn world() -> (World, tempfile::TempDir) {
+    let programs = tempfile::tempdir().unwrap();
+    let world = World::new(Path::new("/bin/sh"), programs.path());
+    (world, programs)
+}
+
+#[test]
+fn programs_see_the_world_and_nothing_else() {
+    let (world, _programs) = world();
+    let world = world.with_variable("EXTRA", "a b;$x");
+    let shown = world.swarm(&["-c", "env; pwd; exit 3"]).code(3);
+    let home = format!("HOME={}/home\n", world.folder().display());
+    assert!(shown.stdout.contains(&home), "{}", shown.story());
+    assert!(shown.stdout.contains("EXTRA=a b;$x\n"));
+    assert!(!shown.stdout.contains("CARGO"), "{}", shown.story());
+    assert!(
+        shown
+            .stdout
+            .contains(&format!("{}\n", world.project().display()))
+    );
+    assert_eq!(
+        world.swarm_reading(&["-c", "cat >&2"], "text").stderr,
+        "text"
+    );
+}
+
+#[test]
+fn a_test_that_leaves_a_process_behind_fails_and_the_process_ends() {
+    let (mut world, _programs) = world();
+    world.ending = Duration::ZERO;
+    let folder = world.folder().to_owned();
+    world
+        .swarm(&["-c", "setsid sleep 600 >/dev/null 2>&1 &"])
+        .ok();
+    world.wait_for("the sleeper", || {
+        (!world.processes().is_empty()).then_some(())
+    });
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(world)));
+    let complaint = *dropped.unwrap_err().downcast::<String>().unwrap();
+    assert!(complaint.contains("sleep 600"), "{complaint}");
+    assert_eq!(marked(&folder), []);
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_user_sits_in_tmux() {
+    let (world, _programs) = world();
+    let inside = InsideTmux::start(&world, 150, 40);
+    let panes = inside.tmux().panes();
+    assert_eq!(panes.len(), 1, "{panes:?}");
+    assert_eq!((panes[0].width, panes[0].height), (150, 40), "{panes:?}");
+    assert_eq!(panes[0].id, inside.pane());
+    let asked = world.start_with(
+        &["-c", "tmux display-message -p '#{pane_id}'"],
+        inside.variables(),
+    );
+    assert_eq!(asked.wait().ok().stdout.trim(), inside.pane());
+    inside
+        .tmux()
+        .run(&["split-window", "-d", "echo hello; cat"]);
+    let pane = inside.tmux().panes().remove(1).id;
+    inside.tmux().wait_for_text(&pane, "hello");
+    assert!(world.report().contains("hello"));
+}
