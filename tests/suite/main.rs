@@ -9,3 +9,4 @@
 
 mod architecture;
 mod hostile;
+mod pages;
