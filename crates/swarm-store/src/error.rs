@@ -5,9 +5,7 @@ mod hint;
 use std::path::PathBuf;
 
 use swarm_fs::FsError;
-use swarm_protocol::{
-    Answer, ErrorKind, LeadProcess, MemberName, RequestId, SpawnId, TaskId, TeamName,
-};
+use swarm_protocol::{Answer, ErrorKind, MemberName, RequestId, SpawnId, TaskId, TeamName};
 
 /// What every method of the store returns.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -63,12 +61,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Another process leads the team.
-    #[error("team `{team}` is led by process {}", lead.pid)]
+    #[error("team `{team}` is led by process {pid}")]
     LeadAlive {
         /// Which team.
         team: TeamName,
         /// The process that leads it.
-        lead: LeadProcess,
+        pid: u32,
     },
     /// The team has no such member.
     #[error("team `{team}` has no member `{name}`")]
@@ -90,7 +88,7 @@ pub enum StoreError {
         /// Who has it, as half a sentence.
         holder: String,
     },
-    /// The reservation of a spawn is no longer there.
+    /// A spawn is not, or no longer, in the roster.
     #[error(
         "spawn {spawn_id} has no place in team `{team}` any more: its reservation lapsed or was undone"
     )]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_fs::Liveness;
+use swarm_fs::{Liveness, LockOptions};
 use swarm_protocol::{
     Answer, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, Member, MemberName,
     MessageId, NewTask, PaneId, RequestId, RequestRecord, SpawnId, StateReport, Task, TaskId,
@@ -11,6 +11,7 @@ use swarm_protocol::{
 };
 
 use crate::layout::Layout;
+use crate::team_files::TeamFiles;
 use crate::{
     Actor, Draft, Events, Inbox, MemberView, NewMember, NewTeam, ReconcileReport, Removed,
     RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated, TeamStore,
@@ -22,6 +23,7 @@ pub struct FileStore {
     pub(crate) layout: Layout,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: StoreLimits,
+    pub(crate) lock_options: LockOptions,
 }
 
 impl FileStore {
@@ -31,6 +33,7 @@ impl FileStore {
             layout: Layout::new(root),
             clock,
             limits: StoreLimits::default(),
+            lock_options: LockOptions::default(),
         }
     }
 
@@ -40,24 +43,48 @@ impl FileStore {
         self.limits = limits;
         self
     }
+
+    /// The same store with another way to wait for locks.
+    #[must_use]
+    pub fn with_lock_options(mut self, options: LockOptions) -> Self {
+        self.lock_options = options;
+        self
+    }
+
+    pub(crate) fn files<'a>(&'a self, team: &'a TeamName) -> TeamFiles<'a> {
+        TeamFiles {
+            store: self,
+            team,
+            at: self.layout.team(team),
+        }
+    }
+
+    /// Does something with a team and says so if the reason why it failed is that there is no such team.
+    fn on<'a, T>(
+        &'a self,
+        team: &'a TeamName,
+        work: impl FnOnce(&TeamFiles<'a>) -> Result<T>,
+    ) -> Result<T> {
+        let files = self.files(team);
+        work(&files).map_err(|error| files.explain(error))
+    }
 }
 
-#[allow(clippy::todo, unused_variables)]
 impl TeamStore for FileStore {
     fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
-        todo!()
+        self.create(new)
     }
 
     fn teams(&self) -> Result<Vec<TeamName>> {
-        todo!()
+        self.team_names()
     }
 
     fn config(&self, team: &TeamName) -> Result<TeamConfig> {
-        todo!()
+        self.on(team, TeamFiles::config)
     }
 
     fn delete_team(&self, team: &TeamName, purge: bool, force: bool) -> Result<Option<PathBuf>> {
-        todo!()
+        self.on(team, |files| files.delete(purge, force))
     }
 
     fn update_config(
@@ -65,11 +92,11 @@ impl TeamStore for FileStore {
         team: &TeamName,
         change: &mut dyn FnMut(&mut TeamConfig) -> Result<(), StoreError>,
     ) -> Result<TeamConfig> {
-        todo!()
+        self.on(team, |files| files.update_config(change))
     }
 
     fn reserve(&self, team: &TeamName, new: NewMember) -> Result<Member> {
-        todo!()
+        self.on(team, |files| files.reserve(&new))
     }
 
     fn commit_spawn(
@@ -80,11 +107,13 @@ impl TeamStore for FileStore {
         backend: BackendType,
         socket: Option<PathBuf>,
     ) -> Result<Member> {
-        todo!()
+        self.on(team, |files| {
+            files.commit_spawn(*spawn, pane, backend, socket)
+        })
     }
 
     fn abort_spawn(&self, team: &TeamName, spawn: &SpawnId, reason: &str) -> Result<bool> {
-        todo!()
+        self.on(team, |files| files.abort_spawn(*spawn, reason))
     }
 
     fn remove_member(
@@ -93,47 +122,47 @@ impl TeamStore for FileStore {
         name: &MemberName,
         spawn: Option<&SpawnId>,
     ) -> Result<Option<Removed>> {
-        todo!()
+        self.on(team, |files| files.remove_member(name, spawn))
     }
 
     fn set_active(&self, team: &TeamName, name: &MemberName, active: bool) -> Result<()> {
-        todo!()
+        self.on(team, |files| files.set_active(name, active))
     }
 
     fn set_lead_process(&self, team: &TeamName, lead: Option<LeadProcess>) -> Result<()> {
-        todo!()
+        self.on(team, |files| files.set_lead_process(lead))
     }
 
     fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport> {
-        todo!()
+        self.on(team, TeamFiles::reconcile)
     }
 
     fn send(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<MessageId> {
-        todo!()
+        self.on(team, |files| files.send(to, draft))
     }
 
     fn inbox(&self, team: &TeamName, name: &MemberName) -> Result<Inbox> {
-        todo!()
+        self.on(team, |files| files.inbox(name))
     }
 
     fn take_unread(&self, team: &TeamName, name: &MemberName) -> Result<Vec<InboxEntry>> {
-        todo!()
+        self.on(team, |files| files.take_unread(name))
     }
 
     fn ack(&self, team: &TeamName, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
-        todo!()
+        self.on(team, |files| files.ack(name, ids))
     }
 
     fn create_tasks(&self, team: &TeamName, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
-        todo!()
+        self.on(team, |files| files.create_tasks(new, by))
     }
 
     fn tasks(&self, team: &TeamName) -> Result<TaskList> {
-        todo!()
+        self.on(team, TeamFiles::tasks)
     }
 
     fn task(&self, team: &TeamName, id: &TaskId) -> Result<Task> {
-        todo!()
+        self.on(team, |files| files.task(*id))
     }
 
     fn update_task(
@@ -143,59 +172,59 @@ impl TeamStore for FileStore {
         change: TaskChange,
         by: &Actor,
     ) -> Result<TaskUpdated> {
-        todo!()
+        self.on(team, |files| files.update_task(*id, &change, by))
     }
 
     fn claim(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Task> {
-        todo!()
+        self.on(team, |files| files.claim(*id, by))
     }
 
     fn claim_next(&self, team: &TeamName, by: &Actor) -> Result<Option<Task>> {
-        todo!()
+        self.on(team, |files| files.claim_next(by))
     }
 
     fn release(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Task> {
-        todo!()
+        self.on(team, |files| files.release(*id, by))
     }
 
     fn delete_task(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Vec<Task>> {
-        todo!()
+        self.on(team, |files| files.delete_task(*id, by))
     }
 
     fn write_hello(&self, team: &TeamName, name: &MemberName, hello: &Hello) -> Result<()> {
-        todo!()
+        self.on(team, |files| files.write_hello(name, hello))
     }
 
     fn hello(&self, team: &TeamName, name: &MemberName) -> Result<Option<Hello>> {
-        todo!()
+        self.on(team, |files| files.hello(name))
     }
 
     fn write_state(&self, team: &TeamName, name: &MemberName, state: &StateReport) -> Result<()> {
-        todo!()
+        self.on(team, |files| files.write_state(name, state))
     }
 
     fn state(&self, team: &TeamName, name: &MemberName) -> Result<Option<StateReport>> {
-        todo!()
+        self.on(team, |files| files.state(name))
     }
 
     fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness> {
-        todo!()
+        self.on(team, |files| files.liveness(name))
     }
 
     fn member_view(&self, team: &TeamName) -> Result<Vec<MemberView>> {
-        todo!()
+        self.on(team, TeamFiles::member_view)
     }
 
     fn open_request(&self, team: &TeamName, request: RequestRecord) -> Result<()> {
-        todo!()
+        self.on(team, |files| files.open_request(&request))
     }
 
     fn requests(&self, team: &TeamName) -> Result<RequestList> {
-        todo!()
+        self.on(team, TeamFiles::requests)
     }
 
     fn request(&self, team: &TeamName, id: &RequestId) -> Result<RequestRecord> {
-        todo!()
+        self.on(team, |files| files.request(id))
     }
 
     fn answer_request(
@@ -204,46 +233,46 @@ impl TeamStore for FileStore {
         id: &RequestId,
         answer: Answer,
     ) -> Result<RequestRecord> {
-        todo!()
+        self.on(team, |files| files.answer_request(id, answer))
     }
 
     fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()> {
-        todo!()
+        self.on(team, |files| files.close_request(id))
     }
 
     fn journal(&self, team: &TeamName, event: Event) -> Result<()> {
-        todo!()
+        self.on(team, |files| files.record(event))
     }
 
     fn events_from(&self, team: &TeamName, from: u64) -> Result<Events> {
-        todo!()
+        self.on(team, |files| files.events_from(from))
     }
 
     fn team_folder(&self, team: &TeamName) -> PathBuf {
-        todo!()
+        self.layout.team(team).folder().to_owned()
     }
 
     fn inbox_folder(&self, team: &TeamName) -> PathBuf {
-        todo!()
+        self.layout.team(team).inboxes()
     }
 
     fn tasks_folder(&self, team: &TeamName) -> PathBuf {
-        todo!()
+        self.layout.team(team).tasks().to_owned()
     }
 
     fn requests_folder(&self, team: &TeamName) -> PathBuf {
-        todo!()
+        self.layout.team(team).requests()
     }
 
     fn member_dir(&self, team: &TeamName, name: &MemberName) -> PathBuf {
-        todo!()
+        self.layout.team(team).member(name)
     }
 
     fn life_path(&self, team: &TeamName, name: &MemberName) -> PathBuf {
-        todo!()
+        self.layout.team(team).life(name)
     }
 
     fn journal_path(&self, team: &TeamName) -> PathBuf {
-        todo!()
+        self.layout.team(team).journal()
     }
 }

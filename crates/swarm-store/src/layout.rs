@@ -57,6 +57,11 @@ impl TeamLayout {
         }
     }
 
+    /// The same with the task list in another folder.
+    pub(crate) fn with_tasks(self, tasks: PathBuf) -> Self {
+        Self { tasks, ..self }
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

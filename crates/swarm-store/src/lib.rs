@@ -19,6 +19,7 @@ mod roster;
 mod store;
 mod tasks;
 mod team;
+mod team_files;
 
 pub use error::{Result, StoreError};
 pub use file_store::FileStore;

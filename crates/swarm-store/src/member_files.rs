@@ -1,7 +1,13 @@
 //! What members write about themselves, and what is known of each.
 
+use std::path::Path;
+
+use serde::Serialize;
 use swarm_fs::Liveness;
-use swarm_protocol::{Member, MemberState, StateReport};
+use swarm_protocol::{Hello, LifeRecord, Member, MemberName, MemberState, StateReport, TeamConfig};
+
+use crate::team_files::TeamFiles;
+use crate::{Result, process, record};
 
 /// A member with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,4 +22,126 @@ pub struct MemberView {
     pub liveness: Liveness,
     /// How many messages wait for it.
     pub unread: usize,
+}
+
+impl TeamFiles<'_> {
+    pub(crate) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
+        write_alone(&self.at.hello(name), hello)
+    }
+
+    pub(crate) fn hello(&self, name: &MemberName) -> Result<Option<Hello>> {
+        self.read_own(&self.at.hello(name))
+    }
+
+    pub(crate) fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()> {
+        write_alone(&self.at.state(name), state)
+    }
+
+    pub(crate) fn state(&self, name: &MemberName) -> Result<Option<StateReport>> {
+        self.read_own(&self.at.state(name))
+    }
+
+    fn read_own<T: serde::de::DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
+        let found = record::read(path)?;
+        if found.is_none() && !self.exists() {
+            return Err(self.not_found());
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn liveness(&self, name: &MemberName) -> Result<Liveness> {
+        let config = self.config()?;
+        let member = self.member_of(&config, name)?;
+        self.life_in(&config, member)
+    }
+
+    /// Whether the present spawn of a member lives. A life file in the hands of another spawn of the same name
+    /// is no sign of life of this one.
+    pub(crate) fn life_of(&self, member: &Member) -> Result<Liveness> {
+        let path = self.at.life(&member.name);
+        let found = swarm_fs::probe(&path)?;
+        let (Liveness::Alive, Some(spawn)) = (found, member.spawn_id()) else {
+            return Ok(found);
+        };
+        // Unreadable content is no proof of anything; the lock is.
+        let holder: Option<LifeRecord> = record::read(&path).ok().flatten();
+        if holder.is_some_and(|holder| holder.spawn_id != spawn) {
+            return Ok(Liveness::Dead);
+        }
+        Ok(found)
+    }
+
+    /// The same, for anybody: a lead without a life file is known by its process.
+    fn life_in(&self, config: &TeamConfig, member: &Member) -> Result<Liveness> {
+        let found = self.life_of(member)?;
+        if found != Liveness::Foreign || !member.name.is_lead() {
+            return Ok(found);
+        }
+        let runs = config
+            .lead_process
+            .as_ref()
+            .and_then(process::lead_is_running);
+        Ok(match runs {
+            Some(true) => Liveness::Alive,
+            Some(false) => Liveness::Dead,
+            None => Liveness::Foreign,
+        })
+    }
+
+    pub(crate) fn member_view(&self) -> Result<Vec<MemberView>> {
+        let config = self.config()?;
+        let members = config.members.iter();
+        members
+            .map(|member| self.view_of(&config, member))
+            .collect()
+    }
+
+    fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
+        let liveness = self.life_in(config, member)?;
+        // A report that cannot be read says nothing, and must not hide the other members.
+        let report = self.state(&member.name).unwrap_or_else(|error| {
+            tracing::warn!(team = %self.team, member = %member.name, %error, "state report not read");
+            None
+        });
+        let report = report.filter(|report| {
+            member
+                .spawn_id()
+                .is_none_or(|spawn| spawn == report.spawn_id)
+        });
+        Ok(MemberView {
+            state: state_of(member, liveness, report.as_ref()),
+            member: member.clone(),
+            unread: self.count_unread(&member.name),
+            report,
+            liveness,
+        })
+    }
+}
+
+/// The state that follows from the facts: a dead member's own last word counts only if it was that it stops.
+fn state_of(member: &Member, liveness: Liveness, report: Option<&StateReport>) -> MemberState {
+    let mark = member.swarm.as_ref();
+    if mark.is_some_and(|mark| mark.reservation.is_some()) {
+        return MemberState::Starting;
+    }
+    let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
+    match liveness {
+        Liveness::Foreign if !has_died => MemberState::Foreign,
+        Liveness::Alive if !has_died => report.map_or(MemberState::Starting, |report| report.state),
+        _ if report.is_some_and(has_stopped) => MemberState::Stopped,
+        _ => MemberState::Dead,
+    }
+}
+
+/// Whether a member's last word was that it stops in order.
+pub(crate) fn has_stopped(report: &StateReport) -> bool {
+    matches!(report.state, MemberState::Stopped | MemberState::Stopping)
+}
+
+/// Writes a file that nobody else writes.
+fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+    Ok(swarm_fs::replace_alone(
+        path,
+        &record::pretty(path, content)?,
+    )?)
 }

@@ -11,10 +11,10 @@ pub fn start_time(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in parentheses and may contain anything, spaces and `)` included.
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
-    let state = fields.next()?;
-    // Fields are counted from 1 and the state is the third.
-    let start = fields.nth(22 - 4)?;
-    (!matches!(state, "Z" | "X" | "x")).then(|| start.to_owned())
+    let letter = fields.next()?;
+    // Fields are counted from 1 and this letter, the state, is the third.
+    let began = fields.nth(22 - 4)?;
+    (!matches!(letter, "Z" | "X" | "x")).then(|| began.to_owned())
 }
 
 /// Whether the process that had this pid and start time still runs. `None` where that cannot be known.

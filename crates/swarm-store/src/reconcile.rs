@@ -1,6 +1,12 @@
 //! Bringing the records in line with who is alive.
 
-use swarm_protocol::{MemberName, SpawnId, TaskId};
+use swarm_fs::{Held, Liveness};
+use swarm_protocol::{Event, Member, MemberName, SpawnId, StateReport, TaskId, TeamConfig};
+
+use crate::member_files::has_stopped;
+use crate::tasks::Returned;
+use crate::team_files::TeamFiles;
+use crate::{Result, process};
 
 /// What a reconcile did. Empty when everything was in line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,4 +41,154 @@ pub struct RolledBack {
     pub member: MemberName,
     /// Which spawn.
     pub spawn_id: SpawnId,
+}
+
+/// What is out of line about a member.
+enum Finding {
+    Lapsed(SpawnId),
+    Ended(SpawnId),
+}
+
+impl TeamFiles<'_> {
+    pub(crate) fn reconcile(&self) -> Result<ReconcileReport> {
+        // A look without the lock first: nearly every time there is nothing to do.
+        if self.findings(&self.config()?, |_| true)?.is_empty() {
+            return Ok(ReconcileReport::default());
+        }
+        self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            self.reconcile_some(held, &mut config, |_| true)
+        })
+    }
+
+    /// The same for some members, under the roster's lock. Every step can be done again when it was cut short: the
+    /// journal is asked before a death is entered, and tasks are given back once.
+    pub(crate) fn reconcile_some(
+        &self,
+        held: &Held,
+        config: &mut TeamConfig,
+        only: impl Fn(&MemberName) -> bool,
+    ) -> Result<ReconcileReport> {
+        let mut report = ReconcileReport::default();
+        let findings = self.findings(config, only)?;
+        if findings.is_empty() {
+            return Ok(report);
+        }
+        for finding in findings {
+            match finding {
+                Finding::Lapsed(spawn_id) => {
+                    let undone = self.undo_reservation(config, spawn_id)?;
+                    let undone = undone.map(|member| RolledBack { member, spawn_id });
+                    report.rolled_back.extend(undone);
+                }
+                Finding::Ended(spawn) => report.died.extend(self.bury(config, spawn)?),
+            }
+        }
+        self.write_config(held, config)?;
+        for undone in &report.rolled_back {
+            let reason = "its spawner died before it was committed";
+            self.note_undone(&undone.member, undone.spawn_id, reason)?;
+        }
+        for departure in &report.died {
+            report.released.extend(&departure.released);
+        }
+        Ok(report)
+    }
+
+    fn findings(
+        &self,
+        config: &TeamConfig,
+        only: impl Fn(&MemberName) -> bool,
+    ) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for member in config.teammates().filter(|member| only(&member.name)) {
+            let Some(mark) = &member.swarm else { continue };
+            if let Some(reservation) = &mark.reservation {
+                let overdue = self.now() > reservation.deadline;
+                let spawner = (reservation.spawner_pid, reservation.spawner_start.as_str());
+                if overdue && process::is_running(spawner.0, spawner.1) == Some(false) {
+                    findings.push(Finding::Lapsed(mark.spawn_id));
+                }
+            } else if mark.died_at.is_none() && self.life_of(member)? == Liveness::Dead {
+                findings.push(Finding::Ended(mark.spawn_id));
+            }
+        }
+        Ok(findings)
+    }
+
+    /// Enters a death and gives back what the dead member held.
+    fn bury(&self, config: &mut TeamConfig, spawn_id: SpawnId) -> Result<Option<Departure>> {
+        let Some(member) = config
+            .members
+            .iter_mut()
+            .find(|member| member.spawn_id() == Some(spawn_id))
+        else {
+            return Ok(None);
+        };
+        let report = self.state(&member.name).unwrap_or_default();
+        let report = report.filter(|report| report.spawn_id == spawn_id);
+        let in_order = report.as_ref().is_some_and(has_stopped);
+        let reason = last_word(report.as_ref());
+        let released = self.return_tasks_of_dead(member, spawn_id, in_order, &reason)?;
+        self.close_requests_of(member)?;
+        member.is_active = Some(false);
+        if let Some(mark) = &mut member.swarm {
+            mark.died_at = Some(self.now());
+        }
+        tracing::info!(team = %self.team, member = %member.name, spawn = %spawn_id, "member is dead");
+        Ok(Some(Departure {
+            member: member.name.clone(),
+            spawn_id,
+            in_order,
+            reason,
+            released,
+        }))
+    }
+
+    /// The event is entered under the task list's lock and before the tasks change, so that it can name them and is
+    /// never missing where they were given back.
+    fn return_tasks_of_dead(
+        &self,
+        member: &Member,
+        spawn_id: SpawnId,
+        in_order: bool,
+        reason: &str,
+    ) -> Result<Vec<TaskId>> {
+        let returned = Returned {
+            owner: member.id_in(self.team),
+            spawn_id: Some(spawn_id),
+            failed_because: (!in_order).then(|| format!("{} {reason}", member.name)),
+        };
+        let enter = |released: &[TaskId]| {
+            if self.end_is_recorded(spawn_id)? {
+                return Ok(());
+            }
+            self.record(if in_order {
+                Event::MemberStopped {
+                    member: member.name.clone(),
+                    spawn_id,
+                    how: "approved".to_owned(),
+                }
+            } else {
+                Event::MemberDied {
+                    member: member.name.clone(),
+                    spawn_id,
+                    reason: reason.to_owned(),
+                    released: released.to_vec(),
+                }
+            })
+        };
+        self.return_tasks(&returned, enter, || Ok(()))
+    }
+}
+
+/// What a member's last report says about its end, as half a sentence.
+fn last_word(report: Option<&StateReport>) -> String {
+    match report {
+        None => "ended before its first report".to_owned(),
+        Some(report) => match &report.detail {
+            Some(detail) => format!("ended while {} ({detail})", report.state.name()),
+            None => format!("ended while {}", report.state.name()),
+        },
+    }
 }

@@ -1,6 +1,12 @@
 //! Reading and writing whole JSON files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use swarm_protocol::parse_mended;
+
+use crate::{Result, StoreError};
 
 /// A file that is not what its name says. It is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,4 +15,55 @@ pub struct BrokenFile {
     pub path: PathBuf,
     /// What is wrong with it.
     pub reason: String,
+}
+
+impl From<BrokenFile> for StoreError {
+    fn from(broken: BrokenFile) -> Self {
+        Self::Damaged {
+            path: broken.path,
+            reason: broken.reason,
+        }
+    }
+}
+
+/// Reads a record; `None` if there is no file.
+///
+/// # Errors
+/// [`StoreError::Damaged`] when the file is not such a record.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match swarm_fs::read_optional(path)? {
+        Some(bytes) => parse(path, &bytes).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Parses the content of a file.
+///
+/// # Errors
+/// [`StoreError::Damaged`] when it is not such a record.
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
+    let parsed = std::str::from_utf8(bytes)
+        .map_err(|error| error.to_string())
+        .and_then(|text| parse_mended(text).map_err(|error| error.to_string()));
+    parsed.map_err(|reason| StoreError::Damaged {
+        path: path.to_owned(),
+        reason,
+    })
+}
+
+/// A record as Claude Code writes it: indented by two, no newline at the end.
+pub(crate) fn pretty<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec_pretty(record).map_err(|source| unwritable(path, source))
+}
+
+/// A record as one line, without its newline.
+pub(crate) fn line<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(record).map_err(|source| unwritable(path, source))
+}
+
+pub(crate) fn unwritable(path: &Path, source: serde_json::Error) -> StoreError {
+    StoreError::Unwritable {
+        path: path.to_owned(),
+        source,
+    }
 }

@@ -1,8 +1,13 @@
-//! The queue of requests that wait for a person.
+//! The queue of requests that wait for a person: one file each.
 
-use swarm_protocol::RequestRecord;
+use std::fs;
 
-use crate::BrokenFile;
+use swarm_fs::{FsError, Held};
+use swarm_protocol::{Answer, Event, Member, RequestId, RequestKind, RequestRecord, RequestState};
+
+use crate::error::answered;
+use crate::team_files::{TeamFiles, is_there};
+use crate::{BrokenFile, Result, StoreError, record};
 
 /// The requests on file.
 #[derive(Debug, Clone, Default)]
@@ -11,4 +16,143 @@ pub struct RequestList {
     pub requests: Vec<RequestRecord>,
     /// Files in the folder that should be requests and are not.
     pub broken: Vec<BrokenFile>,
+}
+
+impl TeamFiles<'_> {
+    pub(crate) fn open_request(&self, request: &RequestRecord) -> Result<()> {
+        let path = self.at.request(checked(&request.id)?);
+        self.with_requests_lock(|held| {
+            if is_there(&path) {
+                return Err(StoreError::RequestExists {
+                    id: request.id.clone(),
+                });
+            }
+            held.replace(&path, &record::pretty(&path, request)?)?;
+            let RequestKind::Permission { tool, .. } = &request.request;
+            self.record(Event::RequestOpened {
+                request: request.id.clone(),
+                from: request.from.clone(),
+                tool: tool.clone(),
+            })
+        })
+    }
+
+    pub(crate) fn requests(&self) -> Result<RequestList> {
+        let folder = self.at.requests();
+        let mut list = RequestList::default();
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(_) if !self.exists() => return Err(self.not_found()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(list),
+            Err(source) => {
+                return Err(StoreError::Fs(FsError::Io {
+                    path: folder,
+                    op: "list",
+                    source,
+                }));
+            }
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if hidden || path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            match record::read(&path) {
+                Ok(request) => list.requests.extend(request),
+                Err(StoreError::Damaged { path, reason }) => {
+                    list.broken.push(BrokenFile { path, reason });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        list.requests
+            .sort_by(|a, b| (a.asked_at, &a.id).cmp(&(b.asked_at, &b.id)));
+        Ok(list)
+    }
+
+    pub(crate) fn request(&self, id: &RequestId) -> Result<RequestRecord> {
+        match record::read(&self.at.request(checked(id)?))? {
+            Some(request) => Ok(request),
+            None if !self.exists() => Err(self.not_found()),
+            None => Err(self.no_request(id)),
+        }
+    }
+
+    pub(crate) fn answer_request(&self, id: &RequestId, answer: Answer) -> Result<RequestRecord> {
+        checked(id)?;
+        self.with_requests_lock(|held| {
+            let mut request = self.request(id)?;
+            if let RequestState::Answered { answer, .. } = request.state {
+                return Err(StoreError::RequestAnswered {
+                    id: id.clone(),
+                    answer,
+                });
+            }
+            self.write_answer(held, &mut request, answer)?;
+            Ok(request)
+        })
+    }
+
+    pub(crate) fn close_request(&self, id: &RequestId) -> Result<()> {
+        let path = self.at.request(checked(id)?);
+        self.with_requests_lock(|held| Ok(held.remove(&path)?))
+    }
+
+    /// Takes the requests of a spawn that has ended out of the queue: nobody waits for their answers any more.
+    pub(crate) fn close_requests_of(&self, member: &Member) -> Result<()> {
+        let Some(spawn) = member.spawn_id() else {
+            return Ok(());
+        };
+        let its = |request: &RequestRecord| request.spawn_id == spawn;
+        if !self.requests()?.requests.iter().any(its) {
+            return Ok(());
+        }
+        self.with_requests_lock(|held| {
+            for mut request in self.requests()?.requests.into_iter().filter(its) {
+                if request.state == RequestState::Open {
+                    self.write_answer(held, &mut request, Answer::Expired)?;
+                }
+                held.remove(&self.at.request(&request.id))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn write_answer(&self, held: &Held, request: &mut RequestRecord, answer: Answer) -> Result<()> {
+        let path = self.at.request(&request.id);
+        let word = answered(&answer).to_owned();
+        request.state = RequestState::Answered {
+            answer,
+            at: self.now(),
+        };
+        held.replace(&path, &record::pretty(&path, request)?)?;
+        self.record(Event::RequestAnswered {
+            request: request.id.clone(),
+            answer: word,
+        })
+    }
+
+    fn no_request(&self, id: &RequestId) -> StoreError {
+        let list = self.requests().unwrap_or_default();
+        StoreError::RequestNotFound {
+            team: self.team.clone(),
+            id: id.clone(),
+            open: list
+                .requests
+                .into_iter()
+                .filter(|request| request.state == RequestState::Open)
+                .map(|request| request.id)
+                .collect(),
+        }
+    }
+}
+
+/// Accepts an id that can name a file.
+fn checked(id: &RequestId) -> Result<&RequestId> {
+    if id.is_file_name() {
+        Ok(id)
+    } else {
+        Err(StoreError::BadRequestId { id: id.clone() })
+    }
 }

@@ -25,8 +25,8 @@ impl StoreError {
             Self::ForeignTeam { .. } => {
                 "make a team of your own with `swarm team create NAME`".to_owned()
             }
-            Self::LeadAlive { lead, .. } => {
-                format!("end process {} first, or make another team", lead.pid)
+            Self::LeadAlive { pid, .. } => {
+                format!("end process {pid} first, or make another team")
             }
             Self::MemberNotFound { known, .. } => format!("members: {}", list(known)),
             Self::NameTaken { name, .. } => format!(

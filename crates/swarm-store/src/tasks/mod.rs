@@ -1,5 +1,22 @@
 //! The task list: Claude Code's files, with claims that cannot be made twice and edges that cannot close a circle.
 
+mod change;
+mod claim;
+mod create;
+mod delete;
+mod fence;
+mod files;
+mod graph;
+mod mark;
+mod notes;
+mod redo;
+mod release;
+mod rules;
 mod types;
+mod update;
 
+pub(crate) use release::Returned;
 pub use types::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
+
+/// The key of a task's metadata that is swarm's own.
+const OWN_KEY: &str = "swarm";

@@ -65,6 +65,11 @@ pub struct TaskList {
 }
 
 impl TaskList {
+    /// Whether there is nothing that is, or should be, a task.
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty() && self.broken.is_empty()
+    }
+
     /// A task by number.
     pub fn get(&self, id: TaskId) -> Option<&Task> {
         let at = self.tasks.binary_search_by_key(&id, |task| task.id).ok()?;

@@ -1,0 +1,58 @@
+//! Keeping an inbox small: a send takes time in proportion to what the file holds.
+
+use swarm_fs::Held;
+use swarm_protocol::MemberName;
+
+use super::file::InboxFile;
+use crate::team_files::TeamFiles;
+use crate::{Result, record};
+
+impl InboxFile {
+    /// Moves the oldest acknowledged entries to the archive until the file is within its bounds. They are in the
+    /// archive before the caller writes the file without them: killed in between, they are in both.
+    pub(super) fn prune(
+        &mut self,
+        files: &TeamFiles<'_>,
+        name: &MemberName,
+        held: &Held,
+    ) -> Result<()> {
+        let surplus = self.surplus(files.store.limits.keep_acked, files.store.limits.keep_bytes);
+        if surplus == 0 {
+            return Ok(());
+        }
+        let archive = files.at.mail_archive(name);
+        let mut lines = Vec::new();
+        for slot in self.acked().take(surplus) {
+            lines.extend(record::line(&archive, slot.entry())?);
+            lines.push(b'\n');
+        }
+        held.append(&archive, &lines)?;
+        let mut left = surplus;
+        self.slots.retain(|slot| {
+            let goes = slot.entry().read && left > 0;
+            left -= usize::from(goes);
+            !goes
+        });
+        Ok(())
+    }
+
+    /// How many acknowledged entries, from the oldest on, are too many.
+    fn surplus(&self, keep_acked: usize, keep_bytes: usize) -> usize {
+        let mut kept = self.acked().count();
+        let mut size = self.size();
+        let mut surplus = 0;
+        for slot in self.acked() {
+            if kept <= keep_acked && size <= keep_bytes {
+                break;
+            }
+            kept -= 1;
+            size -= Self::size_of(slot);
+            surplus += 1;
+        }
+        surplus
+    }
+
+    fn acked(&self) -> impl Iterator<Item = &super::file::Slot> {
+        self.slots.iter().filter(|slot| slot.entry().read)
+    }
+}

@@ -1,0 +1,52 @@
+//! Making a reserved member a full one.
+
+use std::path::PathBuf;
+
+use swarm_protocol::{BackendType, Event, Member, PaneId, SpawnId};
+
+use super::config::position_of;
+use crate::team_files::TeamFiles;
+use crate::{Result, StoreError};
+
+impl TeamFiles<'_> {
+    pub(crate) fn commit_spawn(
+        &self,
+        spawn: SpawnId,
+        pane: PaneId,
+        backend: BackendType,
+        socket: Option<PathBuf>,
+    ) -> Result<Member> {
+        self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            let Some(at) = position_of(&config, spawn) else {
+                return Err(StoreError::SpawnGone {
+                    team: self.team.clone(),
+                    spawn_id: spawn,
+                });
+            };
+            let member = &mut config.members[at];
+            let reserved = member.swarm.as_mut().filter(|m| m.reservation.is_some());
+            let Some(mark) = reserved else {
+                return Ok(member.clone());
+            };
+            mark.reservation = None;
+            mark.socket = socket;
+            member.tmux_pane_id = pane;
+            member.backend_type = Some(backend);
+            let hello = self.hello(&member.name)?;
+            let hello = hello.filter(|hello| hello.spawn_id == spawn);
+            if let Some(hello) = &hello {
+                member.session_id = Some(hello.session_id.to_string());
+            }
+            let member = member.clone();
+            self.write_config(held, &config)?;
+            self.forget_undo(&member.name)?;
+            self.record(Event::SpawnCommitted {
+                member: member.name.clone(),
+                spawn_id: spawn,
+                pid: hello.map_or(0, |hello| hello.pid),
+            })?;
+            Ok(member)
+        })
+    }
+}

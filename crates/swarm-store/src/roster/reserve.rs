@@ -1,0 +1,193 @@
+//! Holding a place in the roster for a spawn.
+
+use swarm_fs::{Held, Liveness};
+use swarm_protocol::{
+    AgentId, Color, Event, Member, MessageId, PaneId, SwarmMember, TeamConfig, sanitized_collision,
+};
+
+use super::NewMember;
+use super::undo::Undo;
+use crate::team_files::{TeamFiles, is_there};
+use crate::{Result, StoreError};
+
+impl TeamFiles<'_> {
+    pub(crate) fn reserve(&self, new: &NewMember) -> Result<Member> {
+        self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            // A dead namesake is entered in the journal before its entry goes.
+            self.reconcile_some(held, &mut config, |name| *name == new.name)?;
+            let at = self.place_for(&config, new)?;
+            self.make_room(new)?;
+            let undo = Undo {
+                spawn_id: new.spawn_id,
+                prompt: new.prompt.is_some().then(MessageId::random),
+                had_inbox: is_there(&self.at.inbox(&new.name)),
+                previous: at.map(|at| config.members[at].clone()),
+            };
+            self.remember_undo(held, &new.name, &undo)?;
+            let member = self.entry_for(&config, new, undo.previous.as_ref());
+            match at {
+                Some(at) => config.members[at] = member.clone(),
+                None => config.members.push(member.clone()),
+            }
+            self.write_config(held, &config)?;
+            if let Err(error) = self.announce(new, undo.prompt) {
+                self.take_back(held, &mut config, new);
+                return Err(error);
+            }
+            Ok(member)
+        })
+    }
+
+    /// Where the new entry goes: in the place of a dead namesake, or (`None`) at the end.
+    fn place_for(&self, config: &TeamConfig, new: &NewMember) -> Result<Option<usize>> {
+        let rivals = config.members.iter().enumerate();
+        let mut place = None;
+        for (at, rival) in rivals {
+            if !sanitized_collision(rival.name.as_str(), new.name.as_str()) {
+                continue;
+            }
+            if let Some(holder) = self.hold_of(rival, new)? {
+                return Err(StoreError::NameTaken {
+                    team: self.team.clone(),
+                    name: new.name.clone(),
+                    holder,
+                });
+            }
+            place = Some(at);
+        }
+        Ok(place)
+    }
+
+    /// Why a member with the same file names stands in the way; `None` when it is dead and may be replaced.
+    fn hold_of(&self, rival: &Member, new: &NewMember) -> Result<Option<String>> {
+        if rival.name != new.name {
+            return Ok(Some(format!(
+                "it differs from member `{}` only in case, `_` and `-`",
+                rival.name
+            )));
+        }
+        if rival.name.is_lead() {
+            return Ok(Some("it is the name of the team lead".to_owned()));
+        }
+        let Some(mark) = &rival.swarm else {
+            return Ok(Some("a member of another program has this name".to_owned()));
+        };
+        if let Some(reservation) = &mark.reservation {
+            return Ok(Some(format!(
+                "process {} is spawning a member of this name",
+                reservation.spawner_pid
+            )));
+        }
+        Ok(match self.life_of(rival)? {
+            Liveness::Dead => None,
+            Liveness::Alive => Some("a live member has this name".to_owned()),
+            Liveness::Foreign => {
+                Some("a member has this name whose life file is missing".to_owned())
+            }
+        })
+    }
+
+    /// Makes the member's own folder, and the sidecar of its inbox.
+    fn make_room(&self, new: &NewMember) -> Result<()> {
+        swarm_fs::ensure_private_dir(&self.at.member(&new.name))?;
+        Ok(swarm_fs::create_sidecar(&self.at.inbox_lock(&new.name))?)
+    }
+
+    fn entry_for(&self, config: &TeamConfig, new: &NewMember, previous: Option<&Member>) -> Member {
+        let color = new
+            .color
+            .or_else(|| previous.and_then(Member::known_color))
+            .unwrap_or_else(|| free_color(config));
+        let session = new
+            .session_id
+            .map(|session| session.to_string())
+            .or_else(|| previous.and_then(|previous| previous.session_id.clone()));
+        Member {
+            agent_id: AgentId::new(new.name.clone(), self.team.clone()).to_string(),
+            name: new.name.clone(),
+            agent_type: new.agent_type.clone(),
+            model: new.model.clone(),
+            prompt: new.prompt.as_ref().map(|draft| draft.text.clone()),
+            color: Some(color.name().to_owned()),
+            plan_mode_required: Some(new.plan),
+            joined_at: self.now(),
+            tmux_pane_id: PaneId::none(),
+            cwd: new.cwd.clone(),
+            worktree_path: new.worktree_path.clone(),
+            session_id: session,
+            subscriptions: Some(Vec::new()),
+            backend_type: new.backend.clone(),
+            is_active: Some(true),
+            mode: new.mode.map(|mode| mode.name().to_owned()),
+            swarm: Some(SwarmMember {
+                spawn_id: new.spawn_id,
+                socket: None,
+                reservation: Some(new.reservation.clone()),
+                died_at: None,
+            }),
+            rest: serde_json::Map::new(),
+        }
+    }
+
+    /// Enters the reservation in the journal and puts the prompt into the inbox.
+    fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<()> {
+        self.record(Event::SpawnReserved {
+            member: new.name.clone(),
+            spawn_id: new.spawn_id,
+        })?;
+        let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) else {
+            return Ok(());
+        };
+        self.with_inbox_lock(&new.name, |held| self.deliver(held, &new.name, draft, id))
+    }
+
+    /// Undoes what a failed reservation wrote. Should that fail as well, the reservation lapses by itself.
+    fn take_back(&self, held: &Held, config: &mut TeamConfig, new: &NewMember) {
+        let undone = self
+            .undo_reservation(config, new.spawn_id)
+            .and_then(|_member| self.write_config(held, config))
+            .and_then(|()| self.note_undone(&new.name, new.spawn_id, "the prompt was not sent"));
+        if let Err(error) = undone {
+            tracing::warn!(team = %self.team, member = %new.name, %error, "a failed reservation stays until it lapses");
+        }
+    }
+}
+
+/// The first colour that no teammate has; when all are taken, they go round once more.
+fn free_color(config: &TeamConfig) -> Color {
+    let taken: Vec<Color> = config.teammates().filter_map(Member::known_color).collect();
+    let all = 1..Color::ALL.len();
+    all.map(Color::nth)
+        .find(|color| !taken.contains(color))
+        .unwrap_or_else(|| Color::nth(1 + taken.len() % (Color::ALL.len() - 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_go_round_without_the_leads() {
+        let mut config: TeamConfig = serde_json::from_str(
+            r#"{"name":"t","members":[{"agentId":"team-lead@t","name":"team-lead"}]}"#,
+        )
+        .unwrap();
+        let mut given = Vec::new();
+        for index in 0..9 {
+            let color = free_color(&config);
+            given.push(color.name());
+            let entry =
+                format!(r#"{{"agentId":"m{index}@t","name":"m{index}","color":"{color}"}}"#);
+            config.members.push(serde_json::from_str(&entry).unwrap());
+        }
+        assert_eq!(
+            given,
+            [
+                "blue", "green", "yellow", "purple", "orange", "pink", "cyan", "blue", "green"
+            ]
+        );
+        config.members.remove(2);
+        assert_ne!(free_color(&config), Color::Red);
+    }
+}

@@ -1,0 +1,108 @@
+//! Making tasks, all or none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Map;
+use swarm_fs::Held;
+use swarm_protocol::{Event, NewTask, Task, TaskId, TaskStatus};
+
+use super::graph::Graph;
+use super::redo::{Writes, add_edges};
+use super::{Actor, TaskList, rules};
+use crate::team_files::TeamFiles;
+use crate::{Result, StoreError};
+
+/// Tasks that are about to be, by number.
+type NewTasks = BTreeMap<TaskId, Task>;
+
+impl TeamFiles<'_> {
+    pub(crate) fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
+        if new.is_empty() {
+            return if self.exists() {
+                Ok(Vec::new())
+            } else {
+                Err(self.not_found())
+            };
+        }
+        self.with_list_lock(|held| {
+            self.require_current(by)?;
+            let next = self.highest_given()? + 1;
+            let made: NewTasks = (next..)
+                .zip(new)
+                .map(|(number, new)| Ok((TaskId::new(number), to_task(TaskId::new(number), new)?)))
+                .collect::<Result<_>>()?;
+            self.write_new(held, &made, by)
+        })
+    }
+
+    fn write_new(&self, held: &Held, made: &NewTasks, by: &Actor) -> Result<Vec<TaskId>> {
+        let blockers = made.values().flat_map(|task| &task.blocked_by);
+        let touched: BTreeSet<TaskId> = blockers.chain(made.keys()).copied().collect();
+        let touched: Vec<TaskId> = touched.into_iter().collect();
+        self.with_task_locks(held, &touched, || {
+            let writes = self.connect_new(&self.look_at_tasks()?, made)?;
+            if let Some(last) = made.keys().last() {
+                self.raise_mark(held, last.number())?;
+            }
+            self.write_tasks(held, &writes)?;
+            self.record_all(made.values().map(|task| Event::TaskCreated {
+                task: task.id,
+                subject: task.subject.clone(),
+                by: by.name().to_string(),
+            }))?;
+            Ok(made.keys().copied().collect())
+        })
+    }
+
+    /// The new tasks and the ones that they wait for, with the edges on both sides.
+    fn connect_new(&self, list: &TaskList, made: &NewTasks) -> Result<Writes> {
+        let mut graph = Graph::of(&list.tasks);
+        let new = made.iter().map(|(id, task)| (*id, Some(task.clone())));
+        let mut writes: Writes = new.collect();
+        for task in made.values() {
+            for blocker in &task.blocked_by {
+                if !writes.contains_key(blocker) {
+                    let known = self.require_task(list, *blocker)?.clone();
+                    writes.insert(*blocker, Some(known));
+                }
+                graph
+                    .connect(task.id, *blocker)
+                    .map_err(|path| StoreError::Cycle { path })?;
+                if let Some(Some(other)) = writes.get_mut(blocker) {
+                    add_edges(&mut other.blocks, [task.id]);
+                }
+            }
+        }
+        for (id, write) in &mut writes {
+            if let (Some(task), Some(before)) = (write, list.get(*id)) {
+                rules::seal(task, before);
+            }
+        }
+        Ok(writes)
+    }
+}
+
+fn to_task(id: TaskId, new: &NewTask) -> Result<Task> {
+    if let Some(metadata) = &new.metadata
+        && metadata.contains_key(super::OWN_KEY)
+    {
+        return Err(StoreError::ReservedKey {
+            id,
+            key: super::OWN_KEY,
+        });
+    }
+    let mut blocked_by = Vec::new();
+    add_edges(&mut blocked_by, new.blocked_by.iter().copied());
+    Ok(Task {
+        id,
+        subject: new.subject.clone(),
+        description: new.description.clone(),
+        active_form: new.active_form.clone(),
+        owner: new.owner.as_ref().map(ToString::to_string),
+        status: TaskStatus::Pending,
+        blocks: Vec::new(),
+        blocked_by,
+        metadata: new.metadata.clone(),
+        rest: Map::new(),
+    })
+}

@@ -1,0 +1,49 @@
+//! The highest number that was ever given to a task of the list, `.highwatermark`: numbers are never used again.
+
+use std::str;
+
+use swarm_fs::Held;
+use swarm_protocol::Event;
+
+use crate::Result;
+use crate::team_files::TeamFiles;
+
+impl TeamFiles<'_> {
+    /// The highest number given so far. The caller has the list's lock.
+    pub(super) fn highest_given(&self) -> Result<u64> {
+        let path = self.at.high_water_mark();
+        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
+        let text = str::from_utf8(&bytes).unwrap_or("not text").trim();
+        let mark = match text.parse::<u64>() {
+            Ok(mark) => mark,
+            Err(_) if text.is_empty() => 0,
+            Err(error) => {
+                let kept = swarm_fs::set_aside(&path)?;
+                self.record(Event::FileDamaged {
+                    file: path.display().to_string(),
+                    kept: kept.display().to_string(),
+                    reason: error.to_string(),
+                })?;
+                self.highest_in_journal()?
+            }
+        };
+        Ok(self.highest_number()?.max(mark))
+    }
+
+    /// Raises the mark, before the task itself is written or deleted.
+    pub(super) fn raise_mark(&self, held: &Held, number: u64) -> Result<()> {
+        Ok(held.replace(&self.at.high_water_mark(), number.to_string().as_bytes())?)
+    }
+
+    fn highest_in_journal(&self) -> Result<u64> {
+        let events = self.events_from(0)?;
+        let made = events
+            .entries
+            .iter()
+            .filter_map(|entry| match &entry.event {
+                Event::TaskCreated { task, .. } => Some(task.number()),
+                _ => None,
+            });
+        Ok(made.max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,129 @@
+//! Writing several task files as one: what is to be written is first noted in one file, and whoever has the list's
+//! lock next completes what was cut short.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use swarm_fs::Held;
+use swarm_protocol::{Event, Task, TaskId};
+
+use crate::team_files::TeamFiles;
+use crate::{Result, StoreError, record};
+
+/// What becomes of task files: their new content, or `None` for those that go.
+pub(super) type Writes = BTreeMap<TaskId, Option<Task>>;
+
+/// `tasks.redo.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Redo {
+    writes: Vec<Write>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Write {
+    id: TaskId,
+    /// The file's text before; nothing if there was no file.
+    before: Option<String>,
+    /// The task after; nothing if it goes.
+    after: Option<Task>,
+}
+
+impl TeamFiles<'_> {
+    /// Writes task files, all or none. The caller has their locks and that of the list.
+    pub(super) fn write_tasks(&self, held: &Held, writes: &Writes) -> Result<()> {
+        if writes.len() < 2 {
+            return self.put_all(held, writes);
+        }
+        let redo = self.at.tasks_redo();
+        let mut noted = Vec::with_capacity(writes.len());
+        for (id, after) in writes {
+            noted.push(Write {
+                id: *id,
+                before: self.text_of(*id)?,
+                after: after.clone(),
+            });
+        }
+        held.replace(&redo, &record::line(&redo, &Redo { writes: noted })?)?;
+        self.put_all(held, writes)?;
+        Ok(held.remove(&redo)?)
+    }
+
+    /// Completes a write that was cut short. The caller has the list's lock.
+    pub(super) fn complete_redo(&self, held: &Held) -> Result<()> {
+        let path = self.at.tasks_redo();
+        let redo: Redo = match record::read(&path) {
+            Ok(None) => return Ok(()),
+            Ok(Some(redo)) => redo,
+            Err(StoreError::Damaged { reason, .. }) => {
+                let kept = swarm_fs::set_aside(&path)?;
+                return self.record(Event::FileDamaged {
+                    file: path.display().to_string(),
+                    kept: kept.display().to_string(),
+                    reason,
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        tracing::info!(team = %self.team, tasks = redo.writes.len(), "completing a write of tasks that was cut short");
+        let ids: Vec<TaskId> = redo.writes.iter().map(|write| write.id).collect();
+        self.with_task_locks(held, &ids, || {
+            let mut writes = Writes::new();
+            for write in redo.writes {
+                let id = write.id;
+                writes.insert(id, self.rebase(write)?);
+            }
+            self.put_all(held, &writes)
+        })?;
+        Ok(held.remove(&path)?)
+    }
+
+    /// What a noted write comes to if another program has changed the file since: its task, with our edges.
+    fn rebase(&self, write: Write) -> Result<Option<Task>> {
+        if self.text_of(write.id)? == write.before {
+            return Ok(write.after);
+        }
+        let (Some(mut ours), Some(Ok(theirs))) =
+            (write.after.clone(), self.look_at_task(write.id)?)
+        else {
+            return Ok(write.after);
+        };
+        if ours == theirs {
+            return Ok(write.after);
+        }
+        let edges = (
+            std::mem::take(&mut ours.blocks),
+            std::mem::take(&mut ours.blocked_by),
+        );
+        ours = theirs;
+        add_edges(&mut ours.blocks, edges.0);
+        add_edges(&mut ours.blocked_by, edges.1);
+        Ok(Some(ours))
+    }
+
+    fn put_all(&self, held: &Held, writes: &Writes) -> Result<()> {
+        for (id, after) in writes {
+            let path = self.at.task(*id);
+            match after {
+                Some(task) => held.replace(&path, &record::pretty(&path, task)?)?,
+                None => held.remove(&path)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn text_of(&self, id: TaskId) -> Result<Option<String>> {
+        let bytes = swarm_fs::read_optional(&self.at.task(id))?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+/// Adds what is missing, in order; tells whether anything was.
+pub(super) fn add_edges(to: &mut Vec<TaskId>, ids: impl IntoIterator<Item = TaskId>) -> bool {
+    let before = to.len();
+    for id in ids {
+        if !to.contains(&id) {
+            to.push(id);
+        }
+    }
+    to.len() > before
+}

@@ -1,0 +1,98 @@
+//! Giving tasks back, by hand or because their owner is gone.
+
+use swarm_protocol::{AgentId, SpawnId, Task, TaskId, TaskStatus};
+
+use super::redo::Writes;
+use super::{Actor, TaskList, rules};
+use crate::team_files::TeamFiles;
+use crate::{Result, StoreError};
+
+/// An owner that is gone.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) owner: AgentId,
+    pub(crate) spawn_id: Option<SpawnId>,
+    /// Why what it worked on counts as a failed attempt; `None` when it does not count.
+    pub(crate) failed_because: Option<String>,
+}
+
+impl TeamFiles<'_> {
+    pub(crate) fn release(&self, id: TaskId, by: &Actor) -> Result<Task> {
+        self.with_list_lock(|held| {
+            self.require_current(by)?;
+            self.with_task_locks(held, &[id], || {
+                let list = self.look_at_tasks()?;
+                let before = self.require_task(&list, id)?;
+                if before.status == TaskStatus::Completed {
+                    return Err(StoreError::TaskResolved { id });
+                }
+                rules::require_charge(before, by)?;
+                let mut task = before.clone();
+                rules::give_back(&mut task);
+                if rules::seal(&mut task, before) {
+                    self.write_tasks(held, &Writes::from([(id, Some(task.clone()))]))?;
+                    self.note_changes(&list, [(before, &task)], by.name().as_str())?;
+                }
+                Ok(task)
+            })
+        })
+    }
+
+    /// Gives back what an owner that is gone had; tells which. All under the list's lock: `first` is told the tasks
+    /// before they change, and `then` is called when they have.
+    pub(crate) fn return_tasks(
+        &self,
+        returned: &Returned,
+        first: impl FnOnce(&[TaskId]) -> Result<()>,
+        then: impl FnOnce() -> Result<()>,
+    ) -> Result<Vec<TaskId>> {
+        self.with_list_lock(|held| {
+            let ids = held_by(&self.look_at_tasks()?, returned);
+            self.with_task_locks(held, &ids, || {
+                let list = self.look_at_tasks()?;
+                let ids = held_by(&list, returned);
+                first(&ids)?;
+                let mut changes = Vec::new();
+                for before in list.tasks.iter().filter(|task| ids.contains(&task.id)) {
+                    changes.push((before, returned.give_back(before)));
+                }
+                let writes = changes
+                    .iter()
+                    .map(|(_, task)| (task.id, Some(task.clone())))
+                    .collect();
+                self.write_tasks(held, &writes)?;
+                self.note_changes(
+                    &list,
+                    changes.iter().map(|(before, task)| (*before, task)),
+                    "swarm",
+                )?;
+                then()?;
+                Ok(ids)
+            })
+        })
+    }
+}
+
+impl Returned {
+    fn give_back(&self, before: &Task) -> Task {
+        let mut task = before.clone();
+        let was_worked_on = before.status == TaskStatus::InProgress;
+        rules::give_back(&mut task);
+        if let Some(reason) = self.failed_because.as_deref().filter(|_| was_worked_on) {
+            rules::count_attempt(&mut task, reason);
+        }
+        rules::seal(&mut task, before);
+        task
+    }
+}
+
+/// The open tasks of an owner. What a later spawn of the same name has claimed is not among them.
+fn held_by(list: &TaskList, returned: &Returned) -> Vec<TaskId> {
+    let owned = list.tasks.iter().filter(|task| {
+        task.status != TaskStatus::Completed
+            && task.is_owned_by(&returned.owner)
+            && rules::claim_of(task, &returned.owner)
+                .is_none_or(|spawn| Some(spawn) == returned.spawn_id)
+    });
+    owned.map(|task| task.id).collect()
+}

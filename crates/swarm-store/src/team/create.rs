@@ -1,0 +1,179 @@
+//! Making a team: built aside, then renamed into place.
+
+use std::fs;
+use std::path::Path;
+
+use swarm_fs::{FsError, Liveness, LockPlan};
+use swarm_protocol::{
+    AgentId, Event, Member, MemberName, TeamConfig, TeamName, sanitized_collision,
+};
+use uuid::Uuid;
+
+use super::NewTeam;
+use crate::layout::TeamLayout;
+use crate::team_files::{TeamFiles, is_there};
+use crate::{FileStore, Result, StoreError, record};
+
+impl FileStore {
+    pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {
+        let lock = self.layout.teams_lock();
+        for folder in [self.layout.teams(), self.layout.all_tasks()] {
+            swarm_fs::ensure_private_dir(&folder)?;
+        }
+        if let Some(folder) = lock.parent() {
+            swarm_fs::ensure_private_dir(folder)?;
+        }
+        swarm_fs::create_sidecar(&lock)?;
+        let plan = LockPlan {
+            sidecar: &lock,
+            data: &[],
+        };
+        swarm_fs::with_lock(&plan, &self.lock_options, |_held| {
+            self.refuse_collision(&new.name)?;
+            self.build(new)
+        })
+    }
+
+    fn refuse_collision(&self, name: &TeamName) -> Result<()> {
+        let files = self.files(name);
+        if is_there(files.at.folder()) {
+            return Err(StoreError::TeamExists {
+                team: name.clone(),
+                state: files.in_words(),
+            });
+        }
+        for folder in [self.layout.teams(), self.layout.all_tasks()] {
+            for other in names_in(&folder)? {
+                if other != name.as_str() && sanitized_collision(&other, name.as_str()) {
+                    return Err(StoreError::TeamCollides {
+                        team: name.clone(),
+                        other,
+                    });
+                }
+            }
+        }
+        if is_there(files.at.tasks()) && !files.look_at_tasks()?.is_empty() {
+            return Err(StoreError::TasksInTheWay {
+                path: files.at.tasks().to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn build(&self, new: NewTeam) -> Result<TeamConfig> {
+        let name = new.name.clone();
+        let files = self.files(&name);
+        let aside = self
+            .layout
+            .teams()
+            .join(format!(".{name}.new-{}", Uuid::new_v4()));
+        let built = self.build_aside(&files, &aside, new).and_then(|config| {
+            swarm_fs::ensure_private_dir(files.at.tasks())?;
+            match swarm_fs::rename_no_replace(&aside, files.at.folder()) {
+                Ok(()) => Ok(config),
+                Err(FsError::Exists { .. }) => Err(StoreError::TeamExists {
+                    team: name.clone(),
+                    state: files.in_words(),
+                }),
+                Err(error) => Err(error.into()),
+            }
+        });
+        if built.is_err()
+            && let Err(error) = swarm_fs::remove_tree(&aside)
+        {
+            tracing::warn!(team = %name, %error, "what was built of a team stays behind");
+        }
+        built
+    }
+
+    fn build_aside(&self, files: &TeamFiles<'_>, aside: &Path, new: NewTeam) -> Result<TeamConfig> {
+        let at = files.at.moved_to(aside.to_owned());
+        let lead = MemberName::lead();
+        for folder in [
+            at.folder().to_owned(),
+            at.inboxes(),
+            at.own(),
+            at.locks(),
+            at.members(),
+            at.member(&lead),
+            at.requests(),
+            at.archive(),
+        ] {
+            swarm_fs::create_private_dir(&folder)?;
+        }
+        for sidecar in [
+            at.config_lock(),
+            at.tasks_lock(),
+            at.requests_lock(),
+            at.inbox_lock(&lead),
+        ] {
+            swarm_fs::create_sidecar(&sidecar)?;
+        }
+        let config = self.first_config(&new);
+        write_config(&at, &config)?;
+        let aside = TeamFiles {
+            store: self,
+            team: files.team,
+            at,
+        };
+        aside.record(Event::TeamCreated { by: new.created_by })?;
+        Ok(config)
+    }
+
+    fn first_config(&self, new: &NewTeam) -> TeamConfig {
+        let now = self.clock.now();
+        let mut lead = Member::lead(&new.name, new.cwd.clone(), now);
+        lead.model.clone_from(&new.lead_model);
+        TeamConfig {
+            name: new.name.clone(),
+            description: new.description.clone(),
+            created_at: now,
+            lead_agent_id: AgentId::new(MemberName::lead(), new.name.clone()).to_string(),
+            lead_session_id: new.lead_session_id.clone(),
+            lead_process: new.lead_process.clone(),
+            members: vec![lead],
+            rest: serde_json::Map::new(),
+        }
+    }
+}
+
+impl TeamFiles<'_> {
+    /// What an existing team is at, as half a sentence.
+    fn in_words(&self) -> String {
+        let Ok(views) = self.member_view() else {
+            return "its roster cannot be read".to_owned();
+        };
+        let alive = |view: &&crate::MemberView| view.liveness == Liveness::Alive;
+        let members = views.iter().filter(|view| !view.member.name.is_lead());
+        let lead = match views.iter().find(|view| view.member.name.is_lead()) {
+            Some(lead) if lead.liveness == Liveness::Alive => "its lead runs",
+            _ => "no lead runs",
+        };
+        format!(
+            "{} teammates, {} of them alive, {lead}",
+            members.clone().count(),
+            members.filter(alive).count()
+        )
+    }
+}
+
+fn write_config(at: &TeamLayout, config: &TeamConfig) -> Result<()> {
+    let path = at.config();
+    Ok(swarm_fs::replace_alone(
+        &path,
+        &record::pretty(&path, config)?,
+    )?)
+}
+
+/// Names of everything in a folder but what begins with a dot.
+fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(folder).map_err(|source| FsError::Io {
+        path: folder.to_owned(),
+        op: "list",
+        source,
+    })?;
+    let names = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    Ok(names.filter(|name| !name.starts_with('.')).collect())
+}

@@ -1,0 +1,133 @@
+//! Ending a team.
+
+use std::path::{Path, PathBuf};
+
+use swarm_fs::{FsError, Liveness};
+use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamConfig};
+use uuid::Uuid;
+
+use crate::team_files::{TeamFiles, is_there};
+use crate::{Result, StoreError, process};
+
+impl TeamFiles<'_> {
+    pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
+        let archive = if purge {
+            None
+        } else {
+            Some(self.make_archive()?)
+        };
+        let removed = self.take_down(archive.as_deref(), force);
+        if let (Err(_), Some(archive)) = (&removed, &archive) {
+            drop_if_empty(archive);
+        }
+        let removed = removed?;
+        if let Some(archive) = &archive {
+            keep(&removed.at.journal(), &archive.join("journal.jsonl"))?;
+        }
+        swarm_fs::remove_tree(removed.at.folder())?;
+        if purge {
+            swarm_fs::remove_tree(removed.at.tasks())?;
+        }
+        Ok(archive)
+    }
+
+    /// Takes the sidecars alone: a lock directory would move with the folder that it is in, and could not be let
+    /// go of. Another program that is writing finds its file gone.
+    fn take_down(&self, archive: Option<&Path>, force: bool) -> Result<Self> {
+        // What was cut short is completed, and a missing list made, so that there is one to move.
+        self.with_list_lock(|_held| Ok(()))?;
+        self.locked(&self.at.config_lock(), &[], |_held| {
+            if !force {
+                self.refuse_if_busy(&self.read_config()?)?;
+            }
+            self.locked(&self.at.tasks_lock(), &[], |_held| {
+                self.record(Event::TeamDeleted {
+                    by: LEAD_NAME.to_owned(),
+                })?;
+                self.move_away(archive)
+            })
+        })
+    }
+
+    /// Moves the task list first and the team last: killed in between, the team is still there to be deleted again.
+    fn move_away(&self, archive: Option<&Path>) -> Result<Self> {
+        let unique = Uuid::new_v4();
+        let name = format!("{}.deleted-{unique}", self.team);
+        let mut at = self.at.moved_to(self.store.layout.teams().join(&name));
+        let tasks = match archive {
+            Some(archive) => archive.join("tasks"),
+            None => self.store.layout.all_tasks().join(&name),
+        };
+        swarm_fs::rename_no_replace(self.at.tasks(), &tasks)?;
+        at = at.with_tasks(tasks);
+        swarm_fs::rename_no_replace(self.at.folder(), at.folder())?;
+        Ok(Self {
+            store: self.store,
+            team: self.team,
+            at,
+        })
+    }
+
+    fn refuse_if_busy(&self, config: &TeamConfig) -> Result<()> {
+        let mut members: Vec<MemberName> = Vec::new();
+        for member in config.teammates() {
+            let reserved = member
+                .swarm
+                .as_ref()
+                .and_then(|mark| mark.reservation.as_ref());
+            let busy = match (reserved, self.life_of(member)?) {
+                (_, Liveness::Alive) => true,
+                (Some(spawn), _) => {
+                    process::is_running(spawn.spawner_pid, &spawn.spawner_start) != Some(false)
+                }
+                (None, Liveness::Dead) => false,
+                // Of another program's member only its own word is known.
+                (None, Liveness::Foreign) => member.is_active != Some(false),
+            };
+            if busy {
+                members.push(member.name.clone());
+            }
+        }
+        if members.is_empty() {
+            Ok(())
+        } else {
+            Err(StoreError::TeamBusy {
+                team: self.team.clone(),
+                members,
+            })
+        }
+    }
+
+    /// An empty folder for what is left of the team.
+    fn make_archive(&self) -> Result<PathBuf> {
+        if !self.exists() {
+            return Err(self.not_found());
+        }
+        let archives = self.store.layout.archives();
+        swarm_fs::ensure_private_dir(&archives)?;
+        let mut at = self.now();
+        loop {
+            // Colons would have to be quoted in every shell.
+            let time = at.iso().as_str().replace(':', "");
+            let archive = archives.join(format!("{}-{time}", self.team));
+            match swarm_fs::create_private_dir(&archive) {
+                Err(FsError::Exists { .. }) => at.0 += 1,
+                made => return made.map(|()| archive).map_err(StoreError::from),
+            }
+        }
+    }
+}
+
+fn keep(from: &Path, to: &Path) -> Result<()> {
+    if is_there(from) {
+        swarm_fs::rename_no_replace(from, to)?;
+    }
+    Ok(())
+}
+
+/// Takes the archive of a team away that was not deleted after all.
+fn drop_if_empty(archive: &Path) {
+    if let Err(error) = std::fs::remove_dir(archive) {
+        tracing::debug!(path = %archive.display(), %error, "archive kept");
+    }
+}

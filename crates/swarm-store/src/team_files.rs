@@ -1,0 +1,91 @@
+//! One team of a [`FileStore`], and the locks of its files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use swarm_fs::{FsError, Held, LockPlan};
+use swarm_protocol::{MemberName, TeamName, UnixMs};
+
+use crate::layout::TeamLayout;
+use crate::{FileStore, Result, StoreError};
+
+/// A team by name, whether or not it exists. What it can do is told by the modules of each subject.
+#[derive(Debug)]
+pub(crate) struct TeamFiles<'a> {
+    pub(crate) store: &'a FileStore,
+    pub(crate) team: &'a TeamName,
+    pub(crate) at: TeamLayout,
+}
+
+impl TeamFiles<'_> {
+    pub(crate) fn now(&self) -> UnixMs {
+        self.store.clock.now()
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.at.config().is_file()
+    }
+
+    /// Holds the roster. May be held while taking the task list, requests or an inbox.
+    pub(crate) fn with_roster_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
+        self.locked(&self.at.config_lock(), &[self.at.config()], work)
+    }
+
+    /// Holds an inbox. No other lock may be taken while it is held.
+    pub(crate) fn with_inbox_lock<T>(
+        &self,
+        name: &MemberName,
+        work: impl FnOnce(&Held) -> Result<T>,
+    ) -> Result<T> {
+        let sidecar = self.at.inbox_lock(name);
+        if !is_there(&sidecar) {
+            // A member that another program entered has none yet. A deleted team has no folder for it either.
+            swarm_fs::create_sidecar(&sidecar)?;
+        }
+        self.locked(&sidecar, &[self.at.inbox(name)], work)
+    }
+
+    /// Holds the queue of requests, which no other program knows.
+    pub(crate) fn with_requests_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
+        self.locked(&self.at.requests_lock(), &[], work)
+    }
+
+    pub(crate) fn locked<T>(
+        &self,
+        sidecar: &Path,
+        data: &[PathBuf],
+        work: impl FnOnce(&Held) -> Result<T>,
+    ) -> Result<T> {
+        let plan = LockPlan { sidecar, data };
+        swarm_fs::with_lock(&plan, &self.store.lock_options, work)
+    }
+
+    /// Says what a missing file means: usually that there is no such team.
+    pub(crate) fn explain(&self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::Fs(FsError::Gone { .. })) {
+            return error;
+        }
+        if !self.exists() {
+            return self.not_found();
+        }
+        if is_there(&self.at.locks()) {
+            error
+        } else {
+            StoreError::ForeignTeam {
+                path: self.at.folder().to_owned(),
+            }
+        }
+    }
+
+    pub(crate) fn not_found(&self) -> StoreError {
+        StoreError::TeamNotFound {
+            team: self.team.clone(),
+            known: self.store.team_names().unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether there is anything at a path.
+pub(crate) fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
