@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-/// The text in a system prompt after which the asking agent's id (`name@team`) stands.
-const ID_MARK: &str = "agent id ";
+/// The texts in a system prompt after which the asking agent's name stands. A teammate's prompt gives its agent id, a
+/// lead's only its name.
+const MARKS: [&str; 2] = ["agent id ", "You are "];
 
 /// The name under which requests are kept whose system prompt names no agent.
 const NOBODY: &str = "nobody";
@@ -88,13 +89,15 @@ impl Ask {
     }
 }
 
-/// The name of the agent whose id stands in a system prompt, without its team.
+/// The name of the agent that a system prompt speaks to, without its team.
 pub fn agent_of(system: &str) -> String {
-    let id = system.split_once(ID_MARK).map(|(_, rest)| rest);
-    let name = id.and_then(|id| {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let id = id.trim_start_matches(['`', '"', '\'']);
-        id.split(|c| !is_name(c)).next()
+    let after = MARKS
+        .iter()
+        .find_map(|mark| Some(system.split_once(mark)?.1));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let name = after.and_then(|after| {
+        let after = after.trim_start_matches(['`', '"', '\'']);
+        after.split(|c| !is_name(c)).next()
     });
     match name {
         Some(name) if !name.is_empty() => name.to_owned(),
@@ -141,16 +144,13 @@ mod tests {
 
     #[test]
     fn the_asking_agent_is_named_by_its_system_prompt() {
-        for system in [
-            "You are an agent.\nYour agent id is x. agent id bob@demo",
-            "agent id `bob@demo`.",
-        ] {
-            let last = system
-                .rsplit_once("agent id")
-                .map(|(_, rest)| format!("agent id{rest}"));
-            assert_eq!(agent_of(&last.unwrap()), "bob", "{system}");
-        }
-        assert_eq!(agent_of("You are nobody in particular."), "nobody");
+        assert_eq!(
+            agent_of("You are an agent (agent id bob@demo). Work."),
+            "bob"
+        );
+        assert_eq!(agent_of("Your agent id `bob_2@demo`."), "bob_2");
+        assert_eq!(agent_of("You are team-lead, the lead."), "team-lead");
+        assert_eq!(agent_of("Nobody in particular."), "nobody");
     }
 
     #[test]
