@@ -48,6 +48,16 @@ impl TurnOutcome {
         }
     }
 
+    /// The word that journals use.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished { .. } => "finished",
+            Self::TurnLimit { .. } => "turn_limit",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// What the turn used.
     pub fn spent(&self) -> Totals {
         match self {
