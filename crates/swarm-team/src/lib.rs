@@ -1,1 +1,30 @@
-//! What members do to each other: messages, task tools, hello, permission bridging, shutdown.
+//! What members do to each other: messages and their routing, task tools, hello, permission bridging, and the
+//! shutdown handshake. Both halves of each handshake live here, side by side.
+
+mod effects;
+mod hello;
+mod incoming;
+mod order;
+mod permission;
+mod seat;
+mod send;
+mod send_message;
+mod shutdown;
+mod state_keeper;
+mod task_tools;
+
+pub use effects::{announce_assignment, announce_unblocked, reconcile};
+pub use hello::{HelloMismatch, check_hello};
+pub use incoming::{Incoming, render_incoming, sort_mail};
+pub use order::{MemberLimits, OrderError, RuleText, SpawnOrder};
+pub use permission::{
+    AskedCall, PermissionAnswer, Wake, answer_frame, approve, deny, open_request, wait_for_answer,
+};
+pub use seat::{Founder, NoTeam, Seat};
+pub use send::{Recipient, RecipientError, SendError, Sent, send_text};
+pub use send_message::SendMessageTool;
+pub use shutdown::{
+    ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,
+};
+pub use state_keeper::StateKeeper;
+pub use task_tools::task_tools;

@@ -1,0 +1,111 @@
+//! What is needed to start members, and what they inherit.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_fs::FolderWatcher;
+use swarm_panes::{BackendRequest, TerminalFacts};
+use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
+use swarm_store::TeamStore;
+use swarm_team::{MemberLimits, RuleText};
+
+/// The process that acts, told apart from a later one of the same pid by its start.
+#[derive(Debug, Clone)]
+pub struct ProcessIdentity {
+    /// Its pid.
+    pub pid: u32,
+    /// Its start time in clock ticks since boot.
+    pub start: String,
+    /// Name of the machine.
+    pub host: String,
+    /// Host and pid namespace, `host#pid:[inode]`.
+    pub pid_space: String,
+}
+
+impl ProcessIdentity {
+    /// The form in which rosters name it.
+    pub fn lead_process(&self, clock: &dyn Clock) -> LeadProcess {
+        LeadProcess {
+            pid: self.pid,
+            pid_space: self.pid_space.clone(),
+            claimed_at: clock.now(),
+            proc_start: self.start.clone(),
+            rest: serde_json::Map::new(),
+        }
+    }
+}
+
+/// Permission rules as text, with their origins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleTexts {
+    /// Calls that run.
+    pub allow: Vec<RuleText>,
+    /// Calls that are refused.
+    pub deny: Vec<RuleText>,
+    /// Calls that are asked about.
+    pub ask: Vec<RuleText>,
+}
+
+/// Everything that starting and ending members takes.
+#[derive(Clone)]
+pub struct Deployment {
+    /// The root of all state.
+    pub root: PathBuf,
+    /// The working folder of the actor.
+    pub cwd: PathBuf,
+    /// The one owner of the files.
+    pub store: Arc<dyn TeamStore>,
+    /// Time for frames.
+    pub clock: Arc<dyn Clock>,
+    /// The one watcher of this process.
+    pub watcher: Arc<FolderWatcher>,
+    /// The program of teammates.
+    pub program: PathBuf,
+    /// The terminal we are in.
+    pub terminal: TerminalFacts,
+    /// Where members shall run.
+    pub backend: BackendRequest,
+    /// What shell commands of members get.
+    pub shell_env: BTreeMap<String, String>,
+    /// Provider keys and addresses.
+    pub provider: BTreeMap<String, String>,
+    /// Model of members that name none, as `provider/model`.
+    pub model: String,
+    /// Turns the name of a model into `provider/model`.
+    pub resolve_model: fn(&str) -> Result<String, String>,
+    /// Mode of members that name none.
+    pub mode: PermissionMode,
+    /// No member has more than this.
+    pub ceiling: PermissionMode,
+    /// Rules that every member inherits.
+    pub rules: RuleTexts,
+    /// Bounds of members.
+    pub limits: MemberLimits,
+    /// How long a child may take to say hello.
+    pub hello_deadline: Duration,
+    /// How long a process may take to end after SIGTERM.
+    pub kill_grace: Duration,
+    /// Whether panes are drawn in colour.
+    pub color_output: bool,
+    /// Pace of scripted models.
+    pub pace: f64,
+    /// Version of the program.
+    pub version: String,
+    /// The process that acts.
+    pub process: ProcessIdentity,
+    /// The spawn id that marks the actor's own processes.
+    pub spawn_id: SpawnId,
+}
+
+impl fmt::Debug for Deployment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deployment")
+            .field("root", &self.root)
+            .field("program", &self.program)
+            .field("backend", &self.backend)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,130 @@
+//! What can go wrong while leading.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use swarm_engine::EngineError;
+use swarm_fs::FsError;
+use swarm_panes::PaneError;
+use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode};
+use swarm_store::StoreError;
+use swarm_team::HelloMismatch;
+
+/// A failure of the lead or of a command that acts for it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeadError {
+    /// The team's files.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The disk.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The terminal.
+    #[error(transparent)]
+    Pane(#[from] PaneError),
+    /// The conversation.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A name that cannot be used.
+    #[error(transparent)]
+    Name(NameError),
+    /// The program of teammates is not there.
+    #[error("the program swarm-teammate was not found at {}: install it beside swarm", .0.display())]
+    NoProgram(PathBuf),
+    /// More rights were asked for than the asker has.
+    #[error(
+        "{member} cannot run in mode {asked}: its parent runs in mode {ceiling}, and a child never has more rights"
+    )]
+    AboveCeiling {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// The mode that was asked for.
+        asked: PermissionMode,
+        /// The most it may have.
+        ceiling: PermissionMode,
+    },
+    /// The working folder is not there.
+    #[error("{member} was not spawned: {} is not a folder", .cwd.display())]
+    NoFolder {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// What was given.
+        cwd: PathBuf,
+    },
+    /// The child ended before it said hello.
+    #[error("{member} was not spawned: its process ended before it was ready ({how}){}", last_lines(.output))]
+    EarlyExit {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// Exit status or signal.
+        how: String,
+        /// The last lines it printed.
+        output: String,
+    },
+    /// The child said nothing in time.
+    #[error("{member} was not spawned: no hello within {} s{}", .waited.as_secs(), last_lines(.output))]
+    NoHello {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// How long it was waited for.
+        waited: Duration,
+        /// The last lines it printed.
+        output: String,
+    },
+    /// The child runs with other values than ordered.
+    #[error("{member} was not spawned: {mismatch}")]
+    Mismatch {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// The difference.
+        mismatch: HelloMismatch,
+    },
+    /// The spawn was cut off.
+    #[error("{0} was not spawned: the spawn was interrupted")]
+    Interrupted(MemberName),
+    /// A process could not be ended.
+    #[error("{member} could not be ended: {left} of its processes are still there")]
+    StillAlive {
+        /// Who.
+        member: MemberName,
+        /// How many processes are left.
+        left: usize,
+    },
+    /// Members of other programs cannot be handled so.
+    #[error("{0} belongs to another program and its process is not known: end it where it runs")]
+    Foreign(MemberName),
+}
+
+fn last_lines(output: &str) -> String {
+    let lines: Vec<&str> = output
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let from = lines.len().saturating_sub(5);
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!(". Its last lines:\n  {}", lines[from..].join("\n  "))
+    }
+}
+
+impl LeadError {
+    /// The kind, which gives the exit code.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            LeadError::Store(error) => error.kind(),
+            LeadError::Pane(error) => error.kind(),
+            LeadError::NoProgram(_) => ErrorKind::Environment,
+            LeadError::AboveCeiling { .. } | LeadError::Foreign(_) => ErrorKind::Refused,
+            LeadError::Name(_) | LeadError::NoFolder { .. } => ErrorKind::Usage,
+            LeadError::EarlyExit { .. } | LeadError::Mismatch { .. } | LeadError::Engine(_) => {
+                ErrorKind::AgentFailed
+            }
+            LeadError::NoHello { .. } => ErrorKind::TimedOut,
+            LeadError::Interrupted(_) => ErrorKind::Interrupted,
+            LeadError::StillAlive { .. } | LeadError::Fs(_) => ErrorKind::Internal,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Putting a lead together.
+
+use std::sync::{Arc, Mutex};
+
+use swarm_engine::{
+    AgentParts, AgentTool, EngineError, EngineLimits, EventSink, Rights, Session, TranscriptAuthor,
+    TranscriptFile, transcript_path,
+};
+use swarm_protocol::MemberName;
+use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, task_tools};
+use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
+use tokio_util::sync::CancellationToken;
+
+use super::LeadParts;
+use super::desk::LeadDesk;
+use super::gate::LeadGate;
+use super::prompt::system_prompt;
+use super::reporter::Reporter;
+use crate::Leadership;
+use crate::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
+
+/// A lead, ready for its prompt.
+pub(super) struct Assembled {
+    pub(super) session: Session,
+    pub(super) seat: Arc<Seat>,
+    pub(super) desk: Arc<LeadDesk>,
+    pub(super) reporter: Arc<Reporter>,
+}
+
+pub(super) fn assemble(
+    parts: &LeadParts,
+    leadership: &Arc<Leadership>,
+) -> Result<Assembled, EngineError> {
+    let dep = &parts.deployment;
+    let lead = MemberName::lead();
+    let keeper = StateKeeper::new(
+        Arc::clone(&dep.store),
+        lead.clone(),
+        dep.spawn_id,
+        dep.clock.now(),
+    );
+    let reporter = Arc::new(Reporter {
+        clock: Arc::clone(&dep.clock),
+        keeper,
+        leadership: Arc::clone(leadership),
+        watcher: Arc::clone(&parts.events),
+    });
+    let events = Arc::clone(&reporter);
+    let seat = Arc::new(Seat::lead(
+        Arc::clone(&dep.store),
+        Arc::clone(&dep.clock),
+        dep.spawn_id,
+        leadership.team(),
+        Arc::clone(leadership) as Arc<dyn Founder>,
+        move |event| events.emit(event),
+    ));
+    let desk = Arc::new(LeadDesk {
+        deployment: dep.clone(),
+        seat: Arc::clone(&seat),
+        reporter: Arc::clone(&reporter),
+    });
+    let gate = LeadGate {
+        seat: Arc::clone(&seat),
+        watcher: Arc::clone(&dep.watcher),
+        reporter: Arc::clone(&reporter),
+        timeout: dep.limits.permission_timeout(),
+    };
+    let agent = AgentParts {
+        name: lead.to_string(),
+        system: system_prompt(parts),
+        model: Arc::clone(&parts.model),
+        model_name: dep.model.clone(),
+        tools: tools(parts, &seat, leadership),
+        rights: Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling)),
+        gate: Arc::new(gate),
+        events: Arc::clone(&reporter) as Arc<dyn EventSink>,
+        interjections: Arc::clone(&desk) as Arc<dyn swarm_engine::Interjections>,
+        limits: EngineLimits {
+            max_turns: parts.max_requests,
+            ..EngineLimits::default()
+        },
+        home: parts.home.clone(),
+        tool_context: tool_context(parts, &lead),
+    };
+    let path = transcript_path(&dep.root, &dep.cwd, parts.session);
+    let author = TranscriptAuthor {
+        session: parts.session,
+        cwd: dep.cwd.clone(),
+        version: dep.version.clone(),
+        agent: Some(lead),
+        team: leadership.team(),
+        spawn: Some(dep.spawn_id),
+    };
+    let transcript = TranscriptFile::open(path, author, Arc::clone(&dep.clock))?;
+    let session = Session::open(transcript, agent)?;
+    Ok(Assembled {
+        session,
+        seat,
+        desk,
+        reporter,
+    })
+}
+
+fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> Vec<Arc<dyn Tool>> {
+    let deployment = parts.deployment.clone();
+    let mut tools = builtin();
+    let spawner = LeadSpawner {
+        deployment: deployment.clone(),
+        seat: Arc::clone(seat),
+    };
+    tools.push(Arc::new(AgentTool::new(Arc::new(spawner))));
+    tools.push(Arc::new(SendMessageTool::for_lead(Arc::clone(seat))));
+    tools.extend(task_tools(seat));
+    tools.push(Arc::new(TeamCreate {
+        deployment: deployment.clone(),
+        seat: Arc::clone(seat),
+        leadership: Arc::clone(leadership),
+    }));
+    tools.push(Arc::new(TeamDelete {
+        deployment,
+        seat: Arc::clone(seat),
+        leadership: Arc::clone(leadership),
+    }));
+    tools
+}
+
+fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
+    let dep = &parts.deployment;
+    let mut env = dep.shell_env.clone();
+    env.insert(
+        "CLAUDE_CONFIG_DIR".to_owned(),
+        dep.root.display().to_string(),
+    );
+    env.insert("SWARM_NAME".to_owned(), lead.to_string());
+    env.insert("SWARM_SPAWN_ID".to_owned(), dep.spawn_id.to_string());
+    ToolContext {
+        cwd: dep.cwd.clone(),
+        env: Arc::new(env),
+        protected: Arc::new(ProtectedPaths::new(&dep.root)),
+        files: Arc::new(Mutex::new(FileState::new())),
+        cancel: CancellationToken::new(),
+        limits: ToolLimits::default(),
+        tool_use_id: String::new(),
+        caller: Caller {
+            name: lead.clone(),
+            team: None,
+            agent_id: None,
+        },
+    }
+}

@@ -1,0 +1,357 @@
+//! The loop of a headless lead.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use swarm_engine::{Injected, Session, TurnOutcome};
+use swarm_fs::{NameFilter, Subscription};
+use swarm_protocol::{Event, LEAD_NAME, MemberState, TeamName};
+use swarm_store::TaskList;
+use swarm_team::{Seat, reconcile};
+use swarm_tools::processes;
+
+use super::LeadParts;
+use super::assemble::{Assembled, assemble};
+use super::desk::LeadDesk;
+use super::report::{MemberLine, Outcome, RunReport, TaskLine};
+use super::reporter::Reporter;
+use super::settle::{Situation, any_failed, situation, stalled_text};
+use super::turn::run_turn;
+use crate::stop::{EndedTeam, StopOptions, end_team, kill};
+use crate::supervise::Supervisor;
+use crate::{LeadError, Leadership, implicit_team_name};
+
+/// Runs a lead from its prompt to the end of its work. Members that are still there are shut down; team and tasks
+/// are kept unless asked otherwise.
+///
+/// # Errors
+/// [`LeadError`] when the team's files or the transcript cannot be used. A failure of the agent is an outcome.
+pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport, LeadError> {
+    let started = Instant::now();
+    let implicit = match &parts.team {
+        Some(team) => team.clone(),
+        // A session id is hex digits, which every name may hold.
+        None => implicit_team_name(parts.session).map_err(LeadError::Name)?,
+    };
+    let leadership = Arc::new(Leadership::new(
+        parts.deployment.clone(),
+        parts.session,
+        implicit,
+        parts.deployment.model.clone(),
+    ));
+    if parts.team.is_some() {
+        swarm_team::Founder::found(&*leadership)?;
+    }
+    let Assembled {
+        session,
+        seat,
+        desk,
+        reporter,
+    } = assemble(&parts, &leadership)?;
+    let mut run = Run {
+        supervisor: Supervisor::new(parts.deployment.clone()),
+        parts,
+        leadership,
+        session,
+        seat,
+        desk,
+        reporter,
+        inbox: None,
+        last_text: String::new(),
+        nudged: None,
+    };
+    let outcome = run.work(prompt).await?;
+    run.finish(outcome, started.elapsed()).await
+}
+
+struct Run {
+    parts: LeadParts,
+    leadership: Arc<Leadership>,
+    session: Session,
+    seat: Arc<Seat>,
+    desk: Arc<LeadDesk>,
+    reporter: Arc<Reporter>,
+    supervisor: Supervisor,
+    inbox: Option<Subscription>,
+    last_text: String,
+    /// The state of the task list when the lead was last told that everybody waits.
+    nudged: Option<String>,
+}
+
+impl Run {
+    async fn work(&mut self, prompt: String) -> Result<Outcome, LeadError> {
+        self.session.deliver(vec![Injected::prompt(prompt)])?;
+        let stop = self.parts.stop.clone();
+        let end = self
+            .parts
+            .timeout
+            .map(|timeout| tokio::time::Instant::now() + timeout);
+        let time_up = async move {
+            match end {
+                Some(end) => tokio::time::sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(time_up);
+        loop {
+            // The turn itself is cut by the same two, through a token of its own.
+            let cut = stop.child_token();
+            let step = self.step(&cut);
+            tokio::pin!(step);
+            let done = tokio::select! {
+                done = &mut step => done?,
+                () = &mut time_up => {
+                    cut.cancel();
+                    step.await?;
+                    return Ok(Outcome::TimedOut);
+                }
+            };
+            if stop.is_cancelled() {
+                return Ok(Outcome::Interrupted);
+            }
+            if let Some(outcome) = done {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// One turn, or one wait.
+    async fn step(
+        &mut self,
+        cut: &tokio_util::sync::CancellationToken,
+    ) -> Result<Option<Outcome>, LeadError> {
+        self.receive()?;
+        if self.session.needs_turn() {
+            return self.turn(cut).await;
+        }
+        let Some(team) = self.seat.team() else {
+            return Ok(Some(Outcome::Completed));
+        };
+        let store = Arc::clone(&self.parts.deployment.store);
+        reconcile(&*store, &team)?;
+        self.supervisor
+            .watch_all(&team, store.config(&team)?.teammates());
+        let members = store.member_view(&team)?;
+        // Read after the members' states: a member's last mail is in the inbox before it says that it is idle.
+        if self.receive()? {
+            return Ok(None);
+        }
+        let tasks = store.tasks(&team)?;
+        match situation(&tasks, &members) {
+            Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
+            Situation::Done => return Ok(Some(Outcome::Completed)),
+            Situation::Stalled => return self.nudge(&tasks),
+            Situation::Busy => {}
+        }
+        let inbox = async {
+            match self.inbox.as_mut() {
+                Some(inbox) => inbox.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = inbox => {}
+            () = self.supervisor.changed() => {}
+            () = cut.cancelled() => {}
+        }
+        Ok(None)
+    }
+
+    /// Tells the lead once that everybody waits; the second time with nothing changed is the end.
+    fn nudge(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
+        let text = stalled_text(tasks);
+        if self.nudged.as_ref() == Some(&text) {
+            return Ok(Some(Outcome::Stalled));
+        }
+        self.reporter.notice("everybody is idle but tasks are open");
+        let message = swarm_protocol::Envelope::system(&text).render();
+        self.session.deliver(vec![Injected::prompt(message)])?;
+        self.nudged = Some(text);
+        Ok(None)
+    }
+
+    /// Takes mail into the transcript; tells whether there was any.
+    fn receive(&mut self) -> Result<bool, LeadError> {
+        self.watch_inbox();
+        let messages = self.desk.take()?;
+        if messages.is_empty() {
+            return Ok(false);
+        }
+        let delivery = self.session.deliver(self.desk.inject(&messages))?;
+        let ids: Vec<_> = delivery
+            .added
+            .iter()
+            .chain(&delivery.known)
+            .cloned()
+            .collect();
+        self.desk.delivered_now(&ids)?;
+        Ok(!delivery.added.is_empty())
+    }
+
+    fn watch_inbox(&mut self) {
+        if self.inbox.is_none()
+            && let Some(team) = self.seat.team()
+        {
+            let dep = &self.parts.deployment;
+            let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
+            self.inbox = Some(
+                dep.watcher
+                    .subscribe(&dep.store.inbox_folder(&team), filter),
+            );
+        }
+    }
+
+    async fn turn(
+        &mut self,
+        cut: &tokio_util::sync::CancellationToken,
+    ) -> Result<Option<Outcome>, LeadError> {
+        self.reporter.state(MemberState::Working, None);
+        let outcome = run_turn(&mut self.session, &self.desk, &mut self.inbox, cut).await;
+        self.watch_inbox();
+        if let Some(team) = self.seat.team() {
+            self.parts.deployment.store.journal(
+                &team,
+                Event::TurnEnded {
+                    member: self.seat.name.clone(),
+                    outcome: outcome.word().to_owned(),
+                    usage: outcome.spent().usage,
+                    model: self.parts.deployment.model.clone(),
+                },
+            )?;
+        }
+        if !outcome.text().trim().is_empty() {
+            outcome.text().clone_into(&mut self.last_text);
+        }
+        self.reporter.state(MemberState::Idle, None);
+        Ok(match outcome {
+            TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
+            TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
+            TurnOutcome::Finished { .. } | TurnOutcome::Interrupted { .. } => None,
+        })
+    }
+
+    /// Ends the members, takes stock, and gives up the lead.
+    async fn finish(mut self, outcome: Outcome, took: Duration) -> Result<RunReport, LeadError> {
+        let mut report = RunReport {
+            outcome,
+            result: std::mem::take(&mut self.last_text),
+            team: self.seat.team(),
+            tasks: Vec::new(),
+            members: Vec::new(),
+            usage: self.session.totals().usage,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        };
+        if let Some(team) = report.team.clone() {
+            self.reporter.state(MemberState::Stopping, None);
+            self.take_stock(&team, &mut report)?;
+            let ended = self.end_members(&team).await?;
+            for stopped in &ended.stopped {
+                let line = report
+                    .members
+                    .iter_mut()
+                    .find(|line| line.name == stopped.member);
+                if let Some(line) = line {
+                    stopped.outcome.word().clone_into(&mut line.end);
+                }
+            }
+            self.reporter.state(MemberState::Stopped, None);
+            self.leadership.resign()?;
+            if self.parts.remove_team {
+                self.parts.deployment.store.delete_team(&team, true, true)?;
+            }
+            if let Some((_, error)) = ended.failed.into_iter().next() {
+                return Err(error);
+            }
+        }
+        let marker = self.parts.deployment.spawn_id.to_string();
+        processes::end_marked("SWARM_SPAWN_ID", &marker, self.parts.deployment.kill_grace).await;
+        Ok(report)
+    }
+
+    fn take_stock(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
+        let store = &self.parts.deployment.store;
+        let tasks = store.tasks(team)?;
+        report.tasks = tasks
+            .tasks
+            .iter()
+            .map(|task| TaskLine {
+                id: task.id,
+                subject: task.subject.clone(),
+                state: tasks.state(task),
+                owner: task.owner.clone(),
+                result: task.swarm().result,
+            })
+            .collect();
+        // Members that have left are no longer in the roster, so the journal tells what they used.
+        for entry in store.events(team)?.entries {
+            note(&mut report.members, &entry.event);
+        }
+        for line in &report.members {
+            report.usage += line.usage;
+        }
+        Ok(())
+    }
+
+    async fn end_members(&self, team: &TeamName) -> Result<EndedTeam, LeadError> {
+        let dep = &self.parts.deployment;
+        let options = StopOptions {
+            reason: Some("the run is over".to_owned()),
+            timeout: dep.limits.shutdown_grace(),
+            force: true,
+        };
+        tokio::select! {
+            ended = end_team(dep, team, &options) => ended,
+            () = self.parts.kill.cancelled() => {
+                let names: Vec<_> =
+                    dep.store.config(team)?.teammates().map(|member| member.name.clone()).collect();
+                let mut ended = EndedTeam::default();
+                for name in names {
+                    match kill(dep, team, &name).await {
+                        Ok(stopped) => ended.stopped.push(stopped),
+                        Err(error) => ended.failed.push((name, error)),
+                    }
+                }
+                Ok(ended)
+            }
+        }
+    }
+}
+
+/// Adds what one event of the journal says about members.
+fn note(members: &mut Vec<MemberLine>, event: &Event) {
+    let line = |members: &mut Vec<MemberLine>, name: &swarm_protocol::MemberName| {
+        let at = members
+            .iter()
+            .position(|line| &line.name == name)
+            .unwrap_or_else(|| {
+                members.push(MemberLine {
+                    name: name.clone(),
+                    end: "alive".to_owned(),
+                    turns: 0,
+                    usage: swarm_protocol::Usage::default(),
+                });
+                members.len() - 1
+            });
+        at
+    };
+    match event {
+        Event::SpawnCommitted { member, .. } => {
+            let at = line(members, member);
+            "alive".clone_into(&mut members[at].end);
+        }
+        Event::TurnEnded { member, usage, .. } if !member.is_lead() => {
+            let at = line(members, member);
+            members[at].turns += 1;
+            members[at].usage += *usage;
+        }
+        Event::MemberStopped { member, how, .. } => {
+            let at = line(members, member);
+            members[at].end.clone_from(how);
+        }
+        Event::MemberDied { member, reason, .. } => {
+            let at = line(members, member);
+            members[at].end = format!("died: {reason}");
+        }
+        _ => {}
+    }
+}

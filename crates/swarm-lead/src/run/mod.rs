@@ -1,0 +1,16 @@
+//! The headless lead: one prompt, a team, an orderly end.
+
+mod assemble;
+mod desk;
+mod gate;
+mod headless;
+mod parts;
+mod prompt;
+mod report;
+mod reporter;
+mod settle;
+mod turn;
+
+pub use headless::run_headless;
+pub use parts::LeadParts;
+pub use report::{MemberLine, Outcome, RunReport, TaskLine};

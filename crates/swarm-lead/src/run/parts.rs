@@ -1,0 +1,55 @@
+//! What a lead is given.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_engine::EventSink;
+use swarm_model::Model;
+use swarm_policy::RuleSet;
+use swarm_protocol::{SessionId, TeamName};
+use tokio_util::sync::CancellationToken;
+
+use crate::Deployment;
+
+/// Everything a headless lead works with.
+pub struct LeadParts {
+    /// How members are started and ended.
+    pub deployment: Deployment,
+    /// The user's home folder, for rules that begin with `~/`.
+    pub home: Option<PathBuf>,
+    /// The lead's conversation.
+    pub session: SessionId,
+    /// Name of the team, if the caller has chosen one.
+    pub team: Option<TeamName>,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The lead's own rules.
+    pub rules: RuleSet,
+    /// Who watches.
+    pub events: Arc<dyn EventSink>,
+    /// Name of the operating system, for the system prompt.
+    pub platform: String,
+    /// Further text for the system prompt.
+    pub instructions: Vec<String>,
+    /// Model requests in one turn.
+    pub max_requests: u32,
+    /// Ends the run in order after this time.
+    pub timeout: Option<Duration>,
+    /// Removes the team at the end.
+    pub remove_team: bool,
+    /// A person asks for an orderly end.
+    pub stop: CancellationToken,
+    /// A person asks for an end now.
+    pub kill: CancellationToken,
+}
+
+impl fmt::Debug for LeadParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeadParts")
+            .field("deployment", &self.deployment)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}

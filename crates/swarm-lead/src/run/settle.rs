@@ -1,0 +1,73 @@
+//! After a turn of the lead: is the work done, does somebody still work, or would nothing ever happen again?
+
+use swarm_protocol::{MemberState, TaskState};
+use swarm_store::{MemberView, TaskList};
+
+/// What the files say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Situation {
+    /// Every task is terminal and nobody works.
+    Done,
+    /// Somebody works, or has mail to read.
+    Busy,
+    /// Tasks are open and everybody waits.
+    Stalled,
+}
+
+/// Judges by tasks and members.
+pub(super) fn situation(tasks: &TaskList, members: &[MemberView]) -> Situation {
+    if members.iter().any(is_busy) {
+        return Situation::Busy;
+    }
+    let open = tasks
+        .tasks
+        .iter()
+        .any(|task| !tasks.state(task).is_terminal());
+    if open {
+        Situation::Stalled
+    } else {
+        Situation::Done
+    }
+}
+
+fn is_busy(view: &MemberView) -> bool {
+    if view.member.name.is_lead() {
+        return false;
+    }
+    match view.state {
+        MemberState::Stopped | MemberState::Dead | MemberState::Foreign => false,
+        MemberState::Idle | MemberState::IdleUnreported | MemberState::Exhausted => view.unread > 0,
+        _ => true,
+    }
+}
+
+/// Whether any task was given up.
+pub(super) fn any_failed(tasks: &TaskList) -> bool {
+    tasks
+        .tasks
+        .iter()
+        .any(|task| tasks.state(task) == TaskState::Failed)
+}
+
+/// What the lead is told when everybody waits and tasks are open.
+pub(super) fn stalled_text(tasks: &TaskList) -> String {
+    let open: Vec<String> = tasks
+        .tasks
+        .iter()
+        .filter(|task| !tasks.state(task).is_terminal())
+        .map(|task| {
+            let owner = task.owner.as_deref().unwrap_or("nobody");
+            format!(
+                "#{} [{}] {} ({owner})",
+                task.id,
+                tasks.state(task).name(),
+                task.subject
+            )
+        })
+        .collect();
+    format!(
+        "Everybody is idle but these tasks are open:\n{}\nGive them to somebody, do them yourself, or delete them. If \
+         you end your turn with nothing changed, the run ends.",
+        open.join("\n")
+    )
+}

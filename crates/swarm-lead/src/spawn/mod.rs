@@ -1,0 +1,9 @@
+//! Spawning a member: reserve, pane, hello, commit; any failure undoes everything.
+
+mod await_hello;
+mod options;
+mod order;
+mod steps;
+
+pub use options::{SpawnOptions, SpawnedMember};
+pub use steps::spawn;

@@ -1,0 +1,63 @@
+//! After a member's end: roster, tasks, journal, pane.
+
+use swarm_panes::{Pane, reach};
+use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
+use swarm_tools::processes;
+
+use super::StopOutcome;
+use crate::{Deployment, LeadError};
+
+/// Takes a member that has ended out of the roster, gives its open tasks back, enters its end in the journal and
+/// closes its pane. Whoever comes second finds nothing left to do.
+pub(crate) async fn finish(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+    outcome: &StopOutcome,
+) -> Result<Vec<TaskId>, LeadError> {
+    // Programs that its shell left behind carry its mark.
+    processes::end_marked(
+        "SWARM_SPAWN_ID",
+        &spawn_id.to_string(),
+        deployment.kill_grace,
+    )
+    .await;
+    let Some(removed) = deployment
+        .store
+        .remove_member(team, name, Some(&spawn_id))?
+    else {
+        return Ok(Vec::new());
+    };
+    let event = Event::MemberStopped {
+        member: name.clone(),
+        spawn_id,
+        how: outcome.word().to_owned(),
+    };
+    deployment.store.journal(team, event)?;
+    close_pane(deployment, &removed.member, spawn_id).await;
+    Ok(removed.released)
+}
+
+async fn close_pane(deployment: &Deployment, member: &Member, spawn_id: SpawnId) {
+    let Some(backend) = &member.backend_type else {
+        return;
+    };
+    if member.tmux_pane_id.is_none() {
+        return;
+    }
+    let socket = member.swarm.as_ref().and_then(|swarm| swarm.socket.clone());
+    let pane = Pane {
+        id: member.tmux_pane_id.clone(),
+        socket: socket.clone(),
+        window: None,
+    };
+    let closed = match reach(backend, socket.as_deref(), &deployment.terminal) {
+        Ok(backend) => backend.close(&pane, &spawn_id).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = closed {
+        // The process is gone and the roster says so; an empty pane is left to the user's eye.
+        tracing::warn!(member = %member.name, %error, "pane not closed");
+    }
+}

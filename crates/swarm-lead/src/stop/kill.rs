@@ -1,0 +1,47 @@
+//! Ending a member now.
+
+use std::time::Duration;
+
+use swarm_protocol::{MemberName, TeamName};
+
+use super::escalate::end_processes;
+use super::shutdown::spawn_of;
+use super::{StopOptions, StopOutcome, Stopped, finish, shutdown};
+use crate::{Deployment, LeadError};
+
+/// Ends a member's processes at once, whatever it is doing.
+///
+/// # Errors
+/// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
+pub async fn kill(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<Stopped, LeadError> {
+    let spawn_id = spawn_of(deployment, team, name)?;
+    end_processes(deployment, team, name, spawn_id, Duration::ZERO).await?;
+    let outcome = StopOutcome::Killed;
+    let released = finish(deployment, team, name, spawn_id, &outcome).await?;
+    Ok(Stopped {
+        member: name.clone(),
+        outcome,
+        released,
+    })
+}
+
+/// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says.
+pub(crate) async fn end_live_namesake(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<(), LeadError> {
+    if deployment.store.config(team)?.member(name).is_none() {
+        return Ok(());
+    }
+    let options = StopOptions {
+        reason: Some("a new process takes over your name".to_owned()),
+        timeout: deployment.limits.shutdown_grace(),
+        force: true,
+    };
+    shutdown(deployment, team, name, &options).await.map(drop)
+}

@@ -1,0 +1,15 @@
+//! Ending members: the handshake, the deadline behind it, and the end of a whole team.
+
+mod escalate;
+mod finish;
+mod kill;
+mod outcome;
+mod shutdown;
+mod team;
+
+pub(crate) use finish::finish;
+pub(crate) use kill::end_live_namesake;
+pub use kill::kill;
+pub use outcome::{StopOptions, StopOutcome, Stopped};
+pub use shutdown::shutdown;
+pub use team::{EndedTeam, end_team};

@@ -1,0 +1,61 @@
+//! What is asked of a stop and what came of it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use swarm_protocol::{MemberName, TaskId};
+
+/// How a member is to be stopped.
+#[derive(Debug, Clone)]
+pub struct StopOptions {
+    /// What the member is told.
+    pub reason: Option<String>,
+    /// How long it may take to end by itself.
+    pub timeout: Duration,
+    /// Ends it even if the agent refuses.
+    pub force: bool,
+}
+
+/// How a member ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum StopOutcome {
+    /// It agreed and ended by itself.
+    Approved,
+    /// It said nothing in time and ended at SIGTERM.
+    Terminated,
+    /// It had to be killed.
+    Killed,
+    /// It was dead already.
+    AlreadyGone,
+    /// The agent refused; it goes on.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StopOutcome {
+    /// The word for journals and lists.
+    pub fn word(&self) -> &'static str {
+        match self {
+            StopOutcome::Approved => "approved",
+            StopOutcome::Terminated => "terminated",
+            StopOutcome::Killed => "killed",
+            StopOutcome::AlreadyGone => "already_gone",
+            StopOutcome::Refused { .. } => "refused",
+        }
+    }
+}
+
+/// A member that was to be stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stopped {
+    /// Who.
+    pub member: MemberName,
+    /// How it ended, or that it did not.
+    #[serde(flatten)]
+    pub outcome: StopOutcome,
+    /// Tasks that were given back.
+    pub released: Vec<TaskId>,
+}

@@ -1,0 +1,128 @@
+//! The orderly end of one member: request, answer, and what follows silence.
+
+use swarm_fs::{Liveness, NameFilter};
+use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
+use swarm_store::StoreError;
+use swarm_team::request_shutdown;
+
+use super::escalate::{death, end_processes};
+use super::{StopOptions, StopOutcome, Stopped, finish};
+use crate::{Deployment, LeadError};
+
+/// Asks a member to stop and waits for its end. Refused by its agent, it goes on, unless `force`; silent until the
+/// deadline, it is ended.
+///
+/// # Errors
+/// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
+pub async fn shutdown(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    options: &StopOptions,
+) -> Result<Stopped, LeadError> {
+    let spawn_id = spawn_of(deployment, team, name)?;
+    let outcome = match deployment.store.liveness(team, name)? {
+        Liveness::Alive => ask(deployment, team, name, spawn_id, options).await?,
+        Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
+    };
+    if matches!(outcome, StopOutcome::Refused { .. }) {
+        return Ok(Stopped {
+            member: name.clone(),
+            outcome,
+            released: Vec::new(),
+        });
+    }
+    let released = finish(deployment, team, name, spawn_id, &outcome).await?;
+    Ok(Stopped {
+        member: name.clone(),
+        outcome,
+        released,
+    })
+}
+
+/// The spawn of a member that swarm started.
+pub(super) fn spawn_of(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<SpawnId, LeadError> {
+    let config = deployment.store.config(team)?;
+    let member = config
+        .member(name)
+        .filter(|member| !member.name.is_lead())
+        .ok_or_else(|| StoreError::MemberNotFound {
+            team: team.clone(),
+            name: name.clone(),
+            known: config.names(),
+        })?;
+    member
+        .spawn_id()
+        .ok_or_else(|| LeadError::Foreign(name.clone()))
+}
+
+async fn ask(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+    options: &StopOptions,
+) -> Result<StopOutcome, LeadError> {
+    let store = &deployment.store;
+    let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
+    let mut mail = deployment
+        .watcher
+        .subscribe(&store.inbox_folder(team), filter);
+    let reason = options.reason.as_deref();
+    let request = request_shutdown(&**store, team, name, deployment.clock.now(), reason)?;
+    let ended = death(deployment, team, name);
+    let deadline = tokio::time::sleep(options.timeout);
+    tokio::pin!(ended, deadline);
+    loop {
+        if let Some(reason) = refusal(deployment, team, name, &request)? {
+            if options.force {
+                return end_processes(deployment, team, name, spawn_id, deployment.kill_grace)
+                    .await;
+            }
+            return Ok(StopOutcome::Refused { reason });
+        }
+        tokio::select! {
+            fell = &mut ended => {
+                // A lost watcher thread tells nothing; the lock itself does.
+                if let Ok(fell) = fell {
+                    fell?;
+                }
+                if store.liveness(team, name)? != Liveness::Alive {
+                    return Ok(StopOutcome::Approved);
+                }
+                return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
+            }
+            () = mail.changed() => {}
+            () = &mut deadline => {
+                return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
+            }
+        }
+    }
+}
+
+/// The agent's refusal of this very request, if it has come. Acknowledged entries count: a running lead may have
+/// read it first.
+fn refusal(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    request: &RequestId,
+) -> Result<Option<String>, LeadError> {
+    let inbox = deployment.store.inbox(team, &MemberName::lead())?;
+    Ok(inbox
+        .entries
+        .iter()
+        .rev()
+        .find_map(|entry| match ControlFrame::of_entry(entry) {
+            Some(ControlFrame::ShutdownRejected(frame))
+                if &frame.request_id == request && frame.from == name.as_str() =>
+            {
+                Some(frame.reason)
+            }
+            _ => None,
+        }))
+}

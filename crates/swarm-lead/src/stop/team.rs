@@ -1,0 +1,46 @@
+//! The end of a whole team.
+
+use swarm_protocol::{MemberName, TeamName};
+
+use super::{StopOptions, Stopped, shutdown};
+use crate::{Deployment, LeadError};
+
+/// What came of ending a team's members.
+#[derive(Debug, Default)]
+pub struct EndedTeam {
+    /// Those that were handled.
+    pub stopped: Vec<Stopped>,
+    /// Those that could not be, and why.
+    pub failed: Vec<(MemberName, LeadError)>,
+}
+
+/// Shuts every member down that swarm started, all at the same time.
+///
+/// # Errors
+/// [`LeadError::Store`] when the roster cannot be read; failures of single members are in the result.
+pub async fn end_team(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: &StopOptions,
+) -> Result<EndedTeam, LeadError> {
+    let config = deployment.store.config(team)?;
+    let names: Vec<MemberName> = config
+        .teammates()
+        .filter(|member| member.swarm.is_some())
+        .map(|member| member.name.clone())
+        .collect();
+    let results = futures::future::join_all(
+        names
+            .iter()
+            .map(|name| shutdown(deployment, team, name, options)),
+    )
+    .await;
+    let mut ended = EndedTeam::default();
+    for (name, result) in names.into_iter().zip(results) {
+        match result {
+            Ok(stopped) => ended.stopped.push(stopped),
+            Err(error) => ended.failed.push((name, error)),
+        }
+    }
+    Ok(ended)
+}

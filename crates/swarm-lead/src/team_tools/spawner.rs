@@ -1,0 +1,89 @@
+//! The lead's answer to a named Agent call: a teammate in a process of its own.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use swarm_engine::{Isolation, SpawnRequest, Spawned, TeammateSpawner};
+use swarm_protocol::{AgentEvent, LEAD_NAME, MemberName};
+use swarm_store::Draft;
+use swarm_team::Seat;
+
+use crate::Deployment;
+use crate::spawn::{SpawnOptions, spawn};
+
+/// Spawns teammates for the lead's model.
+#[derive(Debug)]
+pub(crate) struct LeadSpawner {
+    pub(crate) deployment: Deployment,
+    pub(crate) seat: Arc<Seat>,
+}
+
+#[async_trait]
+impl TeammateSpawner for LeadSpawner {
+    async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
+        if request.plan {
+            return Err(
+                "plan approval between processes is not available: leave the mode out".to_owned(),
+            );
+        }
+        if request.isolation == Some(Isolation::Worktree) {
+            return Err(
+                "isolated work trees for teammates are not available: leave isolation out"
+                    .to_owned(),
+            );
+        }
+        let name =
+            MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
+        let model = request
+            .model
+            .as_deref()
+            .map(self.deployment.resolve_model)
+            .transpose()?;
+        let team = self
+            .seat
+            .team_or_found()
+            .map_err(|error| error.to_string())?;
+        if let Some(named) = request
+            .team
+            .as_deref()
+            .filter(|named| *named != team.as_str())
+        {
+            return Err(format!(
+                "you lead the team {team}, not {named}: leave team_name out"
+            ));
+        }
+        let prompt =
+            Draft::new(LEAD_NAME, request.prompt.clone()).with_summary(request.description.clone());
+        let options = SpawnOptions {
+            name,
+            agent_type: request.agent_type.clone(),
+            prompt: Some(prompt),
+            model,
+            mode: request.mode,
+            cwd: request
+                .cwd
+                .clone()
+                .unwrap_or_else(|| self.deployment.cwd.clone()),
+            backend: None,
+            env: std::collections::BTreeMap::new(),
+            replace: false,
+            fresh: false,
+            timeout: None,
+            cancel: request.cancel.clone(),
+        };
+        let member = spawn(&self.deployment, &team, options)
+            .await
+            .map_err(|error| error.to_string())?;
+        self.seat.emit(AgentEvent::Notice {
+            line: member.why.clone(),
+        });
+        Ok(Spawned {
+            agent_id: member.agent_id,
+            color: member.color,
+            model: member.hello.model,
+            mode: member.hello.mode,
+            pane: member.pane,
+            note: member.why,
+        })
+    }
+}

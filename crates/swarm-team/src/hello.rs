@@ -1,0 +1,59 @@
+//! Hello: the child reports the values in force, the spawner compares them with what it ordered.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use swarm_protocol::Hello;
+
+use crate::SpawnOrder;
+
+/// A value in force in the child is not the one that was ordered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} was to be `{ordered}` but the child runs with `{reported}`")]
+pub struct HelloMismatch {
+    /// Which value.
+    pub what: &'static str,
+    /// What was ordered.
+    pub ordered: String,
+    /// What the child reports.
+    pub reported: String,
+}
+
+/// Compares a hello with the order. What was asked for is in force, or the spawn fails.
+///
+/// # Errors
+/// The first difference.
+pub fn check_hello(order: &SpawnOrder, hello: &Hello) -> Result<(), HelloMismatch> {
+    same("spawn id", order.spawn_id, hello.spawn_id)?;
+    same("program version", &order.version, &hello.version)?;
+    same("model", &order.model, &hello.model)?;
+    same("permission mode", order.mode, hello.mode)?;
+    same("session", order.session_id, hello.session_id)?;
+    same(
+        "working folder",
+        canonical(&order.cwd),
+        canonical(&hello.cwd),
+    )
+}
+
+fn canonical(path: &Path) -> String {
+    path.canonicalize()
+        .unwrap_or_else(|_| path.to_owned())
+        .display()
+        .to_string()
+}
+
+fn same<T: PartialEq + Display>(
+    what: &'static str,
+    ordered: T,
+    reported: T,
+) -> Result<(), HelloMismatch> {
+    if ordered == reported {
+        return Ok(());
+    }
+    Err(HelloMismatch {
+        what,
+        ordered: ordered.to_string(),
+        reported: reported.to_string(),
+    })
+}

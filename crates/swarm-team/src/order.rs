@@ -1,0 +1,159 @@
+//! The spawn order: everything a child is told, in a file of mode 0600 that it reads and unlinks before hello.
+//! It carries the provider keys, so it never becomes an argument or a variable that others can read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use swarm_policy::{Rule, RuleError, RuleSet, SourcedRule};
+use swarm_protocol::{AgentId, Color, PermissionMode, SessionId, SpawnId, UnixMs};
+
+/// An order cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OrderError {
+    /// It is not there, or cannot be read.
+    #[error("spawn order {path}: {source}")]
+    Io {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not an order.
+    #[error("spawn order {path}: {source}")]
+    Json {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A rule in it is not a rule.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+}
+
+/// A permission rule and where it came from, as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleText {
+    /// Such as `Bash(git log:*)`.
+    pub rule: String,
+    /// Such as a settings file.
+    pub origin: String,
+}
+
+/// Bounds of one member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberLimits {
+    /// Model requests in one turn.
+    pub max_requests: u32,
+    /// Milliseconds after which an unanswered permission request means no.
+    pub permission_timeout_ms: u64,
+    /// Milliseconds a member in a turn may take before the program approves a shutdown for it.
+    pub shutdown_grace_ms: u64,
+}
+
+impl MemberLimits {
+    /// How long an answer to a permission request is waited for.
+    pub fn permission_timeout(&self) -> Duration {
+        Duration::from_millis(self.permission_timeout_ms)
+    }
+
+    /// How long a turn may go on after a shutdown request.
+    pub fn shutdown_grace(&self) -> Duration {
+        Duration::from_millis(self.shutdown_grace_ms)
+    }
+}
+
+/// What a child is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SpawnOrder {
+    /// Which spawn.
+    pub spawn_id: SpawnId,
+    /// `name@team`.
+    pub agent: AgentId,
+    /// Its colour.
+    pub color: Option<Color>,
+    /// Type of its definition.
+    pub agent_type: Option<String>,
+    /// Working folder.
+    pub cwd: PathBuf,
+    /// `provider/model`.
+    pub model: String,
+    /// Permission mode, already below the parent's ceiling.
+    pub mode: PermissionMode,
+    /// Rules in force: calls that run.
+    pub allow: Vec<RuleText>,
+    /// Rules in force: calls that are refused.
+    pub deny: Vec<RuleText>,
+    /// Rules in force: calls that are asked about.
+    pub ask: Vec<RuleText>,
+    /// The conversation to continue or begin.
+    pub session_id: SessionId,
+    /// Further text for the system prompt.
+    pub instructions: Vec<String>,
+    /// Environment of its shell commands.
+    pub env: BTreeMap<String, String>,
+    /// Provider keys and addresses, for the model client alone.
+    pub provider: BTreeMap<String, String>,
+    /// Bounds.
+    pub limits: MemberLimits,
+    /// Draw with colours.
+    pub color_output: bool,
+    /// Pace of a scripted model: 1 plays waits as written, 0 leaves them out.
+    pub pace: f64,
+    /// Version of the program that orders; another version refuses.
+    pub version: String,
+    /// When the spawner gives up.
+    pub deadline: UnixMs,
+}
+
+impl SpawnOrder {
+    /// File name of the order of one spawn, inside the member's folder.
+    pub fn file_name(spawn_id: SpawnId) -> String {
+        format!("order-{spawn_id}.json")
+    }
+
+    /// Reads the order and unlinks it, so that the keys in it exist no longer than needed.
+    ///
+    /// # Errors
+    /// [`OrderError`] naming the file.
+    pub fn take(path: &Path) -> Result<Self, OrderError> {
+        let io = |source| OrderError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let bytes = std::fs::read(path).map_err(io)?;
+        std::fs::remove_file(path).map_err(io)?;
+        serde_json::from_slice(&bytes).map_err(|source| OrderError::Json {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// The rules in force.
+    ///
+    /// # Errors
+    /// [`OrderError::Rule`] naming the text that is no rule.
+    pub fn rules(&self) -> Result<RuleSet, OrderError> {
+        let parse = |texts: &[RuleText]| -> Result<Vec<SourcedRule>, OrderError> {
+            texts
+                .iter()
+                .map(|text| {
+                    Ok(SourcedRule {
+                        rule: Rule::parse(&text.rule)?,
+                        origin: text.origin.clone(),
+                    })
+                })
+                .collect()
+        };
+        Ok(RuleSet {
+            allow: parse(&self.allow)?,
+            deny: parse(&self.deny)?,
+            ask: parse(&self.ask)?,
+            ..RuleSet::default()
+        })
+    }
+}

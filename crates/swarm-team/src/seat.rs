@@ -1,0 +1,162 @@
+//! A member's place at the table: who it is and which team it sits in.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use swarm_protocol::{
+    AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
+};
+use swarm_store::{Actor, Draft, StoreError, TeamStore};
+
+/// Makes a team for a lead that acts before it has one.
+pub trait Founder: Send + Sync + fmt::Debug {
+    /// Makes the team and returns its name.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    fn found(&self) -> Result<TeamName, StoreError>;
+}
+
+/// A tool needed a team and there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum NoTeam {
+    /// No team and nobody who may make one.
+    #[error("there is no team yet: call TeamCreate first")]
+    None,
+    /// The team could not be made.
+    #[error("the team could not be made: {0}")]
+    Founding(#[from] StoreError),
+}
+
+type EventFn = dyn Fn(AgentEvent) + Send + Sync;
+
+/// Who acts through the team tools.
+pub struct Seat {
+    /// The one owner of the files.
+    pub store: Arc<dyn TeamStore>,
+    /// Time for frames.
+    pub clock: Arc<dyn Clock>,
+    /// The member's name.
+    pub name: MemberName,
+    /// This spawn of it.
+    pub spawn_id: SpawnId,
+    /// Its colour, which its messages carry. The lead's carry none.
+    pub color: Option<Color>,
+    team: Mutex<Option<TeamName>>,
+    founder: Option<Arc<dyn Founder>>,
+    events: Box<EventFn>,
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat")
+            .field("name", &self.name)
+            .field("spawn_id", &self.spawn_id)
+            .field("team", &*self.lock_team())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Seat {
+    /// A teammate's seat in its team.
+    pub fn teammate(
+        store: Arc<dyn TeamStore>,
+        clock: Arc<dyn Clock>,
+        agent: &AgentId,
+        spawn_id: SpawnId,
+        color: Option<Color>,
+        events: impl Fn(AgentEvent) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            name: agent.name.clone(),
+            spawn_id,
+            color,
+            team: Mutex::new(Some(agent.team.clone())),
+            founder: None,
+            events: Box::new(events),
+        }
+    }
+
+    /// The lead's seat; its team may come later, made by `founder` when a tool first needs one.
+    pub fn lead(
+        store: Arc<dyn TeamStore>,
+        clock: Arc<dyn Clock>,
+        spawn_id: SpawnId,
+        team: Option<TeamName>,
+        founder: Arc<dyn Founder>,
+        events: impl Fn(AgentEvent) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            name: MemberName::lead(),
+            spawn_id,
+            color: None,
+            team: Mutex::new(team),
+            founder: Some(founder),
+            events: Box::new(events),
+        }
+    }
+
+    fn lock_team(&self) -> MutexGuard<'_, Option<TeamName>> {
+        // The guarded value is replaced whole, so a panic elsewhere leaves it sound.
+        self.team.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The team, if there is one.
+    pub fn team(&self) -> Option<TeamName> {
+        self.lock_team().clone()
+    }
+
+    /// The team; a lead without one gets it made.
+    ///
+    /// # Errors
+    /// [`NoTeam`] when there is none and none can be made.
+    pub fn team_or_found(&self) -> Result<TeamName, NoTeam> {
+        let mut team = self.lock_team();
+        if let Some(team) = &*team {
+            return Ok(team.clone());
+        }
+        let founded = self.founder.as_ref().ok_or(NoTeam::None)?.found()?;
+        *team = Some(founded.clone());
+        Ok(founded)
+    }
+
+    /// Takes a seat in `team`, or leaves it.
+    pub fn set_team(&self, team: Option<TeamName>) {
+        *self.lock_team() = team;
+    }
+
+    /// Whether this is the lead's.
+    pub fn is_lead(&self) -> bool {
+        self.name.is_lead()
+    }
+
+    /// Who acts, as the task list sees it.
+    pub fn actor(&self, team: &TeamName) -> Actor {
+        Actor::member(team, self.name.clone(), Some(self.spawn_id))
+    }
+
+    /// A control frame as this member sends it.
+    pub fn control(&self, frame: &ControlFrame) -> Draft {
+        Draft {
+            color: self.color.map(|color| color.to_string()),
+            ..Draft::control(self.name.as_str(), frame)
+        }
+    }
+
+    /// Shows something to whoever watches.
+    pub fn emit(&self, event: AgentEvent) {
+        (self.events)(event);
+    }
+
+    /// Shows a message that went out.
+    pub(crate) fn note_sent(&self, to: &MemberName, line: &str) {
+        self.emit(AgentEvent::MailOut {
+            to: to.to_string(),
+            line: line.to_owned(),
+        });
+    }
+}

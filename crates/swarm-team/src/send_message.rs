@@ -1,0 +1,259 @@
+//! The SendMessage tool, in the shape that models trained for Claude Code expect.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use swarm_protocol::{MemberName, RequestId, ToolKind};
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use crate::send::summary_of;
+use crate::{Seat, Sent, ShutdownDesk, reject_shutdown, request_shutdown, send_text};
+
+/// Writes to other members, asks members to stop, and refuses to stop.
+#[derive(Debug)]
+pub struct SendMessageTool {
+    seat: Arc<Seat>,
+    desk: Option<Arc<ShutdownDesk>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Input {
+    to: String,
+    #[serde(default)]
+    summary: Option<String>,
+    #[serde(default)]
+    urgent: bool,
+    message: Message,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Message {
+    Text(String),
+    Structured(Structured),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Structured {
+    ShutdownRequest {
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    ShutdownResponse {
+        request_id: RequestId,
+        approve: bool,
+        #[serde(default)]
+        reason: Option<String>,
+    },
+}
+
+impl SendMessageTool {
+    /// The lead's tool: it may ask members to stop.
+    pub fn for_lead(seat: Arc<Seat>) -> Self {
+        Self { seat, desk: None }
+    }
+
+    /// A teammate's tool: it may refuse a shutdown request on its desk.
+    pub fn for_teammate(seat: Arc<Seat>, desk: Arc<ShutdownDesk>) -> Self {
+        Self {
+            seat,
+            desk: Some(desk),
+        }
+    }
+
+    fn text(&self, input: &Input, text: &str) -> ToolOutput {
+        match send_text(
+            &self.seat,
+            &input.to,
+            text,
+            input.summary.as_deref(),
+            input.urgent,
+        ) {
+            Ok(sent) => sent_output(&self.seat, &sent),
+            Err(error) => refused(&error.to_string()),
+        }
+    }
+
+    fn request(&self, to: &str, reason: Option<&str>) -> ToolOutput {
+        if !self.seat.is_lead() {
+            return refused(
+                "only the team lead may ask a member to stop: write to the lead instead",
+            );
+        }
+        let Some(team) = self.seat.team() else {
+            return refused("there is no team yet");
+        };
+        let target = match MemberName::teammate(to.trim()) {
+            Ok(name) => name,
+            Err(error) => return refused(&error.to_string()),
+        };
+        let now = self.seat.clock.now();
+        match request_shutdown(&*self.seat.store, &team, &target, now, reason) {
+            Ok(request_id) => {
+                self.seat.note_sent(&target, "shutdown request");
+                let message =
+                    format!("Shutdown request sent to {target}; its answer comes by mail.");
+                let out = json!({
+                    "success": true, "message": message,
+                    "request_id": request_id, "target": target,
+                });
+                ToolOutput::ok(out.to_string(), "requested")
+            }
+            Err(error) => refused(&error.to_string()),
+        }
+    }
+
+    fn respond(&self, id: &RequestId, approve: bool, reason: Option<&str>) -> ToolOutput {
+        let Some(desk) = &self.desk else {
+            return refused("the lead answers no shutdown request");
+        };
+        if !desk.is_open(id) {
+            return refused("there is no open shutdown request with that id from the team lead");
+        }
+        if approve {
+            let out = json!({
+                "success": true, "request_id": id,
+                "message": "Approved. End your turn; the program then ends this process.",
+            });
+            return ToolOutput::ok(out.to_string(), "approved");
+        }
+        let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
+            return refused("a refusal needs a reason: pass `reason`");
+        };
+        let Some(team) = self.seat.team() else {
+            return refused("there is no team");
+        };
+        match reject_shutdown(&self.seat, &team, id, reason) {
+            Ok(()) => {
+                desk.close();
+                let out = json!({
+                    "success": true, "request_id": id,
+                    "message": "Refused. The lead was told why; go on with your work.",
+                });
+                ToolOutput::ok(out.to_string(), "refused to stop")
+            }
+            Err(error) => refused(&error.to_string()),
+        }
+    }
+}
+
+fn refused(why: &str) -> ToolOutput {
+    ToolOutput {
+        content: json!({ "success": false, "message": why }).to_string(),
+        is_error: true,
+        one_line: why.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+fn sent_output(seat: &Seat, sent: &[Sent]) -> ToolOutput {
+    let names: Vec<&str> = sent.iter().map(|sent| sent.to.as_str()).collect();
+    let out = match sent {
+        [one] => {
+            let doing = one
+                .receiver
+                .map_or_else(String::new, |state| format!(" ({})", state.name()));
+            json!({
+                "success": true,
+                "message": format!("Message queued for {}{doing}.", one.to),
+                "msg_id": one.msg_id,
+                "routing": { "sender": seat.name, "target": format!("@{}", one.to) },
+            })
+        }
+        _ => json!({
+            "success": true,
+            "message": format!("Message queued for {} members.", sent.len()),
+            "recipients": names,
+        }),
+    };
+    ToolOutput::ok(out.to_string(), format!("queued for {}", names.join(", ")))
+}
+
+#[async_trait]
+impl Tool for SendMessageTool {
+    fn name(&self) -> &'static str {
+        "SendMessage"
+    }
+
+    fn description(&self) -> String {
+        let stop = if self.seat.is_lead() {
+            "To end a teammate, send {\"type\":\"shutdown_request\",\"reason\":\"…\"} as the message."
+        } else {
+            "To refuse a shutdown request of the lead, send {\"type\":\"shutdown_response\",\"request_id\":\"…\",\
+             \"approve\":false,\"reason\":\"…\"} to \"team-lead\"."
+        };
+        format!(
+            "Send a message to another member of your team. Plain text that you write is not seen by the others; \
+             this tool is how you talk to them. `to` is a member's name, or `*` for everybody but you (use it \
+             rarely: it wakes them all). The message waits in the receiver's inbox and is read when its turn \
+             ends; with `urgent` it is read between two tool calls. {stop}"
+        )
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "to": { "type": "string", "description": "Name of the member, or * for everybody but you" },
+                "summary": { "type": "string", "description": "What the message says in 5 to 10 words" },
+                "message": {
+                    "description": "The text, or a structured message",
+                    "anyOf": [
+                        { "type": "string" },
+                        { "type": "object", "properties": {
+                            "type": { "const": "shutdown_request" }, "reason": { "type": "string" } },
+                          "required": ["type"] },
+                        { "type": "object", "properties": {
+                            "type": { "const": "shutdown_response" }, "request_id": { "type": "string" },
+                            "approve": { "type": "boolean" }, "reason": { "type": "string" } },
+                          "required": ["type", "request_id", "approve"] }
+                    ]
+                },
+                "urgent": { "type": "boolean", "description": "Let it in between tool calls of a busy receiver" }
+            },
+            "required": ["to", "message"]
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let to = input["to"].as_str().unwrap_or("?");
+        let line = match &input["message"] {
+            Value::String(text) => summary_of(text, input["summary"].as_str()),
+            structured => structured["type"].as_str().unwrap_or("?").to_owned(),
+        };
+        format!("SendMessage → {to}: {line}")
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        let input: Input = match serde_json::from_value(input) {
+            Ok(input) => input,
+            Err(error) => {
+                return refused(&format!(
+                    "the input is not a message ({error}): pass `to` and `message`, a text or a shutdown_request \
+                     or shutdown_response object"
+                ));
+            }
+        };
+        match &input.message {
+            Message::Text(text) => self.text(&input, text),
+            Message::Structured(Structured::ShutdownRequest { reason }) => {
+                self.request(&input.to, reason.as_deref())
+            }
+            Message::Structured(Structured::ShutdownResponse {
+                request_id,
+                approve,
+                reason,
+            }) => self.respond(request_id, *approve, reason.as_deref()),
+        }
+    }
+}

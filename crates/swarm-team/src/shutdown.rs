@@ -1,0 +1,132 @@
+//! The shutdown handshake. The lead requests; the member's *program* answers: at once when idle, at the end of the
+//! turn or at the deadline otherwise. Only the model may refuse, in the turn in which it was told.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use swarm_protocol::{
+    BackendType, ControlFrame, Event, LEAD_NAME, MemberName, PaneId, RequestId, ShutdownApproved,
+    ShutdownRejected, ShutdownRequest, TeamName, UnixMs,
+};
+use swarm_store::{Draft, StoreError, TeamStore};
+
+use crate::Seat;
+
+/// Asks a member to stop. Returns the id that its answer will name.
+///
+/// # Errors
+/// Whatever the store says, such as an unknown member.
+pub fn request_shutdown(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    member: &MemberName,
+    now: UnixMs,
+    reason: Option<&str>,
+) -> Result<RequestId, StoreError> {
+    let request_id = RequestId::shutdown(now.0, member);
+    let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
+        request_id: request_id.clone(),
+        from: LEAD_NAME.to_owned(),
+        reason: reason.map(str::to_owned),
+        timestamp: now.iso(),
+    });
+    store.send(team, member, Draft::control(LEAD_NAME, &frame).urgent())?;
+    let event = Event::ShutdownRequested {
+        member: member.clone(),
+        request: request_id.clone(),
+    };
+    store.journal(team, event)?;
+    Ok(request_id)
+}
+
+/// The member's program agrees to stop.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn approve_shutdown(
+    seat: &Seat,
+    team: &TeamName,
+    request: &ShutdownRequest,
+    pane: Option<PaneId>,
+    backend: &BackendType,
+) -> Result<(), StoreError> {
+    let frame = ControlFrame::ShutdownApproved(ShutdownApproved {
+        request_id: request.request_id.clone(),
+        from: seat.name.to_string(),
+        timestamp: seat.clock.now().iso(),
+        pane_id: pane,
+        backend_type: Some(backend.name().to_owned()),
+    });
+    seat.store
+        .send(team, &MemberName::lead(), seat.control(&frame))
+        .map(drop)
+}
+
+/// The member goes on, for a reason.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn reject_shutdown(
+    seat: &Seat,
+    team: &TeamName,
+    request_id: &RequestId,
+    reason: &str,
+) -> Result<(), StoreError> {
+    let frame = ControlFrame::ShutdownRejected(ShutdownRejected {
+        request_id: request_id.clone(),
+        from: seat.name.to_string(),
+        reason: reason.to_owned(),
+        timestamp: seat.clock.now().iso(),
+    });
+    seat.store
+        .send(team, &MemberName::lead(), seat.control(&frame))?;
+    let event = Event::ShutdownRejected {
+        member: seat.name.clone(),
+        reason: reason.to_owned(),
+    };
+    seat.store.journal(team, event)
+}
+
+/// Where a member stands with a shutdown request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShutdownVerdict {
+    /// No open request.
+    None,
+    /// Open: the program approves at the end of the turn.
+    Open(ShutdownRequest),
+}
+
+/// The open request of a member in a turn, shared by its loop and its SendMessage tool.
+#[derive(Debug, Default)]
+pub struct ShutdownDesk {
+    open: Mutex<Option<ShutdownRequest>>,
+}
+
+impl ShutdownDesk {
+    fn lock(&self) -> MutexGuard<'_, Option<ShutdownRequest>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a request. A later one replaces an earlier one, whose asker has given up or asks again.
+    pub fn enter(&self, request: ShutdownRequest) {
+        *self.lock() = Some(request);
+    }
+
+    /// The open request.
+    pub fn verdict(&self) -> ShutdownVerdict {
+        self.lock()
+            .clone()
+            .map_or(ShutdownVerdict::None, ShutdownVerdict::Open)
+    }
+
+    /// Whether a request of this id is open.
+    pub fn is_open(&self, id: &RequestId) -> bool {
+        self.lock()
+            .as_ref()
+            .is_some_and(|request| &request.request_id == id)
+    }
+
+    /// Closes the open request after it was refused.
+    pub fn close(&self) {
+        *self.lock() = None;
+    }
+}

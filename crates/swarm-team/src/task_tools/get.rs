@@ -1,0 +1,109 @@
+//! TaskGet.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use swarm_protocol::{Task, TaskId, TeamName, ToolKind};
+use swarm_store::StoreError;
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use super::pool::parse;
+use crate::Seat;
+
+#[derive(Debug)]
+pub(super) struct TaskGet(pub(super) Arc<Seat>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Input {
+    task_id: TaskId,
+}
+
+#[async_trait]
+impl Tool for TaskGet {
+    fn name(&self) -> &'static str {
+        "TaskGet"
+    }
+
+    fn description(&self) -> String {
+        "Read one task of the team's list in full: description, status, owner, what it waits for and what waits \
+         for it."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": { "taskId": { "type": "string", "description": "Number of the task" } },
+            "required": ["taskId"]
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        format!("TaskGet #{}", input["taskId"].as_str().unwrap_or("?"))
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        let input: Input = match parse("TaskGet", input) {
+            Ok(input) => input,
+            Err(output) => return output,
+        };
+        let Some(team) = self.0.team() else {
+            return ToolOutput::error("there is no team yet, and so no task list");
+        };
+        match self
+            .0
+            .store
+            .task(&team, &input.task_id)
+            .and_then(|task| describe(&self.0, &team, &task))
+        {
+            Ok(text) => ToolOutput::ok(text, "ok"),
+            Err(error) => ToolOutput::error(error.to_string()),
+        }
+    }
+}
+
+fn describe(seat: &Seat, team: &TeamName, task: &Task) -> Result<String, StoreError> {
+    let list = seat.store.tasks(team)?;
+    let mut lines = vec![
+        format!("Task #{}: {}", task.id, task.subject),
+        format!("Status: {}", list.state(task).name()),
+        format!("Description: {}", task.description),
+    ];
+    if let Some(owner) = &task.owner {
+        lines.push(format!("Owner: {owner}"));
+    }
+    if !task.blocked_by.is_empty() {
+        lines.push(format!("Blocked by: {}", ids(&task.blocked_by)));
+    }
+    if !task.blocks.is_empty() {
+        lines.push(format!("Blocks: {}", ids(&task.blocks)));
+    }
+    if let Some(result) = task.swarm().result {
+        lines.push(format!("Result: {result}"));
+    }
+    if let Some(failed) = task.swarm().failed {
+        lines.push(format!(
+            "Failed after {} attempts: {}",
+            failed.attempts, failed.reason
+        ));
+    }
+    Ok(lines.join("\n"))
+}
+
+fn ids(ids: &[TaskId]) -> String {
+    ids.iter()
+        .map(|id| format!("#{id}"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,82 @@
+//! TaskList.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use swarm_protocol::{Task, ToolKind};
+use swarm_store::TaskList as StoredTasks;
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use crate::Seat;
+
+#[derive(Debug)]
+pub(super) struct TaskList(pub(super) Arc<Seat>);
+
+#[async_trait]
+impl Tool for TaskList {
+    fn name(&self) -> &'static str {
+        "TaskList"
+    }
+
+    fn description(&self) -> String {
+        "List the team's tasks with status, owner and open blockers. Look here for work when you have finished \
+         something."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({ "type": "object", "properties": {} })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, _input: &Value) -> String {
+        "TaskList".to_owned()
+    }
+
+    async fn call(&self, _input: Value, _ctx: &ToolContext) -> ToolOutput {
+        let Some(team) = self.0.team() else {
+            return ToolOutput::ok("No tasks found", "no tasks");
+        };
+        let list = match self.0.store.tasks(&team) {
+            Ok(list) => list,
+            Err(error) => return ToolOutput::error(error.to_string()),
+        };
+        if list.tasks.is_empty() {
+            return ToolOutput::ok("No tasks found", "no tasks");
+        }
+        let lines: Vec<String> = list.tasks.iter().map(|task| line(task, &list)).collect();
+        ToolOutput::ok(lines.join("\n"), format!("{} tasks", list.tasks.len()))
+    }
+}
+
+fn line(task: &Task, list: &StoredTasks) -> String {
+    let owner = task
+        .owner
+        .as_ref()
+        .map_or_else(String::new, |owner| format!(" ({owner})"));
+    let open: Vec<String> = task
+        .blocked_by
+        .iter()
+        .filter(|id| !list.is_settled(**id))
+        .map(|id| format!("#{id}"))
+        .collect();
+    let blocked = if open.is_empty() {
+        String::new()
+    } else {
+        format!(" [blocked by {}]", open.join(", "))
+    };
+    format!(
+        "#{} [{}] {}{owner}{blocked}",
+        task.id,
+        list.state(task).name(),
+        task.subject
+    )
+}

@@ -1,0 +1,198 @@
+//! TaskUpdate.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
+use swarm_store::{TaskChange, TaskUpdated};
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use super::pool::parse;
+use crate::{Seat, announce_assignment, announce_unblocked};
+
+#[derive(Debug)]
+pub(super) struct TaskUpdate(pub(super) Arc<Seat>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Input {
+    task_id: TaskId,
+    #[serde(default)]
+    subject: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    active_form: Option<String>,
+    #[serde(default)]
+    status: Option<Status>,
+    #[serde(default)]
+    owner: Option<MemberName>,
+    #[serde(default)]
+    add_blocks: Vec<TaskId>,
+    #[serde(default)]
+    add_blocked_by: Vec<TaskId>,
+    #[serde(default)]
+    metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    result: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Pending,
+    InProgress,
+    Completed,
+    Deleted,
+}
+
+#[async_trait]
+impl Tool for TaskUpdate {
+    fn name(&self) -> &'static str {
+        "TaskUpdate"
+    }
+
+    fn description(&self) -> String {
+        "Change a task. Set status to in_progress when you start: that claims the task for you, and fails if \
+         somebody else has it or a blocker is open. Set completed only when it is really done, with a short \
+         `result`. Set pending to give it back. `deleted` removes it."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "taskId": { "type": "string", "description": "Number of the task" },
+                "subject": { "type": "string" },
+                "description": { "type": "string" },
+                "activeForm": { "type": "string" },
+                "status": { "type": "string", "enum": ["pending", "in_progress", "completed", "deleted"] },
+                "owner": { "type": "string", "description": "Member who shall do it" },
+                "addBlocks": { "type": "array", "items": { "type": "string" }, "description": "Tasks that wait for this one" },
+                "addBlockedBy": { "type": "array", "items": { "type": "string" }, "description": "Tasks that this one waits for" },
+                "metadata": { "type": "object", "description": "Merged; a key with null is removed" },
+                "result": { "type": "string", "description": "What came out, when completing" }
+            },
+            "required": ["taskId"]
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let id = input["taskId"].as_str().unwrap_or("?");
+        match (input["status"].as_str(), input["owner"].as_str()) {
+            (Some(status), _) => format!("TaskUpdate #{id} → {status}"),
+            (None, Some(owner)) => format!("TaskUpdate #{id} owner {owner}"),
+            (None, None) => format!("TaskUpdate #{id}"),
+        }
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        match parse("TaskUpdate", input).map(|input| self.update(input)) {
+            Ok(Ok(output)) => output,
+            Ok(Err(error)) => ToolOutput::error(error),
+            Err(output) => output,
+        }
+    }
+}
+
+impl TaskUpdate {
+    fn update(&self, input: Input) -> Result<ToolOutput, String> {
+        let seat = &self.0;
+        let team = seat
+            .team()
+            .ok_or("there is no team yet, and so no task list")?;
+        let actor = seat.actor(&team);
+        let id = input.task_id;
+        if input.status == Some(Status::Deleted) {
+            let freed = seat
+                .store
+                .delete_task(&team, &id, &actor)
+                .map_err(|error| error.to_string())?;
+            announce_unblocked(&*seat.store, &team, &freed, &seat.name).map_err(|error| {
+                format!("task #{id} was deleted, but its dependents were not told: {error}")
+            })?;
+            return Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"));
+        }
+        if input.status == Some(Status::InProgress) && input.owner.is_none() && !seat.is_lead() {
+            seat.store
+                .claim(&team, &id, &actor)
+                .map_err(|error| error.to_string())?;
+        }
+        let assigns = input.owner.is_some();
+        let change = change_of(input);
+        let updated = seat
+            .store
+            .update_task(&team, &id, change, &actor)
+            .map_err(|error| error.to_string())?;
+        if assigns {
+            announce_assignment(
+                &*seat.store,
+                &team,
+                &updated.task,
+                &seat.name,
+                seat.clock.now(),
+            )
+            .map_err(|error| {
+                format!("task #{id} was changed, but its owner was not told: {error}")
+            })?;
+        }
+        announce_unblocked(&*seat.store, &team, &updated.unblocked, &seat.name).map_err(
+            |error| format!("task #{id} was changed, but its dependents were not told: {error}"),
+        )?;
+        Ok(answer(seat, id, &updated))
+    }
+}
+
+fn change_of(input: Input) -> TaskChange {
+    TaskChange {
+        subject: input.subject,
+        description: input.description,
+        active_form: input.active_form,
+        status: input.status.and_then(|status| match status {
+            Status::Pending => Some(TaskStatus::Pending),
+            Status::InProgress => Some(TaskStatus::InProgress),
+            Status::Completed => Some(TaskStatus::Completed),
+            Status::Deleted => None,
+        }),
+        owner: input.owner,
+        add_blocks: input.add_blocks,
+        add_blocked_by: input.add_blocked_by,
+        metadata: input.metadata,
+        result: input.result,
+    }
+}
+
+fn answer(seat: &Seat, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
+    let mut text = format!("Updated task #{id}: {}", updated.changed_fields.join(", "));
+    if updated.changed_fields.is_empty() {
+        text = format!("Task #{id} is already so");
+    }
+    if !updated.unblocked.is_empty() {
+        let freed: Vec<String> = updated
+            .unblocked
+            .iter()
+            .map(|task| format!("#{}", task.id))
+            .collect();
+        text.push_str(&format!(". No longer blocked: {}", freed.join(", ")));
+    }
+    if updated.task.status == TaskStatus::Completed && !seat.is_lead() {
+        text.push_str(". Call TaskList to see what can be done next.");
+    }
+    let line = match updated.task.status {
+        TaskStatus::Pending => "pending",
+        TaskStatus::InProgress => "in progress",
+        TaskStatus::Completed => "completed",
+    };
+    ToolOutput::ok(text, line)
+}

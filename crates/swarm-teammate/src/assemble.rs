@@ -1,0 +1,162 @@
+//! Putting a teammate together from its order.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use swarm_engine::{
+    AgentParts, AgentTool, EngineLimits, EventSink, NoSpawner, Rights, Session, TranscriptAuthor,
+    TranscriptFile, transcript_path,
+};
+use swarm_fs::FolderWatcher;
+use swarm_team::{Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, task_tools};
+use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
+use swarm_ui::{PaneHeader, PaneView, Theme};
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::MailDesk;
+use crate::gate::QueueGate;
+use crate::interject::UrgentMail;
+use crate::prompt::system_prompt;
+use crate::reporter::Reporter;
+use crate::{TeammateError, TeammateParts};
+
+/// A teammate, ready to say hello.
+pub(crate) struct Assembled {
+    pub(crate) session: Session,
+    pub(crate) seat: Arc<Seat>,
+    pub(crate) desk: Arc<MailDesk>,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) tool_names: Vec<String>,
+}
+
+pub(crate) fn assemble(
+    mut parts: TeammateParts,
+    watcher: &Arc<FolderWatcher>,
+) -> Result<Assembled, TeammateError> {
+    let team = parts.order.agent.team.clone();
+    let reporter = Arc::new(reporter(&mut parts));
+    let (store, order, root) = (parts.store, parts.order, parts.root);
+    let events = Arc::clone(&reporter);
+    let seat = Arc::new(Seat::teammate(
+        store,
+        Arc::clone(&parts.clock),
+        &order.agent,
+        order.spawn_id,
+        order.color,
+        move |event| events.emit(event),
+    ));
+    let shutdown = Arc::new(ShutdownDesk::default());
+    let desk = Arc::new(MailDesk::new(
+        Arc::clone(&seat),
+        team.clone(),
+        Arc::clone(&shutdown),
+    ));
+    let tools = tools(&seat, &shutdown);
+    let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
+    let gate = QueueGate {
+        seat: Arc::clone(&seat),
+        team,
+        watcher: Arc::clone(watcher),
+        reporter: Arc::clone(&reporter),
+        limits: order.limits,
+    };
+    let agent = AgentParts {
+        name: order.agent.name.to_string(),
+        system: system_prompt(&order, &parts.process),
+        model: parts.model,
+        model_name: order.model.clone(),
+        tools,
+        rights: Arc::new(Rights::new(order.mode, order.rules()?, order.mode)),
+        gate: Arc::new(gate),
+        events: Arc::clone(&reporter) as Arc<dyn EventSink>,
+        interjections: Arc::new(UrgentMail(Arc::clone(&desk))),
+        limits: EngineLimits {
+            max_turns: order.limits.max_requests,
+            ..EngineLimits::default()
+        },
+        home: parts.home,
+        tool_context: tool_context(&order, &root, &seat),
+    };
+    let path = transcript_path(&root, &order.cwd, order.session_id);
+    let transcript =
+        TranscriptFile::open(path, author(&order, &parts.process.version), parts.clock)?;
+    let session = Session::open(transcript, agent)?;
+    Ok(Assembled {
+        session,
+        seat,
+        desk,
+        reporter,
+        tool_names,
+    })
+}
+
+fn reporter(parts: &mut TeammateParts) -> Reporter {
+    let order = &parts.order;
+    let theme = Theme {
+        color: order.color_output,
+        width: parts.width,
+        unicode: true,
+    };
+    let header = PaneHeader {
+        name: order.agent.name.clone(),
+        color: order.color,
+        team: order.agent.team.clone(),
+        model: order.model.clone(),
+        mode: order.mode,
+        cwd: order.cwd.clone(),
+        home: parts.home.clone(),
+    };
+    let screen = std::mem::replace(&mut parts.screen, Box::new(std::io::sink()));
+    let keeper = StateKeeper::new(
+        Arc::clone(&parts.store),
+        order.agent.name.clone(),
+        order.spawn_id,
+        parts.clock.now(),
+    );
+    let view = PaneView::new(screen, theme, &header);
+    Reporter::new(
+        Arc::clone(&parts.clock),
+        order.agent.team.clone(),
+        keeper,
+        view,
+    )
+}
+
+fn tools(seat: &Arc<Seat>, shutdown: &Arc<ShutdownDesk>) -> Vec<Arc<dyn Tool>> {
+    let mut tools = builtin();
+    tools.push(Arc::new(SendMessageTool::for_teammate(
+        Arc::clone(seat),
+        Arc::clone(shutdown),
+    )));
+    tools.extend(task_tools(seat));
+    tools.push(Arc::new(AgentTool::new(Arc::new(NoSpawner))));
+    tools
+}
+
+fn tool_context(order: &SpawnOrder, root: &Path, seat: &Seat) -> ToolContext {
+    ToolContext {
+        cwd: order.cwd.clone(),
+        env: Arc::new(order.env.clone()),
+        protected: Arc::new(ProtectedPaths::new(root)),
+        files: Arc::new(Mutex::new(FileState::new())),
+        cancel: CancellationToken::new(),
+        limits: ToolLimits::default(),
+        tool_use_id: String::new(),
+        caller: Caller {
+            name: seat.name.clone(),
+            team: Some(order.agent.team.clone()),
+            agent_id: Some(order.agent.clone()),
+        },
+    }
+}
+
+fn author(order: &SpawnOrder, version: &str) -> TranscriptAuthor {
+    TranscriptAuthor {
+        session: order.session_id,
+        cwd: order.cwd.clone(),
+        version: version.to_owned(),
+        agent: Some(order.agent.name.clone()),
+        team: Some(order.agent.team.clone()),
+        spawn: Some(order.spawn_id),
+    }
+}

@@ -1,0 +1,137 @@
+//! A teammate's mail: what waits, what is handled by the program, what the model reads.
+
+use std::sync::{Arc, OnceLock};
+
+use swarm_engine::Injected;
+use swarm_protocol::{AgentEvent, Event, MessageId, TeamName, UnixMs};
+use swarm_store::StoreError;
+use swarm_team::{Incoming, Seat, ShutdownDesk, sort_mail};
+
+/// The mail of one teammate.
+#[derive(Debug)]
+pub(crate) struct MailDesk {
+    pub(crate) seat: Arc<Seat>,
+    pub(crate) team: TeamName,
+    pub(crate) shutdown: Arc<ShutdownDesk>,
+    /// A shutdown request written before this instant was meant for an earlier spawn of the name.
+    joined_at: OnceLock<UnixMs>,
+}
+
+impl MailDesk {
+    pub(crate) fn new(seat: Arc<Seat>, team: TeamName, shutdown: Arc<ShutdownDesk>) -> Self {
+        Self {
+            seat,
+            team,
+            shutdown,
+            joined_at: OnceLock::new(),
+        }
+    }
+
+    /// Notes when this spawn was entered in the roster; the first word counts.
+    pub(crate) fn joined(&self, at: UnixMs) {
+        self.joined_at.get_or_init(|| at);
+    }
+
+    /// What the model shall read, oldest first. A shutdown request goes to the shutdown desk, and frames that no
+    /// teammate handles are acknowledged away.
+    pub(crate) fn take(&self) -> Result<Vec<Incoming>, StoreError> {
+        let mut messages = Vec::new();
+        let mut handled = Vec::new();
+        for incoming in sort_mail(self.seat.store.take_unread(&self.team, &self.seat.name)?) {
+            match &incoming {
+                Incoming::ShutdownRequest(entry, request) => {
+                    let stale = entry
+                        .timestamp
+                        .unix_ms()
+                        .is_some_and(|at| self.joined_at.get().is_some_and(|joined| at < *joined));
+                    if stale {
+                        handled.extend(incoming.id().cloned());
+                    } else {
+                        self.shutdown.enter(request.clone());
+                    }
+                }
+                Incoming::PermissionResponse(..) => handled.extend(incoming.id().cloned()),
+                _ => messages.push(incoming),
+            }
+        }
+        self.acknowledge(&handled)?;
+        Ok(messages)
+    }
+
+    /// What may be let in between two tool calls: urgent mail, and a shutdown request, which also goes to the desk.
+    pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
+        let unread = self.seat.store.take_unread(&self.team, &self.seat.name)?;
+        let urgent = sort_mail(unread)
+            .into_iter()
+            .filter(|incoming| match incoming {
+                Incoming::ShutdownRequest(..) => true,
+                Incoming::Prose(entry) | Incoming::System(entry) => entry.is_urgent(),
+                _ => false,
+            });
+        let urgent: Vec<Incoming> = urgent.collect();
+        for incoming in &urgent {
+            if let Incoming::ShutdownRequest(_, request) = incoming {
+                self.shutdown.enter(request.clone());
+            }
+        }
+        Ok(urgent)
+    }
+
+    /// Acknowledges the shutdown requests once one has been answered.
+    pub(crate) fn shutdown_answered(&self) -> Result<(), StoreError> {
+        let unread = self.seat.store.take_unread(&self.team, &self.seat.name)?;
+        let requests: Vec<MessageId> = sort_mail(unread)
+            .iter()
+            .filter(|incoming| matches!(incoming, Incoming::ShutdownRequest(..)))
+            .filter_map(|incoming| incoming.id().cloned())
+            .collect();
+        self.acknowledge(&requests).map(drop)
+    }
+
+    /// Whether a shutdown request waits, without taking it.
+    pub(crate) fn shutdown_waits(&self) -> Result<bool, StoreError> {
+        let unread = self.seat.store.take_unread(&self.team, &self.seat.name)?;
+        Ok(sort_mail(unread)
+            .iter()
+            .any(|incoming| matches!(incoming, Incoming::ShutdownRequest(..))))
+    }
+
+    /// The form in which messages go into the transcript; shows them too.
+    pub(crate) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
+        for incoming in messages {
+            let entry = incoming.entry();
+            self.seat.emit(AgentEvent::MailIn {
+                from: entry.from.clone(),
+                color: entry.color.clone(),
+                line: incoming.line(),
+            });
+        }
+        messages
+            .iter()
+            .map(|incoming| Injected {
+                text: incoming.render(),
+                message_ids: incoming.id().cloned().into_iter().collect(),
+            })
+            .collect()
+    }
+
+    /// Marks messages as read once they are in the durable transcript, and enters that in the journal.
+    pub(crate) fn delivered(&self, ids: &[MessageId]) -> Result<(), StoreError> {
+        let newly = self.acknowledge(ids)?;
+        for msg_id in newly {
+            let event = Event::Delivered {
+                msg_id,
+                to: self.seat.name.clone(),
+            };
+            self.seat.store.journal(&self.team, event)?;
+        }
+        Ok(())
+    }
+
+    fn acknowledge(&self, ids: &[MessageId]) -> Result<Vec<MessageId>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.seat.store.ack(&self.team, &self.seat.name, ids)
+    }
+}

@@ -1,0 +1,101 @@
+//! Permission questions of a teammate: into the team's queue, and the answer back.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use swarm_engine::{Ask, GateAnswer, PermissionGate};
+use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_protocol::{MemberState, TeamName};
+use swarm_store::StoreError;
+use swarm_team::{
+    AskedCall, MemberLimits, PermissionAnswer, Seat, Wake, open_request, wait_for_answer,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::reporter::Reporter;
+
+/// Asks through the queue.
+#[derive(Debug)]
+pub(crate) struct QueueGate {
+    pub(crate) seat: Arc<Seat>,
+    pub(crate) team: TeamName,
+    pub(crate) watcher: Arc<FolderWatcher>,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) limits: MemberLimits,
+}
+
+struct FolderWake {
+    inbox: Subscription,
+    requests: Subscription,
+}
+
+#[async_trait]
+impl Wake for FolderWake {
+    async fn changed(&mut self) {
+        tokio::select! {
+            () = self.inbox.changed() => {}
+            () = self.requests.changed() => {}
+        }
+    }
+}
+
+impl QueueGate {
+    async fn queue(&self, call: &AskedCall) -> Result<PermissionAnswer, StoreError> {
+        let store = &self.seat.store;
+        let mut wake = FolderWake {
+            inbox: self
+                .watcher
+                .subscribe(&store.inbox_folder(&self.team), NameFilter::Any),
+            requests: self
+                .watcher
+                .subscribe(&store.requests_folder(&self.team), NameFilter::Any),
+        };
+        let timeout = self.limits.permission_timeout();
+        let id = open_request(&self.seat, &self.team, call, timeout)?;
+        self.reporter.state(
+            MemberState::WaitingPermission,
+            Some(format!("{id}: {}", call.description)),
+        );
+        wait_for_answer(&self.seat, &self.team, &id, call, &mut wake, timeout).await
+    }
+}
+
+#[async_trait]
+impl PermissionGate for QueueGate {
+    async fn ask(&self, ask: Ask, cancel: CancellationToken) -> GateAnswer {
+        let call = AskedCall {
+            tool: ask.tool,
+            tool_use_id: ask.tool_use_id,
+            input: ask.input,
+            description: ask.description,
+            suggestions: ask
+                .suggestions
+                .iter()
+                .filter_map(|s| serde_json::to_value(s).ok())
+                .collect(),
+        };
+        let answer = tokio::select! {
+            answer = self.queue(&call) => answer,
+            () = cancel.cancelled() => {
+                return GateAnswer::Deny { why: "the turn was interrupted".to_owned() };
+            }
+        };
+        self.reporter.state(MemberState::Working, None);
+        match answer {
+            Ok(PermissionAnswer::Allowed {
+                updated_input,
+                updates,
+            }) => GateAnswer::Allow {
+                updated_input,
+                grants: updates
+                    .into_iter()
+                    .filter_map(|update| serde_json::from_value(update).ok())
+                    .collect(),
+            },
+            Ok(PermissionAnswer::Denied(why)) => GateAnswer::Deny { why },
+            Err(error) => GateAnswer::Deny {
+                why: format!("the question could not be asked: {error}"),
+            },
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a teammate is given by the program that starts it.
+
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use swarm_model::Model;
+use swarm_protocol::{BackendType, Clock, PaneId};
+use swarm_store::TeamStore;
+use swarm_team::SpawnOrder;
+use tokio_util::sync::CancellationToken;
+
+/// Facts of the running process.
+#[derive(Debug, Clone)]
+pub struct ProcessFacts {
+    /// Its pid.
+    pub pid: u32,
+    /// Its start time in clock ticks since boot.
+    pub start: String,
+    /// Name of the machine.
+    pub host: String,
+    /// Name of the operating system, for the system prompt.
+    pub platform: String,
+    /// The pane it runs in.
+    pub pane: Option<PaneId>,
+    /// What holds it.
+    pub backend: BackendType,
+    /// Version of the program.
+    pub version: String,
+}
+
+/// Everything a teammate works with.
+pub struct TeammateParts {
+    /// What it was told.
+    pub order: SpawnOrder,
+    /// The root of all state.
+    pub root: PathBuf,
+    /// The user's home folder, for rules that begin with `~/`.
+    pub home: Option<PathBuf>,
+    /// The one owner of the team's files.
+    pub store: Arc<dyn TeamStore>,
+    /// Time for frames.
+    pub clock: Arc<dyn Clock>,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// Facts of this process.
+    pub process: ProcessFacts,
+    /// Where the pane is drawn.
+    pub screen: Box<dyn Write + Send>,
+    /// Width of the pane in cells, when known.
+    pub width: Option<usize>,
+    /// Set when the process is told to end.
+    pub terminate: CancellationToken,
+}
+
+impl fmt::Debug for TeammateParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TeammateParts")
+            .field("agent", &self.order.agent)
+            .field("spawn_id", &self.order.spawn_id)
+            .finish_non_exhaustive()
+    }
+}

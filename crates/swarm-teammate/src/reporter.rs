@@ -1,0 +1,83 @@
+//! Where a teammate's events go: into the pane, and into its state report.
+
+use std::fmt;
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use swarm_engine::EventSink;
+use swarm_protocol::{AgentEvent, Clock, MemberState, TeamName};
+use swarm_team::StateKeeper;
+use swarm_ui::PaneView;
+
+use crate::idle::TurnMail;
+
+/// Draws events and keeps the member's state report true.
+pub(crate) struct Reporter {
+    clock: Arc<dyn Clock>,
+    team: TeamName,
+    keeper: StateKeeper,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    view: PaneView<Box<dyn Write + Send>>,
+    mail: TurnMail,
+}
+
+impl fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reporter")
+            .field("keeper", &self.keeper)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Reporter {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        team: TeamName,
+        keeper: StateKeeper,
+        view: PaneView<Box<dyn Write + Send>>,
+    ) -> Self {
+        Self {
+            clock,
+            team,
+            keeper,
+            inner: Mutex::new(Inner {
+                view,
+                mail: TurnMail::default(),
+            }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while drawing leaves at worst a half-drawn line.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reports a state and shows it.
+    pub(crate) fn state(&self, state: MemberState, detail: Option<String>) {
+        self.emit(AgentEvent::State { state, detail });
+    }
+
+    /// Shows a line.
+    pub(crate) fn notice(&self, line: impl Into<String>) {
+        self.emit(AgentEvent::Notice { line: line.into() });
+    }
+
+    /// What was sent in the present turn.
+    pub(crate) fn turn_mail(&self) -> TurnMail {
+        self.lock().mail.clone()
+    }
+}
+
+impl EventSink for Reporter {
+    fn emit(&self, event: AgentEvent) {
+        let mut inner = self.lock();
+        inner.mail.follow(&event);
+        inner.view.event(&event);
+        drop(inner);
+        self.keeper
+            .follow(&event, Some(&self.team), self.clock.now());
+    }
+}
