@@ -51,14 +51,14 @@ pub struct ToolLimits {
     pub read_line_chars: usize,
     /// Characters that Read returns in all; the model is told where to continue.
     pub read_chars: usize,
-    /// Bytes of the largest file that Edit takes into memory.
-    pub edit_bytes: u64,
     /// Paths that Glob returns.
     pub glob_paths: usize,
     /// Lines or entries that Grep returns when the call names no head limit.
     pub grep_entries: usize,
     /// Characters of one line that Grep returns.
     pub grep_line_chars: usize,
+    /// Characters that Grep returns in all.
+    pub grep_chars: usize,
     /// Characters of a command's output that Bash returns.
     pub bash_chars: usize,
     /// Time limit of a command that names none.
@@ -77,10 +77,10 @@ impl Default for ToolLimits {
             read_lines: 2_000,
             read_line_chars: 2_000,
             read_chars: 100_000,
-            edit_bytes: 64 << 20,
             glob_paths: 100,
             grep_entries: 250,
             grep_line_chars: 500,
+            grep_chars: 40_000,
             bash_chars: 30_000,
             bash_timeout: Duration::from_secs(120),
             bash_timeout_max: Duration::from_secs(600),

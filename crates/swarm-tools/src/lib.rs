@@ -1,12 +1,24 @@
 //! The Tool trait and the built-in tools Read, Write, Edit, Glob, Grep and Bash, with the names, parameters and
 //! meaning that models trained for Claude Code expect.
 
+mod bash;
+mod blocking;
 mod context;
-mod file_state;
-mod protected;
+mod edit;
+mod files;
+mod input;
+mod one_line;
+pub mod processes;
+mod read;
+mod search;
 mod tool;
+mod write;
 
+pub use bash::Bash;
 pub use context::{Caller, ToolContext, ToolLimits};
-pub use file_state::FileState;
-pub use protected::ProtectedPaths;
+pub use edit::Edit;
+pub use files::{FileState, ProtectedPaths};
+pub use read::Read;
+pub use search::{Glob, Grep};
 pub use tool::{Tool, ToolOutput, builtin};
+pub use write::Write;

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use crate::ToolContext;
+use crate::one_line::one_line;
+use crate::{Bash, Edit, Glob, Grep, Read, ToolContext, Write};
 
 /// Something a model can call.
 #[async_trait]
@@ -65,7 +66,7 @@ impl ToolOutput {
     /// The output of a call that failed; the pane gets the first line of the text.
     pub fn error(content: impl Into<String>) -> Self {
         let content = content.into();
-        let one_line = content.lines().next().unwrap_or_default().to_owned();
+        let one_line = one_line(content.lines().next().unwrap_or_default());
         Self {
             content,
             is_error: true,
@@ -76,5 +77,12 @@ impl ToolOutput {
 
 /// The built-in tools in the order in which a model is told of them.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    Vec::new()
+    vec![
+        Arc::new(Read),
+        Arc::new(Write),
+        Arc::new(Edit),
+        Arc::new(Glob),
+        Arc::new(Grep),
+        Arc::new(Bash),
+    ]
 }

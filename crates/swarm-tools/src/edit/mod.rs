@@ -1,0 +1,6 @@
+//! The Edit tool.
+
+mod substitute;
+mod tool;
+
+pub use tool::Edit;

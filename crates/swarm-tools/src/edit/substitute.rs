@@ -1,0 +1,166 @@
+//! Exchanging text within a file, on bytes, so that nothing else in it changes.
+
+/// What goes where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Substitution<'a> {
+    pub(super) old: &'a str,
+    pub(super) new: &'a str,
+    pub(super) everywhere: bool,
+}
+
+/// A file after a substitution.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Substituted {
+    pub(super) bytes: Vec<u8>,
+    /// How many times the old text stood there.
+    pub(super) count: usize,
+    /// The line of the first place, counted from 1.
+    pub(super) line: usize,
+}
+
+/// Why nothing was exchanged.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The old text does not stand in the file.
+    Absent,
+    /// It stands there so many times, and one was meant.
+    Ambiguous(usize),
+}
+
+/// Exchanges the old text for the new. In a file whose lines end in CRLF, line ends of both are meant as such.
+pub(super) fn substitute(content: &[u8], what: Substitution<'_>) -> Result<Substituted, Refusal> {
+    let crlf = has_crlf_lines(content);
+    let (old, new) = if crlf {
+        (with_crlf(what.old), with_crlf(what.new))
+    } else {
+        (what.old.into(), what.new.into())
+    };
+    let places = find_all(content, old.as_bytes());
+    match places.len() {
+        0 => Err(Refusal::Absent),
+        count if count > 1 && !what.everywhere => Err(Refusal::Ambiguous(count)),
+        count => {
+            let mut bytes = Vec::with_capacity(content.len());
+            let mut from = 0;
+            for place in &places {
+                bytes.extend_from_slice(&content[from..*place]);
+                bytes.extend_from_slice(new.as_bytes());
+                from = place + old.len();
+            }
+            bytes.extend_from_slice(&content[from..]);
+            let before = content.get(..places[0]).unwrap_or_default();
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            Ok(Substituted { bytes, count, line })
+        }
+    }
+}
+
+/// Whether most lines end in CRLF.
+fn has_crlf_lines(content: &[u8]) -> bool {
+    let ends = content.iter().filter(|byte| **byte == b'\n').count();
+    let crlf = content.windows(2).filter(|pair| *pair == b"\r\n").count();
+    crlf * 2 > ends
+}
+
+fn with_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+/// Where `needle` begins, without overlaps.
+fn find_all(haystack: &[u8], needle: &[u8]) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(at) = find(&haystack[from..], needle) {
+        places.push(from + at);
+        from += at + needle.len();
+    }
+    places
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    if needle.is_empty() || haystack.len() < needle.len() {
+        return None;
+    }
+    let first = needle[0];
+    let last = haystack.len() - needle.len();
+    let mut at = 0;
+    while at <= last {
+        at += haystack[at..=last].iter().position(|byte| *byte == first)?;
+        if haystack[at..].starts_with(needle) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn once(content: &[u8], old: &str, new: &str) -> Result<Substituted, Refusal> {
+        substitute(
+            content,
+            Substitution {
+                old,
+                new,
+                everywhere: false,
+            },
+        )
+    }
+
+    #[test]
+    fn one_place_is_exchanged_and_two_are_refused() {
+        let done = once(b"a\nb\nc\n", "b", "x\ny").unwrap();
+        assert_eq!(
+            (done.bytes.as_slice(), done.count, done.line),
+            (&b"a\nx\ny\nc\n"[..], 1, 2)
+        );
+        assert_eq!(once(b"a a", "a", "b"), Err(Refusal::Ambiguous(2)));
+        assert_eq!(once(b"a a", "c", "b"), Err(Refusal::Absent));
+        let all = substitute(
+            b"aaa",
+            Substitution {
+                old: "a",
+                new: "aa",
+                everywhere: true,
+            },
+        )
+        .unwrap();
+        assert_eq!((all.bytes.as_slice(), all.count), (&b"aaaaaa"[..], 3));
+    }
+
+    #[test]
+    fn crlf_and_the_mark_at_the_beginning_stay() {
+        let content = b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n";
+        let done = once(content, "one\ntwo", "1\n2\n2b").unwrap();
+        assert_eq!(done.bytes, b"\xef\xbb\xbf1\r\n2\r\n2b\r\nthree\r\n");
+        let done = once(content, "one\r\ntwo", "1\r\n2").unwrap();
+        assert_eq!(done.bytes, b"\xef\xbb\xbf1\r\n2\r\nthree\r\n");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_stay_as_they_are() {
+        assert_eq!(
+            once(b"\xe4\xff\nold\n\xfe", "old", "new").unwrap().bytes,
+            b"\xe4\xff\nnew\n\xfe"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn replacing_everywhere_is_what_the_standard_library_does(
+            content in "[ab\n]{0,60}", old in "[ab\n]{1,3}", new in "[abc]{0,3}",
+        ) {
+            let done = substitute(content.as_bytes(), Substitution { old: &old, new: &new, everywhere: true });
+            match done {
+                Ok(done) => prop_assert_eq!(done.bytes, content.replace(&old, &new).into_bytes()),
+                Err(refusal) => {
+                    prop_assert_eq!(refusal, Refusal::Absent);
+                    prop_assert!(!content.contains(&old));
+                }
+            }
+        }
+    }
+}

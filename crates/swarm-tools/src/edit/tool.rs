@@ -1,0 +1,164 @@
+//! What a model sees of Edit.
+
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+
+use super::substitute::{Refusal, Substituted, Substitution, substitute};
+use crate::files::{self, FileState, Target, touched};
+use crate::input::Input;
+use crate::one_line::{counted, with_path};
+use crate::write::{refuse_unseen, write_error};
+use crate::{Tool, ToolContext, ToolOutput, blocking};
+
+/// Exchanges text in a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Edit;
+
+#[async_trait]
+impl Tool for Edit {
+    fn name(&self) -> &'static str {
+        "Edit"
+    }
+
+    fn description(&self) -> String {
+        "Exchanges text in a file for other text. The file must have been read with Read in this session and be \
+         unchanged since. `old_string` must stand in the file exactly, blanks and indentation included and without \
+         the line numbers that Read shows, and only once: take in more of the lines around it, or set `replace_all` \
+         to exchange every place. An empty `old_string` makes a new file."
+            .into()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string", "description": "The absolute path of the file"},
+                "old_string": {"type": "string", "description": "The text to exchange"},
+                "new_string": {"type": "string", "description": "The text that takes its place; it must differ"},
+                "replace_all": {"type": "boolean", "default": false, "description": "Exchange every place where the text stands"}
+            },
+            "required": ["file_path", "old_string", "new_string"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        with_path("Edit", input["file_path"].as_str().unwrap_or_default())
+    }
+
+    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
+        touched(input, "file_path", cwd)
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        blocking::run(ctx, move |ctx| {
+            edit(&input, ctx).unwrap_or_else(ToolOutput::error)
+        })
+        .await
+    }
+}
+
+fn edit(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let parameters = ["file_path", "old_string", "new_string", "replace_all"];
+    let input = Input::new("Edit", input, &parameters)?;
+    let what = Substitution {
+        old: input.text("old_string")?,
+        new: input.text("new_string")?,
+        everywhere: input.flag("replace_all")?,
+    };
+    let target = Target::to_write(input.text("file_path")?, ctx)?;
+    if what.old == what.new {
+        return Err("`old_string` and `new_string` are the same: nothing would change.".into());
+    }
+    // Held throughout: of two calls on one file, the later one sees what the earlier one did.
+    let mut state = ctx.files.lock().unwrap_or_else(PoisonError::into_inner);
+    if what.old.is_empty() {
+        create(&mut state, &target, what.new)
+    } else {
+        change(&mut state, &target, what)
+    }
+}
+
+fn create(state: &mut FileState, target: &Target, content: &str) -> Result<ToolOutput, String> {
+    let given = target.given.display();
+    let stamp = match files::load(target)? {
+        None => files::create(&target.real, content.as_bytes()),
+        Some((bytes, now)) if bytes.is_empty() => {
+            files::replace(&target.real, content.as_bytes(), &now)
+        }
+        Some(_) => {
+            return Err(format!(
+                "{given} exists and is not empty. Name the text to exchange in `old_string`, or use Write to replace \
+                 the whole file."
+            ));
+        }
+    };
+    state.saw(
+        &target.real,
+        stamp.map_err(|error| write_error(&error, target))?,
+    );
+    let lines = counted(content.lines().count(), "line");
+    Ok(ToolOutput::ok(
+        format!("{given} was created; it has {lines}."),
+        format!("created, {lines}"),
+    ))
+}
+
+fn change(
+    state: &mut FileState,
+    target: &Target,
+    what: Substitution<'_>,
+) -> Result<ToolOutput, String> {
+    let given = target.given.display();
+    let Some((bytes, now)) = files::load(target)? else {
+        return Err(format!(
+            "{given} does not exist. To make it, leave `old_string` empty or use Write."
+        ));
+    };
+    refuse_unseen(state.check(&target.real, &now), target)?;
+    let done = substitute(&bytes, what).map_err(|refusal| match refusal {
+        Refusal::Absent => format!(
+            "`old_string` does not stand in {given}. It must fit exactly, with every blank and without line numbers; \
+             read the place again."
+        ),
+        Refusal::Ambiguous(count) => format!(
+            "`old_string` stands {count} times in {given}. Take in more of the lines around the one that is meant, \
+             or set `replace_all`."
+        ),
+    })?;
+    let stamp = files::replace(&target.real, &done.bytes, &now);
+    state.saw(
+        &target.real,
+        stamp.map_err(|error| write_error(&error, target))?,
+    );
+    Ok(changed(target, what, &done))
+}
+
+fn changed(target: &Target, what: Substitution<'_>, done: &Substituted) -> ToolOutput {
+    let given = target.given.display();
+    let (added, removed) = (
+        what.new.lines().count() * done.count,
+        what.old.lines().count() * done.count,
+    );
+    let content = if done.count == 1 {
+        format!("{given} was changed at line {}.", done.line)
+    } else {
+        format!(
+            "{given} was changed in {} places, the first at line {}.",
+            done.count, done.line
+        )
+    };
+    ToolOutput::ok(content, format!("+{added} -{removed} lines"))
+}

@@ -1,0 +1,16 @@
+//! What the file tools share: which path is meant, whether it may be touched, and how a file is replaced.
+
+mod load;
+mod protected;
+mod replace;
+mod resolve;
+mod state;
+mod target;
+
+pub(crate) use load::load;
+pub use protected::ProtectedPaths;
+pub(crate) use replace::{create, replace};
+pub(crate) use resolve::resolve;
+pub use state::FileState;
+pub(crate) use state::{ContentHasher, Freshness, Stamp};
+pub(crate) use target::{Target, touched};

@@ -1,0 +1,225 @@
+//! What file tools leave alone in every mode.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::resolve;
+
+/// What stands directly under the state folder and is never written by a file tool.
+const OF_ROOT: [&str; 9] = [
+    "teams",
+    "tasks",
+    "swarm",
+    "projects",
+    "agents",
+    "hooks",
+    "plugins",
+    "swarm.toml",
+    ".credentials.json",
+];
+/// What stands in a repository's `.claude` folder and is never written by a file tool.
+const OF_REPOSITORY: [&str; 3] = ["agents", "hooks", "swarm.toml"];
+/// Names that are never written by a file tool wherever they stand.
+const ANYWHERE: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
+/// Files of a process that show its secrets.
+const OF_PROCESSES: [&str; 2] = ["environ", "mem"];
+
+/// Paths that no file tool writes to, and those that none reads.
+///
+/// Protected are the teams, tasks, transcripts, settings, definitions and hooks under the state folder, and what
+/// steers agents and programs from within a repository: `.claude` settings, definitions and hooks, `.mcp.json`, and
+/// git's own folder. Paths are judged with their symbolic links resolved, whether or not they exist.
+#[derive(Clone, Default)]
+pub struct ProtectedPaths {
+    /// The state folder, as given and resolved.
+    roots: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+    filter: Option<Arc<PathTest>>,
+}
+
+type PathTest = dyn Fn(&Path) -> bool + Send + Sync;
+
+impl ProtectedPaths {
+    /// Protects what the state folder `root` holds, and what any repository holds that steers agents.
+    pub fn new(root: &Path) -> Self {
+        let mut roots = vec![root.to_owned()];
+        roots.extend(resolve(root).filter(|real| real != root));
+        let hidden = roots
+            .iter()
+            .map(|root| root.join(".credentials.json"))
+            .collect();
+        Self {
+            roots,
+            hidden,
+            filter: None,
+        }
+    }
+
+    /// Also forbids reading `path` and everything under it: files that carry secrets.
+    #[must_use]
+    pub fn hide(mut self, path: &Path) -> Self {
+        self.hidden.push(path.to_owned());
+        self.hidden
+            .extend(resolve(path).filter(|real| real != path));
+        self
+    }
+
+    /// Also leaves out of searches, and refuses to read, every path for which `test` says yes.
+    #[must_use]
+    pub fn hide_where(mut self, test: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        self.filter = Some(Arc::new(test));
+        self
+    }
+
+    /// Why this resolved path may not be written, if so.
+    pub fn write_refusal(&self, real: &Path) -> Option<String> {
+        if let Some(why) = self.read_refusal(real) {
+            return Some(why);
+        }
+        let names: Vec<&str> = real.components().map(name).collect();
+        let under_root = self.roots.iter().any(|root| {
+            let inner = real
+                .strip_prefix(root)
+                .ok()
+                .and_then(|rest| rest.components().next());
+            inner.is_some_and(|first| is_one_of(name(first), &OF_ROOT) || is_settings(name(first)))
+        });
+        let in_repository = names.windows(2).any(|pair| {
+            same(pair[0], ".claude") && (is_one_of(pair[1], &OF_REPOSITORY) || is_settings(pair[1]))
+        });
+        let anywhere = names.iter().any(|name| is_one_of(name, &ANYWHERE));
+        let is_root = self.roots.iter().any(|root| real == root);
+        (under_root || in_repository || anywhere || is_root).then(|| {
+            format!(
+                "{} is protected: it belongs to the team's records, to settings, definitions or hooks, or to git \
+                 itself, and no file tool changes it in any permission mode. Ask the person to change it.",
+                real.display()
+            )
+        })
+    }
+
+    /// Why this resolved path may not be read, if so.
+    pub fn read_refusal(&self, real: &Path) -> Option<String> {
+        self.hides(real)
+            .then(|| format!("{} is protected: it must not be read.", real.display()))
+    }
+
+    /// Whether a search leaves this resolved path out.
+    pub(crate) fn hides(&self, real: &Path) -> bool {
+        self.hidden.iter().any(|hidden| real.starts_with(hidden))
+            || shows_process_secrets(real)
+            || self.filter.as_ref().is_some_and(|test| test(real))
+    }
+}
+
+fn shows_process_secrets(real: &Path) -> bool {
+    let last = real.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    real.starts_with("/proc") && OF_PROCESSES.contains(&last)
+}
+
+fn is_settings(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("settings") && Path::new(&name).extension() == Some(OsStr::new("json"))
+}
+
+fn is_one_of(name: &str, names: &[&str]) -> bool {
+    names.iter().any(|known| same(name, known))
+}
+
+/// Some file systems do not tell capitals from small letters.
+fn same(one: &str, two: &str) -> bool {
+    one.eq_ignore_ascii_case(two)
+}
+
+fn name(component: Component<'_>) -> &str {
+    component.as_os_str().to_str().unwrap_or_default()
+}
+
+impl fmt::Debug for ProtectedPaths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtectedPaths")
+            .field("roots", &self.roots)
+            .field("hidden", &self.hidden)
+            .field("filtered", &self.filter.is_some())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_agents_is_never_written() {
+        let protected = ProtectedPaths::new(Path::new("/home/dev/.claude"));
+        for path in [
+            "/home/dev/.claude",
+            "/home/dev/.claude/teams/t/config.json",
+            "/home/dev/.claude/tasks/t/1.json",
+            "/home/dev/.claude/settings.json",
+            "/home/dev/.claude/settings.local.json",
+            "/home/dev/.claude/swarm.toml",
+            "/home/dev/.claude/swarm/trust.json",
+            "/home/dev/.claude/agents/a.md",
+            "/home/dev/.claude/projects/p/s.jsonl",
+            "/home/dev/.claude/hooks/h.sh",
+            "/repo/.claude/agents/a.md",
+            "/repo/.claude/settings.json",
+            "/repo/.claude/settings.local.json",
+            "/repo/.claude/swarm.toml",
+            "/repo/.claude/hooks/x",
+            "/repo/sub/.mcp.json",
+            "/repo/.git/config",
+            "/repo/.git/hooks/pre-commit",
+            "/repo/.git",
+            "/repo/.GIT/config",
+            "/repo/.Claude/Settings.json",
+            "/repo/vendor/x/.git/hooks/y",
+            "/home/dev/.claude.json",
+        ] {
+            assert!(protected.write_refusal(Path::new(path)).is_some(), "{path}");
+        }
+        for path in [
+            "/repo/src/lib.rs",
+            "/repo/.claude/worktrees/x/src/a.rs",
+            "/repo/.gitignore",
+            "/repo/.github/x.yml",
+            "/repo/settings.json",
+            "/repo/teams/a",
+            "/home/dev/.claude/notes.md",
+            "/repo/agents/a.md",
+            "/home/dev/.claude2/teams/x",
+            "/repo/.claude/commands/x.md",
+        ] {
+            assert_eq!(protected.write_refusal(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_read_either() {
+        let protected = ProtectedPaths::new(Path::new("/r"))
+            .hide(Path::new("/run/spawn"))
+            .hide_where(|path| path.ends_with("id_rsa"));
+        for path in [
+            "/run/spawn/x",
+            "/run/spawn",
+            "/proc/1/environ",
+            "/proc/self/mem",
+            "/k/id_rsa",
+            "/r/.credentials.json",
+        ] {
+            assert!(protected.read_refusal(Path::new(path)).is_some(), "{path}");
+            assert!(protected.write_refusal(Path::new(path)).is_some(), "{path}");
+        }
+        for path in [
+            "/run/spawn2",
+            "/proc/cpuinfo",
+            "/r/teams/t/config.json",
+            "/repo/.git/config",
+        ] {
+            assert_eq!(protected.read_refusal(Path::new(path)), None, "{path}");
+        }
+    }
+}

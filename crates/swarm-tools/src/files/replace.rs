@@ -1,0 +1,82 @@
+//! Putting content in place as a whole.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Stamp;
+
+/// Replaces an existing file at once: readers see the old content or the new one, never a part. Its mode stays.
+///
+/// Fails with [`io::ErrorKind::ResourceBusy`] when the file is no longer as `expected`, with nothing changed.
+pub(crate) fn replace(path: &Path, bytes: &[u8], expected: &Stamp) -> io::Result<Stamp> {
+    let mode = fs::symlink_metadata(path)?.permissions().mode() & 0o7777;
+    // Private until it has the mode of the file it replaces.
+    let temporary = Temporary::write(path, bytes, 0o600)?;
+    fs::set_permissions(&temporary.path, Permissions::from_mode(mode))?;
+    if !expected.same_metadata(&fs::symlink_metadata(path)?) {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    fs::rename(&temporary.path, path)?;
+    temporary.stamp(path, bytes)
+}
+
+/// Makes a file that does not exist yet, with its folders.
+///
+/// Fails with [`io::ErrorKind::AlreadyExists`] when there is one by now.
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let temporary = Temporary::write(path, bytes, 0o666)?;
+    match fs::hard_link(&temporary.path, path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        // A file system without hard links.
+        Err(_) if fs::symlink_metadata(path).is_err() => fs::rename(&temporary.path, path)?,
+        Err(error) => return Err(error),
+    }
+    temporary.stamp(path, bytes)
+}
+
+/// A file beside its final place, removed when dropped.
+#[derive(Debug)]
+struct Temporary {
+    path: PathBuf,
+}
+
+impl Temporary {
+    fn write(beside: &Path, bytes: &[u8], mode: u32) -> io::Result<Self> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let path = beside.with_file_name(format!(".swarm-{}-{serial}.tmp", std::process::id()));
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&path)?;
+        let temporary = Self { path };
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        Ok(temporary)
+    }
+
+    /// The stamp of the file at its final place.
+    fn stamp(&self, path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+        Ok(Stamp::of(&File::open(path)?.metadata()?, bytes))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        match fs::remove_file(&self.path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "cannot remove a temporary file")
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The path that an input names.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+use super::resolve;
+use crate::ToolContext;
+
+/// A path as it was named and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Absolute, `.` and `..` folded by their spelling.
+    pub(crate) given: PathBuf,
+    /// With symbolic links followed.
+    pub(crate) real: PathBuf,
+}
+
+impl Target {
+    /// The path meant by a text of the input, relative ones starting from `cwd`.
+    pub(crate) fn new(path: &str, cwd: &Path) -> Result<Self, String> {
+        if path.is_empty() {
+            return Err("The path is empty.".into());
+        }
+        if path.contains('\0') {
+            return Err("A path cannot contain a NUL character.".into());
+        }
+        if path == "~" || path.starts_with("~/") {
+            return Err(format!(
+                "`{path}` is not absolute: write out the home folder's path."
+            ));
+        }
+        let given = fold(&cwd.join(path));
+        let Some(real) = resolve(&given) else {
+            return Err(format!(
+                "{} leads through a circle of symbolic links.",
+                given.display()
+            ));
+        };
+        Ok(Self { given, real })
+    }
+
+    /// The same, for something that is to be read.
+    pub(crate) fn to_read(path: &str, ctx: &ToolContext) -> Result<Self, String> {
+        let target = Self::new(path, &ctx.cwd)?;
+        match ctx.protected.read_refusal(&target.real) {
+            Some(why) => Err(why),
+            None => Ok(target),
+        }
+    }
+
+    /// The same, for something that is to be written.
+    ///
+    /// A link that leads out of the working folder is not followed: the permission was for the path as named.
+    pub(crate) fn to_write(path: &str, ctx: &ToolContext) -> Result<Self, String> {
+        let target = Self::new(path, &ctx.cwd)?;
+        if let Some(why) = ctx.protected.write_refusal(&target.real) {
+            return Err(why);
+        }
+        let home = resolve(&ctx.cwd).unwrap_or_else(|| ctx.cwd.clone());
+        if target.given.starts_with(&ctx.cwd) && !target.real.starts_with(&home) {
+            return Err(format!(
+                "{} leads through a symbolic link to {}, outside of the working folder. Name that path itself if \
+                 it is meant.",
+                target.given.display(),
+                target.real.display()
+            ));
+        }
+        Ok(target)
+    }
+}
+
+/// The resolved path that the text `field` of an input names: for the permission decision.
+pub(crate) fn touched(input: &Value, field: &str, cwd: &Path) -> Vec<PathBuf> {
+    let path = input.get(field).and_then(Value::as_str).unwrap_or(".");
+    Target::new(path, cwd)
+        .map(|target| target.real)
+        .into_iter()
+        .collect()
+}
+
+pub(crate) fn fold(path: &Path) -> PathBuf {
+    let mut folded = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                folded.pop();
+            }
+            Component::CurDir => {}
+            other => folded.push(other),
+        }
+    }
+    folded
+}

@@ -1,0 +1,163 @@
+//! Ending processes: politely, then not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, timeout_at};
+
+use super::table::{self, Process};
+
+/// How long processes usually get between SIGTERM and SIGKILL.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// How long SIGKILL may take to show before a process counts as left.
+const KILL_WAIT: Duration = Duration::from_secs(3);
+
+/// Which processes are meant. They are found anew at every look.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Target<'a> {
+    /// A process group of ours. Its leader must be a child that was not waited for yet, so that the number is still
+    /// its own.
+    pub group: Option<i32>,
+    /// The name and value of a variable that marks processes.
+    pub env: Option<(&'a str, &'a str)>,
+}
+
+/// What became of the processes that were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ended {
+    /// How many there were.
+    pub found: usize,
+    /// How many of them SIGTERM did not end in time, so that they were sent SIGKILL.
+    pub killed: usize,
+    /// How many live on all the same.
+    pub left: usize,
+}
+
+/// Ends every process marked with `name=value` and what descends from it: SIGTERM, then after `grace` SIGKILL.
+/// The calling process itself is spared.
+pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
+    end(
+        &Target {
+            group: None,
+            env: Some((name, value)),
+        },
+        grace,
+    )
+    .await
+}
+
+/// Ends the processes of a target: SIGTERM, then after `grace` SIGKILL, until two looks in a row find none.
+pub async fn end(target: &Target<'_>, grace: Duration) -> Ended {
+    let mut seen = BTreeSet::new();
+    let first = look(target);
+    seen.extend(first.keys().copied());
+    signal(target, &first, Signal::TERM);
+    wait_for(&first, Instant::now() + grace).await;
+
+    let deadline = Instant::now() + KILL_WAIT;
+    let mut killed = BTreeSet::new();
+    let mut empty_looks = 0;
+    let mut left = 0;
+    while empty_looks < 2 {
+        let found = look(target);
+        left = found.len();
+        if found.is_empty() {
+            empty_looks += 1;
+            continue;
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+        empty_looks = 0;
+        killed.extend(found.keys().copied());
+        signal(target, &found, Signal::KILL);
+        wait_for(&found, deadline).await;
+    }
+    seen.extend(killed.iter().copied());
+    Ended {
+        found: seen.len(),
+        killed: killed.len(),
+        left,
+    }
+}
+
+/// Sends SIGKILL to the processes of a target without waiting: for places that cannot wait, such as a destructor.
+pub fn end_now(target: &Target<'_>) {
+    let found = look(target);
+    signal(target, &found, Signal::KILL);
+}
+
+/// The living processes of a target, each with an open pidfd, looked at again after it was opened.
+fn look(target: &Target<'_>) -> BTreeMap<Process, OwnedFd> {
+    let table = table::all();
+    let mut roots: BTreeSet<i32> = BTreeSet::new();
+    if let Some((name, value)) = target.env {
+        let entry = format!("{name}={value}");
+        roots.extend(table.keys().filter(|pid| table::has_env(**pid, &entry)));
+    }
+    if let Some(group) = target.group {
+        roots.extend(
+            table
+                .values()
+                .filter(|stat| stat.group == group)
+                .map(|stat| stat.process.pid),
+        );
+        roots.insert(group);
+    }
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    table::family(&table, &roots)
+        .into_iter()
+        .filter(|pid| *pid != own)
+        .filter_map(|pid| table.get(&pid))
+        .filter_map(|stat| Some((stat.process, open(stat.process)?)))
+        .collect()
+}
+
+fn open(process: Process) -> Option<OwnedFd> {
+    let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
+    // The number may have gone to another process between the look and the opening.
+    let same = table::stat(process.pid).is_some_and(|stat| stat.process == process && !stat.ended);
+    same.then_some(pidfd)
+}
+
+fn signal(target: &Target<'_>, found: &BTreeMap<Process, OwnedFd>, signal: Signal) {
+    if let Some(group) = target.group.and_then(Pid::from_raw) {
+        report(
+            "group",
+            group.as_raw_nonzero().get(),
+            kill_process_group(group, signal),
+        );
+    }
+    for (process, pidfd) in found {
+        report("process", process.pid, pidfd_send_signal(pidfd, signal));
+    }
+}
+
+fn report(what: &str, pid: i32, result: Result<(), Errno>) {
+    match result {
+        // It has ended by itself.
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => tracing::warn!(what, pid, %error, "cannot signal"),
+    }
+}
+
+/// Waits until every process has ended, or the deadline. A pidfd becomes readable when its process ends.
+async fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
+    for (process, pidfd) in found {
+        let Ok(duplicate) = pidfd.try_clone() else {
+            continue;
+        };
+        let Ok(watched) = AsyncFd::register(duplicate) else {
+            continue;
+        };
+        let ended = timeout_at(deadline, watched.readable()).await;
+        if ended.is_err() {
+            tracing::debug!(pid = process.pid, "still running at the deadline");
+        }
+    }
+}

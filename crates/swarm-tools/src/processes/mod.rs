@@ -1,0 +1,13 @@
+//! Finding and ending processes that were marked through their environment.
+//!
+//! A process group is not enough: `setsid` leaves it, and a parent that ends takes the trail with it. A variable that
+//! every child inherits stays. Signals go through pidfds, and each process is looked at again once its pidfd is open,
+//! so that a reused number is never hit.
+//!
+//! Where the kernel has no `/proc` and no pidfds, nothing is found by its environment and only process groups end.
+
+mod end;
+mod table;
+
+pub use end::{Ended, GRACE, Target, end, end_marked, end_now};
+pub use table::{Process, find_by_env};

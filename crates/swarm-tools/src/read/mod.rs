@@ -1,0 +1,6 @@
+//! The Read tool.
+
+mod lines;
+mod tool;
+
+pub use tool::Read;

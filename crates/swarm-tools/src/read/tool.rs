@@ -1,0 +1,184 @@
+//! What a model sees of Read.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+use async_trait::async_trait;
+use rustix::fs::OFlags;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+
+use super::lines::{self, Shown, Window};
+use crate::files::{Target, touched};
+use crate::input::Input;
+use crate::one_line::{counted, with_path};
+use crate::{Tool, ToolContext, ToolOutput, blocking};
+
+/// Shows the lines of a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Read;
+
+#[async_trait]
+impl Tool for Read {
+    fn name(&self) -> &'static str {
+        "Read"
+    }
+
+    fn description(&self) -> String {
+        "Reads a text file. Lines come numbered as by `cat -n`: the number, a tab, the line. Without `offset` and \
+         `limit` the first 2000 lines are shown, and of each line the first 2000 characters; for more, call again \
+         with an `offset`. Folders are listed with Glob or `ls`, not with this tool. A file must be read before Edit \
+         or Write may change it."
+            .into()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string", "description": "The absolute path of the file"},
+                "offset": {"type": "integer", "minimum": 1, "description": "The line to start from, counted from 1"},
+                "limit": {"type": "integer", "minimum": 1, "description": "The number of lines to read"}
+            },
+            "required": ["file_path"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        with_path("Read", input["file_path"].as_str().unwrap_or_default())
+    }
+
+    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
+        touched(input, "file_path", cwd)
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        blocking::run(ctx, move |ctx| {
+            read(&input, ctx).unwrap_or_else(ToolOutput::error)
+        })
+        .await
+    }
+}
+
+fn read(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let input = Input::new("Read", input, &["file_path", "offset", "limit"])?;
+    let target = Target::to_read(input.text("file_path")?, ctx)?;
+    let window = Window {
+        first: input.count("offset")?.unwrap_or(1).max(1),
+        count: input
+            .count("limit")?
+            .filter(|limit| *limit > 0)
+            .unwrap_or(ctx.limits.read_lines),
+        line_chars: ctx.limits.read_line_chars,
+        chars: ctx.limits.read_chars,
+    };
+    let given = target.given.display();
+    let file = open(&target)?;
+    let failed = |error: std::io::Error| format!("{given} cannot be read: {error}.");
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(format!("{given} is a folder. List it with Glob or `ls`."));
+    }
+    if !metadata.is_file() {
+        return Err(format!(
+            "{given} is not a regular file but a device, pipe or socket."
+        ));
+    }
+    let shown = lines::show(file, metadata.len(), window).map_err(failed)?;
+    if shown.binary {
+        return Err(format!(
+            "{given} is a binary file of {} bytes. This tool reads text; look at it with a fitting program.",
+            metadata.len()
+        ));
+    }
+    let mut files = ctx.files.lock().unwrap_or_else(PoisonError::into_inner);
+    files.saw(&target.real, lines::stamp(&metadata, &shown));
+    drop(files);
+    Ok(output(&shown, window))
+}
+
+fn open(target: &Target) -> Result<File, String> {
+    // A pipe without writer would block the opening; links were followed already.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(&target.real)
+        .map_err(|error| {
+            let given = target.given.display();
+            match error.kind() {
+                std::io::ErrorKind::NotFound => format!("{given} does not exist.{}", near(target)),
+                _ => format!("{given} cannot be read: {error}."),
+            }
+        })
+}
+
+/// A hint at a file of the same name but for capitals or extension, in the same folder.
+fn near(target: &Target) -> String {
+    let stem = |path: &Path| {
+        path.file_stem()
+            .map(|stem| stem.to_string_lossy().to_lowercase())
+    };
+    let entries = target
+        .real
+        .parent()
+        .and_then(|folder| std::fs::read_dir(folder).ok());
+    let mut alike: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| stem(&entry.path()) == stem(&target.real))
+        .map(|entry| entry.path().display().to_string())
+        .collect();
+    alike.sort();
+    match alike.first() {
+        Some(path) => format!(" Is {path} meant?"),
+        None => String::new(),
+    }
+}
+
+fn output(shown: &Shown, window: Window) -> ToolOutput {
+    if shown.complete && shown.total == 0 {
+        return ToolOutput::ok("The file exists and is empty.", "empty");
+    }
+    if shown.lines == 0 {
+        let has = counted(shown.total, "line");
+        return ToolOutput::error(format!(
+            "The file has only {has}: nothing stands at line {}.",
+            window.first
+        ));
+    }
+    let last = window.first + shown.lines - 1;
+    let more = if shown.complete && last < shown.total {
+        format!(
+            "\n[lines {} to {last} of {}; read on with offset {}]",
+            window.first,
+            shown.total,
+            last + 1
+        )
+    } else if shown.complete {
+        String::new()
+    } else {
+        format!(
+            "\n[lines {} to {last}; the file goes on, read on with offset {}]",
+            window.first,
+            last + 1
+        )
+    };
+    ToolOutput::ok(
+        format!("{}{more}", shown.text),
+        counted(shown.lines, "line"),
+    )
+}

@@ -1,0 +1,211 @@
+//! The Glob tool.
+
+use std::path::{Component, Path, PathBuf};
+
+use async_trait::async_trait;
+use globset::{GlobBuilder, GlobMatcher};
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+
+use super::walk::{Selection, newest_first, walk};
+use crate::files::Target;
+use crate::input::Input;
+use crate::one_line::{counted, one_line};
+use crate::{Tool, ToolContext, ToolOutput, blocking};
+
+/// Finds files by name.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Glob;
+
+#[async_trait]
+impl Tool for Glob {
+    fn name(&self) -> &'static str {
+        "Glob"
+    }
+
+    fn description(&self) -> String {
+        "Finds files by name, such as `**/*.rs` or `src/**/*.{ts,tsx}`; a pattern without `/` matches at any depth. \
+         Paths come absolute, most recently changed first, 100 at most. What `.gitignore` leaves out and hidden files \
+         are shown only when nothing else matches."
+            .into()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "description": "The pattern that paths must match"},
+                "path": {"type": "string", "description": "The folder to search; the working folder when absent"}
+            },
+            "required": ["pattern"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let pattern = input["pattern"].as_str().unwrap_or_default();
+        match input["path"].as_str() {
+            Some(path) => one_line(&format!("Glob {pattern} in {path}")),
+            None => one_line(&format!("Glob {pattern}")),
+        }
+    }
+
+    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
+        let pattern = input["pattern"].as_str().unwrap_or_default();
+        let (base, _) = split(pattern, input["path"].as_str());
+        Target::new(&base, cwd)
+            .map(|target| target.real)
+            .into_iter()
+            .collect()
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        blocking::run(ctx, move |ctx| {
+            glob(&input, ctx).unwrap_or_else(ToolOutput::error)
+        })
+        .await
+    }
+}
+
+fn glob(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let input = Input::new("Glob", input, &["pattern", "path"])?;
+    let (base, pattern) = split(input.text("pattern")?, input.optional_text("path")?);
+    let target = Target::to_read(&base, ctx)?;
+    if !target.real.is_dir() {
+        return Err(format!("{} is not a folder.", target.given.display()));
+    }
+    let matcher = matcher(&pattern)?;
+    let search = |everything| {
+        let selection = Selection {
+            everything,
+            ..Selection::default()
+        };
+        let mut found = Vec::new();
+        walk(&target.real, &selection, ctx, |path| {
+            if path
+                .strip_prefix(&target.real)
+                .is_ok_and(|rest| matcher.is_match(rest))
+            {
+                found.push(path.to_owned());
+            }
+            true
+        });
+        found
+    };
+    let mut found = search(false);
+    let ignored = found.is_empty();
+    if ignored {
+        found = search(true);
+    }
+    if ctx.cancel.is_cancelled() {
+        return Err("The search was interrupted.".into());
+    }
+    Ok(output(found, ignored, &target, ctx))
+}
+
+fn output(found: Vec<PathBuf>, ignored: bool, target: &Target, ctx: &ToolContext) -> ToolOutput {
+    let total = found.len();
+    if total == 0 {
+        return ToolOutput::ok("No file matches.", "0 files");
+    }
+    let shown: Vec<String> = newest_first(found)
+        .iter()
+        .take(ctx.limits.glob_paths)
+        .map(|path| {
+            path.strip_prefix(&target.real)
+                .map_or_else(|_| path.clone(), |rest| target.given.join(rest))
+        })
+        .map(|path| path.display().to_string())
+        .collect();
+    let mut content = shown.join("\n");
+    if shown.len() < total {
+        content.push_str(&format!(
+            "\n[the newest {} of {total}; narrow the pattern or the path]",
+            shown.len()
+        ));
+    }
+    if ignored {
+        content.push_str("\n[only files that are hidden or ignored by git match]");
+    }
+    ToolOutput::ok(content, counted(total, "file"))
+}
+
+fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+    let error = |why: String| format!("`{pattern}` is not a pattern: {why}.");
+    if pattern.split('/').any(|part| part == "..") {
+        return Err(error(
+            "`..` may stand only before the first wildcard".into(),
+        ));
+    }
+    let anywhere = if pattern.contains('/') {
+        pattern.to_owned()
+    } else {
+        format!("**/{pattern}")
+    };
+    GlobBuilder::new(&anywhere)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|problem| error(problem.kind().to_string()))
+}
+
+/// The folder to search and the pattern within it: what stands before the first wildcard in a pattern that is
+/// absolute or leads upwards belongs to the folder.
+fn split(pattern: &str, path: Option<&str>) -> (String, String) {
+    let base = path.unwrap_or(".");
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    if !pattern.starts_with('/') && !pattern.starts_with("..") {
+        return (base.to_owned(), pattern.to_owned());
+    }
+    let mut folder = PathBuf::from(base);
+    let mut rest = Path::new(pattern).components().peekable();
+    while let Some(component) = rest.next_if(|component| !has_wildcard(component)) {
+        if rest.peek().is_none() {
+            return (
+                folder.display().to_string(),
+                component.as_os_str().to_string_lossy().into_owned(),
+            );
+        }
+        folder.push(component);
+    }
+    let rest: PathBuf = rest.collect();
+    (folder.display().to_string(), rest.display().to_string())
+}
+
+fn has_wildcard(component: &Component<'_>) -> bool {
+    component
+        .as_os_str()
+        .to_string_lossy()
+        .contains(['*', '?', '[', '{'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_before_the_wildcard_is_the_folder() {
+        for (pattern, path, base, rest) in [
+            ("**/*.rs", None, ".", "**/*.rs"),
+            ("./src/*.rs", Some("/w"), "/w", "src/*.rs"),
+            ("/etc/**/*.conf", Some("/w"), "/etc", "**/*.conf"),
+            ("/etc/passwd", None, "/etc", "passwd"),
+            ("../lib/*.rs", Some("/w"), "/w/../lib", "*.rs"),
+        ] {
+            assert_eq!(
+                split(pattern, path),
+                (base.to_owned(), rest.to_owned()),
+                "{pattern}"
+            );
+        }
+        assert!(matcher("a/../b").is_err() && matcher("a[").is_err());
+    }
+}

@@ -1,0 +1,282 @@
+//! The Grep tool.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+
+use super::found::Found;
+use super::grep_input::{Asked, Mode};
+use super::sink::{Count, Lines};
+use super::walk::{Selection, newest_first, shown, walk};
+use crate::files::{Target, touched};
+use crate::one_line::{counted, one_line};
+use crate::{Tool, ToolContext, ToolOutput, blocking};
+
+/// Finds files by content.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Grep;
+
+#[async_trait]
+impl Tool for Grep {
+    fn name(&self) -> &'static str {
+        "Grep"
+    }
+
+    fn description(&self) -> String {
+        "Searches the content of files for a regular expression, with ripgrep's engine and syntax (a literal brace is \
+         `\\{`). Shows the paths of files with a match, most recently changed first; with `output_mode` `content` the \
+         matching lines, with `count` how many there are in each file. Hidden files and those that `.gitignore` leaves \
+         out are searched only when `path` or `glob` names them. Use this rather than `grep` or `rg` in Bash."
+            .into()
+    }
+
+    fn input_schema(&self) -> Value {
+        let lines = |what: &str| json!({"type": "integer", "minimum": 0, "description": format!("Lines to show {what} each match, with output_mode content")});
+        json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "description": "The regular expression"},
+                "path": {"type": "string", "description": "The file or folder to search; the working folder when absent"},
+                "glob": {"type": "string", "description": "Only files whose path matches, such as `*.js` or `src/**/*.{ts,tsx}`"},
+                "type": {"type": "string", "description": "Only files of this kind, as ripgrep calls them: rust, py, js, go …"},
+                "output_mode": {"type": "string", "enum": ["files_with_matches", "content", "count"], "default": "files_with_matches", "description": "What to show"},
+                "-A": lines("after"),
+                "-B": lines("before"),
+                "-C": lines("before and after"),
+                "context": lines("before and after"),
+                "-n": {"type": "boolean", "default": true, "description": "Show line numbers, with output_mode content"},
+                "-i": {"type": "boolean", "default": false, "description": "Take capitals and small letters as the same"},
+                "multiline": {"type": "boolean", "default": false, "description": "Let a match span lines, and `.` match line ends"},
+                "head_limit": {"type": "integer", "minimum": 0, "default": 250, "description": "Entries to show at most; 0 for all"},
+                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Entries to leave out at the beginning"}
+            },
+            "required": ["pattern"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let pattern = input["pattern"].as_str().unwrap_or_default();
+        match input["path"].as_str() {
+            Some(path) => one_line(&format!("Grep {pattern} in {path}")),
+            None => one_line(&format!("Grep {pattern}")),
+        }
+    }
+
+    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
+        touched(input, "path", cwd)
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        blocking::run(ctx, move |ctx| {
+            grep(&input, ctx).unwrap_or_else(ToolOutput::error)
+        })
+        .await
+    }
+}
+
+fn grep(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let asked = Asked::new(input, ctx.limits.grep_entries)?;
+    let target = Target::to_read(asked.path.unwrap_or("."), ctx)?;
+    if !target.real.exists() {
+        return Err(format!("{} does not exist.", target.given.display()));
+    }
+    let mut selection = Selection::default();
+    if let Some(globs) = asked.glob {
+        let base = if target.real.is_dir() {
+            &target.real
+        } else {
+            &ctx.cwd
+        };
+        selection = selection.with_globs(globs, base)?;
+    }
+    if let Some(name) = asked.file_type {
+        selection = selection.with_type(name)?;
+    }
+    let search = Search {
+        matcher: matcher(&asked)?,
+        searcher: searcher(&asked),
+        target,
+        selection,
+        ctx,
+    };
+    let output = match asked.mode {
+        Mode::Files => search.files(&asked),
+        Mode::Content => search.content(&asked),
+        Mode::Count => search.count(&asked),
+    };
+    if ctx.cancel.is_cancelled() {
+        return Err("The search was interrupted.".into());
+    }
+    Ok(output)
+}
+
+fn matcher(asked: &Asked<'_>) -> Result<RegexMatcher, String> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.case_insensitive(asked.ignore_case).multi_line(true);
+    if asked.multiline {
+        builder.dot_matches_new_line(true);
+    } else {
+        builder.line_terminator(Some(b'\n'));
+    }
+    builder.build(asked.pattern).map_err(|error| {
+        format!(
+            "`{}` is not a regular expression: {error}",
+            asked.pattern.escape_debug()
+        )
+    })
+}
+
+fn searcher(asked: &Asked<'_>) -> Searcher {
+    let content = asked.mode == Mode::Content;
+    SearcherBuilder::new()
+        .multi_line(asked.multiline)
+        .line_number(true)
+        .before_context(if content { asked.before } else { 0 })
+        .after_context(if content { asked.after } else { 0 })
+        .binary_detection(BinaryDetection::quit(0))
+        .build()
+}
+
+#[derive(Debug)]
+struct Search<'a> {
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    target: Target,
+    selection: Selection,
+    ctx: &'a ToolContext,
+}
+
+impl Search<'_> {
+    fn files(mut self, asked: &Asked<'_>) -> ToolOutput {
+        let mut paths = Vec::new();
+        self.each_file(1, |path, _| {
+            paths.push(path.to_owned());
+            true
+        });
+        let total = paths.len();
+        let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
+        for path in newest_first(paths) {
+            if !found.add(self.shown(&path)) {
+                break;
+            }
+        }
+        self.output(total, &found, asked, counted(total, "file"))
+    }
+
+    fn count(mut self, asked: &Asked<'_>) -> ToolOutput {
+        let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
+        let (mut files, mut lines) = (0, 0);
+        let (given, real, cwd) = (
+            self.target.given.clone(),
+            self.target.real.clone(),
+            self.ctx.cwd.clone(),
+        );
+        self.each_file(usize::MAX, |path, count| {
+            files += 1;
+            lines += count;
+            found.add(format!(
+                "{}:{count}",
+                shown(&as_given(path, &real, &given), &cwd)
+            ));
+            true
+        });
+        let summary = format!("{} in {}", counted(lines, "line"), counted(files, "file"));
+        let mut output = self.output(files, &found, asked, summary.clone());
+        if files > 0 {
+            output.content.push_str(&format!("\n{summary}"));
+        }
+        output
+    }
+
+    fn content(mut self, asked: &Asked<'_>) -> ToolOutput {
+        let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
+        let (mut files, mut matches) = (0, 0);
+        let context = asked.before + asked.after > 0;
+        let (given, real) = (self.target.given.clone(), self.target.real.clone());
+        walk(&self.target.real, &self.selection, self.ctx, |path| {
+            let name = shown(&as_given(path, &real, &given), &self.ctx.cwd);
+            let mut lines = Lines {
+                found: &mut found,
+                path: &name,
+                numbers: asked.numbers,
+                line_chars: self.ctx.limits.grep_line_chars,
+                matches: 0,
+                separate: context && files > 0,
+            };
+            if let Err(error) = self.searcher.search_path(&self.matcher, path, &mut lines) {
+                tracing::debug!(path = %path.display(), %error, "cannot be searched");
+            }
+            matches += lines.matches;
+            files += usize::from(lines.matches > 0);
+            !found.cut
+        });
+        let summary = format!("{} in {}", counted(matches, "line"), counted(files, "file"));
+        self.output(files, &found, asked, summary)
+    }
+
+    /// Calls `visit` with each file that has a match and its number of matching lines, counted up to `enough`.
+    fn each_file(&mut self, enough: usize, mut visit: impl FnMut(&Path, usize) -> bool) {
+        let Self {
+            matcher,
+            searcher,
+            target,
+            selection,
+            ctx,
+        } = self;
+        walk(&target.real, selection, ctx, |path| {
+            let mut count = Count { lines: 0, enough };
+            if let Err(error) = searcher.search_path(&*matcher, path, &mut count) {
+                tracing::debug!(path = %path.display(), %error, "cannot be searched");
+            }
+            count.lines == 0 || visit(path, count.lines)
+        });
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        shown(
+            &as_given(path, &self.target.real, &self.target.given),
+            &self.ctx.cwd,
+        )
+    }
+
+    fn output(
+        &self,
+        files: usize,
+        found: &Found,
+        asked: &Asked<'_>,
+        summary: String,
+    ) -> ToolOutput {
+        if files == 0 {
+            return ToolOutput::ok("Nothing matches.", "0 files");
+        }
+        if found.entries.is_empty() {
+            return ToolOutput::ok(
+                format!("Nothing stands behind offset {}.", asked.offset),
+                summary,
+            );
+        }
+        ToolOutput::ok(found.text(asked.offset), summary)
+    }
+}
+
+/// A found path in terms of the path that was asked for, which may be a link.
+fn as_given(path: &Path, real: &Path, given: &Path) -> PathBuf {
+    match path.strip_prefix(real) {
+        Ok(rest) if rest.as_os_str().is_empty() => given.to_owned(),
+        Ok(rest) => given.join(rest),
+        Err(_) => path.to_owned(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Going through folders as ripgrep does.
+
+use std::path::{Path, PathBuf};
+
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::types::{Types, TypesBuilder};
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::ToolContext;
+
+/// Which files a search goes through.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    /// Patterns with or without `!`, as for `rg --glob`.
+    pub(super) globs: Option<Override>,
+    /// Files by kind, as for `rg --type`.
+    pub(super) types: Option<Types>,
+    /// Takes in hidden files, and those that `.gitignore` and the like leave out.
+    pub(super) everything: bool,
+    /// Takes in hidden files.
+    pub(super) hidden: bool,
+}
+
+impl Selection {
+    /// The patterns of a `glob` parameter: separated by blanks, or by commas outside of braces.
+    pub(super) fn with_globs(mut self, text: &str, base: &Path) -> Result<Self, String> {
+        let mut overrides = OverrideBuilder::new(base);
+        for glob in split_globs(text) {
+            overrides
+                .add(&glob)
+                .map_err(|error| format!("`{glob}` is not a glob: {error}."))?;
+            let names_hidden = glob
+                .trim_start_matches('!')
+                .split('/')
+                .any(|part| part.starts_with('.'));
+            self.hidden |= names_hidden && !glob.starts_with('!');
+        }
+        let globs = overrides
+            .build()
+            .map_err(|error| format!("`{text}` is not a glob: {error}."))?;
+        self.globs = Some(globs);
+        Ok(self)
+    }
+
+    /// Files of a kind such as `rust` or `py`.
+    pub(super) fn with_type(mut self, name: &str) -> Result<Self, String> {
+        let mut types = TypesBuilder::new();
+        types.add_defaults().select(name);
+        self.types = Some(types.build().map_err(|_| {
+            format!("`{name}` is not a file type that ripgrep knows. Use `glob` instead, such as `*.{name}`.")
+        })?);
+        Ok(self)
+    }
+}
+
+fn split_globs(text: &str) -> Vec<String> {
+    let mut globs = vec![String::new()];
+    let mut depth = 0_u32;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let separates = depth == 0 && (c == ',' || c.is_whitespace());
+        match globs.last_mut() {
+            Some(last) if !separates => last.push(c),
+            _ => globs.push(String::new()),
+        }
+    }
+    globs.retain(|glob| !glob.is_empty());
+    globs
+}
+
+/// Calls `visit` with every file under `base`, in the order of their names, until it says no or the call is
+/// interrupted. Links are not followed, and protected files and git's own folder are left out.
+pub(super) fn walk(
+    base: &Path,
+    selection: &Selection,
+    ctx: &ToolContext,
+    mut visit: impl FnMut(&Path) -> bool,
+) {
+    let mut builder = WalkBuilder::new(base);
+    builder
+        .standard_filters(!selection.everything)
+        .hidden(!(selection.everything || selection.hidden))
+        // The user's global ignore file is found through the environment, which is not ours to read.
+        .git_global(false)
+        .require_git(false)
+        .current_dir(&ctx.cwd)
+        .sort_by_file_name(std::ffi::OsStr::cmp);
+    if let Some(globs) = &selection.globs {
+        builder.overrides(globs.clone());
+    }
+    if let Some(types) = &selection.types {
+        builder.types(types.clone());
+    }
+    let protected = ctx.protected.clone();
+    builder.filter_entry(move |entry| !(is_git_folder(entry) || protected.hides(entry.path())));
+    for entry in builder.build().flatten() {
+        if ctx.cancel.is_cancelled() {
+            break;
+        }
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if is_file && !visit(entry.path()) {
+            break;
+        }
+    }
+}
+
+fn is_git_folder(entry: &DirEntry) -> bool {
+    entry.depth() > 0 && entry.file_name() == ".git"
+}
+
+/// A path as it is shown: relative when it lies in the working folder.
+pub(super) fn shown(path: &Path, cwd: &Path) -> String {
+    match path.strip_prefix(cwd) {
+        Ok(rest) if !rest.as_os_str().is_empty() => rest.display().to_string(),
+        _ => path.display().to_string(),
+    }
+}
+
+/// The paths, most recently changed first; those changed at the same moment in the order of their names.
+pub(super) fn newest_first(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut dated: Vec<_> = paths
+        .into_iter()
+        .map(|path| {
+            (
+                path.symlink_metadata()
+                    .and_then(|metadata| metadata.modified())
+                    .ok(),
+                path,
+            )
+        })
+        .collect();
+    dated.sort_by(|(one, a), (two, b)| two.cmp(one).then_with(|| a.cmp(b)));
+    dated.into_iter().map(|(_, path)| path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_split_outside_of_braces() {
+        assert_eq!(
+            split_globs("*.rs, *.{ts,tsx} !x"),
+            ["*.rs", "*.{ts,tsx}", "!x"]
+        );
+        assert!(split_globs(" , ").is_empty());
+    }
+
+    #[test]
+    fn an_unknown_type_is_named() {
+        assert!(Selection::default().with_type("rust").is_ok());
+        assert!(
+            Selection::default()
+                .with_type("klingon")
+                .unwrap_err()
+                .contains("klingon")
+        );
+    }
+}
