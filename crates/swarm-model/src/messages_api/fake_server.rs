@@ -176,19 +176,22 @@ async fn write_reply(stream: &mut TcpStream, reply: Reply, stalled: &Notify) -> 
         }
         Reply::Events(chunks) => {
             stream.write_all(EVENTS.as_bytes()).await.ok()?;
-            for bytes in chunks {
-                write_chunk(stream, &bytes).await?;
+            let (last, others) = chunks.split_last()?;
+            for bytes in others {
+                stream.write_all(&chunk(bytes)).await.ok()?;
             }
-            stream.write_all(b"0\r\n\r\n").await.ok()
+            // The end comes with the last chunk, as from real servers.
+            let end = [chunk(last).as_slice(), b"0\r\n\r\n"].concat();
+            stream.write_all(&end).await.ok()
         }
         Reply::Cut(bytes) => {
             stream.write_all(EVENTS.as_bytes()).await.ok()?;
-            write_chunk(stream, &bytes).await?;
+            stream.write_all(&chunk(&bytes)).await.ok()?;
             None
         }
         Reply::Stall(bytes) => {
             stream.write_all(EVENTS.as_bytes()).await.ok()?;
-            write_chunk(stream, &bytes).await?;
+            stream.write_all(&chunk(&bytes)).await.ok()?;
             stalled.notify_one();
             // Ends when the client closes the connection.
             let mut rest = Vec::new();
@@ -200,14 +203,13 @@ async fn write_reply(stream: &mut TcpStream, reply: Reply, stalled: &Notify) -> 
     }
 }
 
-async fn write_chunk(stream: &mut TcpStream, bytes: &[u8]) -> Option<()> {
+/// One chunk of a body; nothing for no bytes, which would mean the end.
+fn chunk(bytes: &[u8]) -> Vec<u8> {
     if bytes.is_empty() {
-        return Some(());
+        return Vec::new();
     }
     let size = format!("{:x}\r\n", bytes.len());
-    stream.write_all(size.as_bytes()).await.ok()?;
-    stream.write_all(bytes).await.ok()?;
-    stream.write_all(b"\r\n").await.ok()
+    [size.as_bytes(), bytes, b"\r\n"].concat()
 }
 
 /// Writes one event as the API does.

@@ -170,3 +170,11 @@ fn groups_are_known_from_the_step_that_captures_them_on() {
     ));
     assert!(refused(&too_early).1.contains("`${n}`"));
 }
+
+#[test]
+fn the_example_of_the_documentation_is_a_scenario() {
+    let page = include_str!("../../../../docs/scenarios.md");
+    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    load(example, Path::new("docs/scenarios.md")).unwrap();
+}

@@ -263,6 +263,11 @@ async fn an_interrupt_that_does_not_resume_ends_the_turn() {
     let last = talk.answer().await;
     assert_eq!(last.text(), "Stopped because of lunch.");
     assert_eq!(last.stop_reason, StopReason::EndTurn);
+    talk.results(&first, &["surplus"], None);
+    let error = ask(&model(WORK), "explorer", &talk.messages)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("only 2 steps"), "{error}");
 }
 
 #[tokio::test]
