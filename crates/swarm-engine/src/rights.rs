@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use swarm_policy::{Behavior, Decision, Question, Rule, RuleSet, SourcedRule, Suggestion, decide};
+use swarm_policy::{Decision, Question, RuleSet, Suggestion, decide};
 use swarm_protocol::PermissionMode;
 
 /// Where granted rules say that they come from.
@@ -54,25 +54,7 @@ impl Rights {
     pub fn grant(&self, change: &Suggestion) -> bool {
         match change {
             Suggestion::SetMode { mode, .. } => self.set_mode(*mode),
-            Suggestion::AddDirectories { directories, .. } => {
-                let added = directories.iter().map(Into::into);
-                self.write(|inner| inner.rules.directories.extend(added));
-                true
-            }
-            Suggestion::AddRules {
-                rules, behavior, ..
-            } => {
-                let parsed: Result<Vec<_>, _> = rules
-                    .iter()
-                    .map(|value| match &value.rule_content {
-                        Some(content) => Rule::parse(&format!("{}({content})", value.tool_name)),
-                        None => Rule::parse(&value.tool_name),
-                    })
-                    .collect();
-                let Ok(parsed) = parsed else { return false };
-                self.write(|inner| inner.add(*behavior, parsed));
-                true
-            }
+            _ => self.write(|inner| inner.rules.apply(change, GRANTED).is_ok()),
         }
     }
 
@@ -87,25 +69,7 @@ impl Rights {
         f(&self.inner.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write(&self, f: impl FnOnce(&mut Inner)) {
-        f(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-impl Inner {
-    fn add(&mut self, behavior: Behavior, rules: Vec<Rule>) {
-        let list = match behavior {
-            Behavior::Allow => &mut self.rules.allow,
-            Behavior::Deny => &mut self.rules.deny,
-            Behavior::Ask => &mut self.rules.ask,
-        };
-        for rule in rules {
-            if list.iter().all(|known| known.rule != rule) {
-                list.push(SourcedRule {
-                    rule,
-                    origin: GRANTED.to_owned(),
-                });
-            }
-        }
+    fn write<T>(&self, f: impl FnOnce(&mut Inner) -> T) -> T {
+        f(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -46,7 +46,7 @@ impl Session {
             totals: Totals::default(),
             last_message: None,
         };
-        for entry in &entries {
+        for entry in entries {
             session.take(entry);
         }
         session.repair()?;
@@ -67,7 +67,7 @@ impl Session {
                 .into_iter()
                 .partition(|id| self.has_message(id) || delivery.added.contains(id));
             if !fresh.is_empty() || known.is_empty() {
-                content.push(ContentBlock::text(piece.text));
+                content.push(readable(piece.text));
             }
             delivery.added.extend(fresh);
             delivery.known.extend(known);
@@ -124,14 +124,14 @@ impl Session {
     /// millisecond, so it is done where it stands.
     pub(crate) fn append(&mut self, entry: Entry) -> Result<(), EngineError> {
         self.transcript.append(&entry)?;
-        self.take(&entry);
+        self.take(entry);
         Ok(())
     }
 
     /// Makes a line part of the conversation although it could not be written: the next opening sees a turn that was
     /// cut, which is what a full disk makes of it anyway.
-    pub(crate) fn take(&mut self, entry: &Entry) {
-        match entry {
+    pub(crate) fn take(&mut self, entry: Entry) {
+        match &entry {
             Entry::User { message_ids, .. } => self.delivered.extend(message_ids.iter().cloned()),
             Entry::Assistant {
                 content, usage, id, ..
@@ -166,6 +166,15 @@ impl Session {
             message_ids: Vec::new(),
             repaired: true,
         })
+    }
+}
+
+/// A message counts even if it says nothing, and the model server refuses empty texts.
+fn readable(text: String) -> ContentBlock {
+    if text.trim().is_empty() {
+        ContentBlock::text("(an empty message)")
+    } else {
+        ContentBlock::text(text)
     }
 }
 

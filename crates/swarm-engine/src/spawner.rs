@@ -75,7 +75,7 @@ pub struct NoSpawner;
 impl TeammateSpawner for NoSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         Err(format!(
-            "`{}` was not spawned: the roster is flat, only the team lead adds teammates. Ask team-lead for it with SendMessage",
+            "`{}` was not spawned; the roster is flat: only the team lead adds teammates. Ask team-lead for it with SendMessage",
             request.name
         ))
     }

@@ -1,6 +1,5 @@
 //! From what was said to what the Messages API accepts.
 
-use serde_json::{Map, Value};
 use swarm_model::{ContentBlock, Message, Role};
 
 /// The result of a call whose own result was lost.
@@ -45,21 +44,27 @@ pub(super) fn unanswered(said: &[Message]) -> Vec<String> {
 pub(super) fn messages(said: &[Message]) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::with_capacity(said.len() + 1);
     let mut calls: Vec<String> = Vec::new();
+    let mut last_role = None;
     for message in said {
         let content = match message.role {
+            Role::User => results_first(&std::mem::take(&mut calls), visible(&message.content)),
             Role::Assistant => spoken(&message.content),
-            Role::User => visible(&message.content),
         };
-        if message.role == Role::User {
-            let content = results_first(std::mem::take(&mut calls), content);
-            push(&mut out, Role::User, content);
-        } else if !content.is_empty() {
-            calls = call_ids(&content).map(str::to_owned).collect();
-            push(&mut out, Role::Assistant, content);
+        // Two user messages that were kept apart stay apart; those between which nothing is left do not.
+        let apart = message.role == Role::User && last_role == Some(Role::User);
+        last_role = Some(message.role);
+        if message.role == Role::Assistant {
+            calls.extend(call_ids(&content).map(str::to_owned));
         }
+        push(&mut out, message.role, content, apart);
     }
     if !calls.is_empty() {
-        push(&mut out, Role::User, results_first(calls, Vec::new()));
+        push(
+            &mut out,
+            Role::User,
+            results_first(&calls, Vec::new()),
+            false,
+        );
     }
     if out
         .first()
@@ -70,13 +75,10 @@ pub(super) fn messages(said: &[Message]) -> Vec<Message> {
     out
 }
 
-/// Adds to the last message if it has the same role: one between them may have been empty.
-fn push(out: &mut Vec<Message>, role: Role, content: Vec<ContentBlock>) {
-    if content.is_empty() {
-        return;
-    }
+fn push(out: &mut Vec<Message>, role: Role, content: Vec<ContentBlock>, apart: bool) {
     match out.last_mut() {
-        Some(last) if last.role == role => last.content.extend(content),
+        _ if content.is_empty() => {}
+        Some(last) if last.role == role && !apart => last.content.extend(content),
         _ => out.push(Message { role, content }),
     }
 }
@@ -103,25 +105,11 @@ fn spoken(content: &[ContentBlock]) -> Vec<ContentBlock> {
     while content.last().is_some_and(thinking) {
         content.pop();
     }
-    for block in &mut content {
-        mend_input(block);
-    }
     content
 }
 
-/// Input that was no JSON object goes back as one, since the server takes nothing else.
-fn mend_input(block: &mut ContentBlock) {
-    if let ContentBlock::ToolUse { input, .. } = block
-        && !input.is_object()
-    {
-        let mut object = Map::new();
-        object.insert("unreadable_input".to_owned(), std::mem::take(input));
-        *input = Value::Object(object);
-    }
-}
-
 /// A user message behind the calls `calls`: one result for each, in their order, then everything else.
-fn results_first(calls: Vec<String>, content: Vec<ContentBlock>) -> Vec<ContentBlock> {
+fn results_first(calls: &[String], content: Vec<ContentBlock>) -> Vec<ContentBlock> {
     let (mut results, mut rest) = (Vec::new(), Vec::new());
     for block in content {
         if result_id(&block).is_some() {

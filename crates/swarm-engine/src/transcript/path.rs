@@ -28,7 +28,8 @@ fn project_folder(cwd: &Path) -> String {
         .collect();
     if name.len() > MAX_FOLDER {
         name.truncate(MAX_FOLDER);
-        name.push_str(&format!("-{:016x}", fnv1a(cwd.as_bytes())));
+        let digest = format!("-{:016x}", fnv1a(cwd.as_bytes()));
+        name.push_str(&digest);
     }
     name
 }

@@ -79,7 +79,7 @@ impl Session {
         let verdict = self.judge(&next);
         let mut together = verdict.changes_nothing();
         let mut batch = vec![(next, verdict)];
-        while let (true, Some(call)) = (together, waiting.pop_front()) {
+        while together && let Some(call) = waiting.pop_front() {
             let verdict = self.judge(&call);
             together = verdict.changes_nothing();
             if together {

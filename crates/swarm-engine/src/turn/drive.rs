@@ -138,7 +138,7 @@ impl Session {
         let entry = Entry::TurnEnd { how, text };
         if let Err(error) = self.append(entry.clone()) {
             tracing::warn!(%error, "the end of a turn could not be recorded");
-            self.take(&entry);
+            self.take(entry);
         }
     }
 
@@ -173,9 +173,9 @@ impl Gathered {
     }
 
     fn say_cut_off(&mut self, limit: u32) {
-        self.text.push_str(&format!(
-            "\n\n[The answer was cut off here, at the limit of {limit} output tokens.]"
-        ));
+        let note =
+            format!("\n\n[The answer was cut off here, at the limit of {limit} output tokens.]");
+        self.text.push_str(&note);
     }
 }
 

@@ -1,0 +1,162 @@
+//! Adding teammates.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use swarm_engine::{
+    AgentTool, Isolation, NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawner,
+};
+use swarm_protocol::{AgentEvent, Color, PaneId, PermissionMode};
+use swarm_tools::{Tool, ToolOutput};
+
+use crate::world::{Watcher, World};
+
+#[derive(Debug, Default)]
+struct Spawner(Mutex<Vec<SpawnRequest>>);
+
+#[async_trait]
+impl TeammateSpawner for Spawner {
+    async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
+        let agent_id = format!("{}@crew", request.name).parse().unwrap();
+        self.0.lock().unwrap().push(request);
+        Ok(Spawned {
+            agent_id,
+            color: Some(Color::Blue),
+            model: "anthropic/m".into(),
+            mode: PermissionMode::Default,
+            pane: PaneId::new("%7"),
+            note: "Its worktree is new.".into(),
+        })
+    }
+}
+
+async fn ask(spawner: Arc<dyn TeammateSpawner>, input: Value) -> ToolOutput {
+    let world = World::new(vec![]);
+    let context = world.parts().tool_context;
+    AgentTool::new(spawner).call(input, &context).await
+}
+
+#[tokio::test]
+async fn a_named_call_asks_the_spawner_and_reports_the_teammate() {
+    let spawner = Arc::new(Spawner::default());
+    let output = ask(
+        spawner.clone(),
+        json!({
+            "description": "find it", "prompt": "Look for it.", "name": "alice", "subagent_type": "explorer",
+            "model": "haiku", "mode": "plan", "cwd": "sub", "isolation": "worktree", "run_in_background": true,
+            "team_name": "crew"
+        }),
+    )
+    .await;
+    assert!(!output.is_error);
+    for part in [
+        "agent_id: alice@crew",
+        "name: alice",
+        "%7",
+        "Its worktree is new.",
+    ] {
+        assert!(output.content.contains(part), "{part}: {}", output.content);
+    }
+    let requests = spawner.0.lock().unwrap();
+    let request = &requests[0];
+    assert_eq!(request.name.as_str(), "alice");
+    assert_eq!(request.agent_type.as_deref(), Some("explorer"));
+    assert_eq!(
+        (&*request.prompt, &*request.description),
+        ("Look for it.", "find it")
+    );
+    assert_eq!(request.model.as_deref(), Some("haiku"));
+    assert_eq!(
+        (request.mode, request.plan),
+        (Some(PermissionMode::Plan), true)
+    );
+    assert_eq!(request.cwd.as_deref(), Some("/work/repo/sub".as_ref()));
+    assert_eq!(request.isolation, Some(Isolation::Worktree));
+    assert_eq!(request.team.as_deref(), Some("crew"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_said_and_nothing_is_spawned() {
+    let spawner = Arc::new(Spawner::default());
+    for (input, words) in [
+        (json!({"description": "d", "prompt": "p"}), "Pass `name`"),
+        (
+            json!({"description": "d", "prompt": "p", "name": "team-lead"}),
+            "reserved",
+        ),
+        (
+            json!({"description": "d", "prompt": "p", "name": "../x"}),
+            "not a member name",
+        ),
+        (json!({"description": "d", "name": "a"}), "prompt"),
+        (
+            json!({"description": "d", "prompt": "p", "name": "a", "mode": "yolo"}),
+            "yolo",
+        ),
+        (
+            json!({"description": "d", "prompt": "p", "name": "a", "isolation": "remote"}),
+            "remote",
+        ),
+        (
+            json!({"description": "d", "prompt": "p", "name": "a", "color": "red"}),
+            "color",
+        ),
+    ] {
+        let output = ask(spawner.clone(), input.clone()).await;
+        assert!(
+            output.is_error && output.content.contains(words),
+            "{input}: {}",
+            output.content
+        );
+    }
+    assert!(spawner.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn only_the_lead_adds_teammates() {
+    let input = json!({"description": "d", "prompt": "p", "name": "alice"});
+    let output = ask(Arc::new(NoSpawner), input).await;
+    assert!(output.is_error);
+    assert!(
+        output
+            .content
+            .contains("the roster is flat: only the team lead adds teammates")
+    );
+}
+
+#[test]
+fn the_schema_and_the_parser_agree() {
+    let tool = AgentTool::new(Arc::new(NoSpawner));
+    let schema = tool.input_schema();
+    let mut known: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+    known.sort();
+    assert_eq!(
+        known,
+        [
+            "cwd",
+            "description",
+            "isolation",
+            "mode",
+            "model",
+            "name",
+            "prompt",
+            "run_in_background",
+            "subagent_type",
+            "team_name"
+        ]
+    );
+    let line = tool.one_line(&json!({"name": "a\n", "description": "x\u{1b}[31m"}));
+    assert_eq!(line, "Agent a: x[31m");
+}
+
+#[test]
+fn steps_are_counted_on_their_way() {
+    use swarm_engine::EventSink;
+    let watcher = Arc::new(Watcher::default());
+    let counter = StepCounter::new(watcher.clone());
+    counter.emit(AgentEvent::TurnStarted);
+    counter.emit(AgentEvent::TextDiscarded);
+    assert_eq!(counter.steps(), 2);
+    assert_eq!(watcher.events().len(), 2);
+}

@@ -1,0 +1,98 @@
+//! Interrupted turns.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use swarm_engine::{Injected, Session, TurnOutcome};
+use swarm_model::ModelEvent;
+use swarm_protocol::AgentEvent;
+use tokio::sync::Notify;
+
+use crate::model::{Reply, call, say};
+use crate::tools::{Log, change, long};
+use crate::valid::{assert_valid, results, texts};
+use crate::world::{World, on};
+
+/// Runs a turn and interrupts it when `moment` comes.
+async fn interrupted(session: &mut Session, moment: Arc<Notify>) -> TurnOutcome {
+    let cancel = on();
+    let stop = cancel.clone();
+    let (outcome, ()) = tokio::join!(session.run_turn(cancel), async move {
+        moment.notified().await;
+        stop.cancel();
+    });
+    outcome
+}
+
+/// What the model is sent when the next prompt comes.
+async fn next_request(world: &World, session: &mut Session) -> Vec<swarm_model::Message> {
+    world.model.play([say("next")]);
+    session.deliver(vec![Injected::prompt("go on")]).unwrap();
+    session.run_turn(on()).await;
+    let request = world.model.last_request();
+    assert_valid(&request.messages);
+    request.messages
+}
+
+#[tokio::test]
+async fn a_turn_interrupted_in_a_tool_leaves_every_call_answered() {
+    for stubborn in [false, true] {
+        let (started, log) = (Arc::new(Notify::new()), Log::default());
+        let world = World::new(vec![long(started.clone(), stubborn), change(log.clone())]);
+        world.model.play([call([
+            ("a", "Change", json!({"text": "1"})),
+            ("b", "Long", json!({})),
+            ("c", "Change", json!({"text": "2"})),
+        ])]);
+        let mut session = world.prompted();
+        let outcome = interrupted(&mut session, started).await;
+        assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+        assert!(!session.needs_turn());
+        assert_eq!(*log.lock().unwrap(), ["begin 1", "end 1"]);
+
+        // The same from the file.
+        let mut session = world.open();
+        assert!(!session.needs_turn());
+        let messages = next_request(&world, &mut session).await;
+        let got = results(&messages[2]);
+        assert_eq!(got[0], ("a", "changed 1", false));
+        let expected = if stubborn {
+            "may have run"
+        } else {
+            "stopped half-way"
+        };
+        assert!(got[1].1.contains(expected) && got[1].2, "{:?}", got[1]);
+        assert!(got[2].1.contains("was not run") && got[2].2);
+        assert!(texts(&messages[2])[0].contains("interrupted"));
+    }
+}
+
+#[tokio::test]
+async fn a_turn_interrupted_in_the_stream_keeps_nothing_of_the_answer() {
+    let world = World::new(vec![]);
+    let half = ModelEvent::TextDelta("half an ans".into());
+    world.model.play([Reply::Hang(vec![half])]);
+    let mut session = world.prompted();
+    let outcome = interrupted(&mut session, world.model.silent.clone()).await;
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
+    assert!(!world.on_disk().contains("half an ans"));
+    let messages = next_request(&world, &mut session).await;
+    assert_eq!(
+        texts(&messages[0]),
+        ["do it", "[The turn was interrupted here.]"]
+    );
+    assert_eq!(texts(&messages[1]), ["go on"]);
+}
+
+#[tokio::test]
+async fn a_turn_interrupted_before_it_begins_asks_nothing() {
+    let world = World::new(vec![]);
+    world.model.play([say("never")]);
+    let mut session = world.prompted();
+    let cancel = on();
+    cancel.cancel();
+    let outcome = session.run_turn(cancel).await;
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert_eq!(outcome.spent().requests, 0);
+}

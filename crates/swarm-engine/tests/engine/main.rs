@@ -1,0 +1,22 @@
+//! The engine driven by a model and tools that play a script.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod agent_tool;
+mod cancel;
+mod crash;
+mod dispatch;
+mod limits;
+mod mail;
+mod model;
+mod permission;
+mod prefix;
+mod streaming;
+mod tools;
+mod transcript;
+mod valid;
+mod world;

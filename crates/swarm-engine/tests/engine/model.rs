@@ -1,0 +1,106 @@
+//! A model that plays a script and remembers what it was asked.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use futures::{StreamExt, stream};
+use serde_json::Value;
+use swarm_model::{
+    ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
+    StopReason,
+};
+use swarm_protocol::Usage;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// What the model does with one request.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// Streams these events.
+    Events(Vec<Result<ModelEvent, ModelError>>),
+    /// Streams these and then nothing, for ever.
+    Hang(Vec<ModelEvent>),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct FakeModel {
+    replies: Mutex<VecDeque<Reply>>,
+    requests: Mutex<Vec<ModelRequest>>,
+    /// Notified when a reply has come to its endless silence.
+    pub(crate) silent: std::sync::Arc<Notify>,
+}
+
+impl FakeModel {
+    pub(crate) fn play(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.replies.lock().unwrap().extend(replies);
+    }
+
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn last_request(&self) -> ModelRequest {
+        self.requests().pop().unwrap()
+    }
+}
+
+impl Model for FakeModel {
+    fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
+        self.requests.lock().unwrap().push(request);
+        match self.replies.lock().unwrap().pop_front() {
+            Some(Reply::Events(events)) => stream::iter(events).boxed(),
+            Some(Reply::Hang(events)) => {
+                let silent = self.silent.clone();
+                let silence = stream::once(async move {
+                    silent.notify_one();
+                    std::future::pending().await
+                });
+                stream::iter(events).map(Ok).chain(silence).boxed()
+            }
+            None => panic!("the script has no reply for this request"),
+        }
+    }
+}
+
+/// Tokens that each scripted answer costs.
+pub(crate) const COST: Usage = Usage {
+    input_tokens: 10,
+    output_tokens: 3,
+    cache_read_input_tokens: 100,
+    cache_creation_input_tokens: 7,
+};
+
+pub(crate) fn response(content: Vec<ContentBlock>, stop_reason: StopReason) -> ModelResponse {
+    ModelResponse {
+        content,
+        stop_reason,
+        usage: COST,
+        model: "fake-1".into(),
+    }
+}
+
+pub(crate) fn reply(content: Vec<ContentBlock>, stop_reason: StopReason) -> Reply {
+    Reply::Events(vec![Ok(ModelEvent::Completed(response(
+        content,
+        stop_reason,
+    )))])
+}
+
+/// An answer in prose that ends the turn.
+pub(crate) fn say(text: &str) -> Reply {
+    reply(vec![ContentBlock::text(text)], StopReason::EndTurn)
+}
+
+pub(crate) fn tool_use(id: &str, tool: &str, input: Value) -> ContentBlock {
+    ContentBlock::ToolUse {
+        id: id.into(),
+        name: tool.into(),
+        input,
+    }
+}
+
+/// An answer that calls tools.
+pub(crate) fn call<const N: usize>(calls: [(&str, &str, Value); N]) -> Reply {
+    let calls = calls.map(|(id, tool, input)| tool_use(id, tool, input));
+    reply(calls.to_vec(), StopReason::ToolUse)
+}

@@ -1,0 +1,234 @@
+//! Who decides whether a call runs.
+
+use serde_json::json;
+use swarm_engine::{Ask, GateAnswer};
+use swarm_policy::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
+use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
+
+use crate::model::{call, say};
+use crate::tools::{Log, change, echo};
+use crate::valid::{assert_valid, results};
+use crate::world::{World, on, rights};
+
+fn asking(log: &Log) -> World {
+    let mut world = World::new(vec![change(log.clone()), echo()]);
+    world.rights = rights(PermissionMode::Default);
+    world
+        .model
+        .play([call([("a", "Change", json!({"text": "1"}))]), say("done")]);
+    world
+}
+
+fn allow() -> GateAnswer {
+    GateAnswer::Allow {
+        updated_input: None,
+        grants: Vec::new(),
+    }
+}
+
+fn grant(tool: &str) -> Suggestion {
+    Suggestion::AddRules {
+        rules: vec![RuleValue {
+            tool_name: tool.into(),
+            rule_content: None,
+        }],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    }
+}
+
+#[tokio::test]
+async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
+    let log = Log::default();
+    let world = asking(&log);
+    world.gate.answers.lock().unwrap().push_back(allow());
+    world.prompted().run_turn(on()).await;
+    assert_eq!(log.lock().unwrap().len(), 2);
+    let asked = world.gate.asked.lock().unwrap().clone();
+    let [
+        Ask {
+            tool_use_id,
+            tool,
+            input,
+            description,
+            why,
+            ..
+        },
+    ] = &asked[..]
+    else {
+        panic!("{asked:?}");
+    };
+    assert_eq!((tool_use_id.as_str(), tool.as_str()), ("a", "Change"));
+    assert_eq!(*input, json!({"text": "1"}));
+    assert_eq!(description, "Change {\"text\":\"1\"}");
+    assert!(!why.is_empty());
+    let states: Vec<_> = world
+        .watcher
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            AgentEvent::State { state, detail } => Some((state, detail)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        states,
+        [
+            (MemberState::Working, None),
+            (MemberState::WaitingPermission, Some(description.clone())),
+            (MemberState::Working, None),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_denied_call_does_not_run_and_the_model_reads_why() {
+    let log = Log::default();
+    let world = asking(&log);
+    let no = GateAnswer::Deny {
+        why: "not on a Friday".into(),
+    };
+    world.gate.answers.lock().unwrap().push_back(no);
+    world.prompted().run_turn(on()).await;
+    assert!(log.lock().unwrap().is_empty());
+    let request = world.model.last_request();
+    let got = results(&request.messages[2]);
+    assert!(got[0].1.contains("not on a Friday") && got[0].2);
+}
+
+#[tokio::test]
+async fn a_rule_denies_without_a_question() {
+    let log = Log::default();
+    let mut world = asking(&log);
+    let mut rules = RuleSet::default();
+    rules.add(Behavior::Deny, Rule::parse("Change").unwrap(), "flag");
+    world.rights = std::sync::Arc::new(swarm_engine::Rights::new(
+        PermissionMode::BypassPermissions,
+        rules,
+        PermissionMode::BypassPermissions,
+    ));
+    world.prompted().run_turn(on()).await;
+    assert!(log.lock().unwrap().is_empty());
+    assert!(world.gate.asked.lock().unwrap().is_empty());
+    let request = world.model.last_request();
+    assert!(
+        results(&request.messages[2])[0]
+            .1
+            .contains("permission denied")
+    );
+}
+
+#[tokio::test]
+async fn an_answer_may_change_the_input_but_not_past_a_denial() {
+    let log = Log::default();
+    let world = asking(&log);
+    let answer = |input| GateAnswer::Allow {
+        updated_input: Some(input),
+        grants: Vec::new(),
+    };
+    world
+        .gate
+        .answers
+        .lock()
+        .unwrap()
+        .extend([answer(json!({"text": "other"})), answer(json!("no object"))]);
+    let mut session = world.prompted();
+    session.run_turn(on()).await;
+    assert_eq!(*log.lock().unwrap(), ["begin other", "end other"]);
+
+    world
+        .model
+        .play([call([("b", "Change", json!({"text": "2"}))]), say("done")]);
+    session
+        .deliver(vec![swarm_engine::Injected::prompt("again")])
+        .unwrap();
+    session.run_turn(on()).await;
+    assert_eq!(log.lock().unwrap().len(), 2);
+    let request = world.model.last_request();
+    assert!(results(request.messages.last().unwrap())[0].2);
+}
+
+#[tokio::test]
+async fn what_an_answer_grants_is_not_asked_again() {
+    let log = Log::default();
+    let mut world = World::new(vec![change(log.clone())]);
+    world.rights = rights(PermissionMode::Default);
+    world.model.play([
+        call([
+            ("a", "Change", json!({"text": "1"})),
+            ("b", "Change", json!({"text": "2"})),
+        ]),
+        say("done"),
+    ]);
+    let always = GateAnswer::Allow {
+        updated_input: None,
+        grants: vec![grant("Change")],
+    };
+    world.gate.answers.lock().unwrap().push_back(always);
+    world.prompted().run_turn(on()).await;
+    assert_eq!(world.gate.asked.lock().unwrap().len(), 1);
+    assert_eq!(log.lock().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn a_question_does_not_hold_up_calls_that_only_read() {
+    let log = Log::default();
+    let mut world = World::new(vec![change(log.clone()), echo()]);
+    world.rights = rights(PermissionMode::Default);
+    world.model.play([
+        call([
+            ("a", "Echo", json!({"text": "first"})),
+            ("b", "Change", json!({"text": "1"})),
+            ("c", "Echo", json!({"text": "last"})),
+        ]),
+        say("done"),
+    ]);
+    let cancel = on();
+    let mut session = world.prompted();
+    let waiting = world.gate.waiting.clone();
+    let stop = cancel.clone();
+    tokio::join!(session.run_turn(cancel), async move {
+        waiting.notified().await;
+        stop.cancel();
+    });
+    assert!(log.lock().unwrap().is_empty(), "a late yes does not count");
+    world.model.play([say("next")]);
+    session
+        .deliver(vec![swarm_engine::Injected::prompt("again")])
+        .unwrap();
+    session.run_turn(on()).await;
+    let request = world.model.last_request();
+    assert_valid(&request.messages);
+    let got = results(&request.messages[2]);
+    assert_eq!(got[0], ("a", "first", false));
+    assert!(got[1].1.contains("was not run") && got[2].1.contains("was not run"));
+}
+
+#[test]
+fn the_mode_stays_under_its_ceiling() {
+    let rights = swarm_engine::Rights::new(
+        PermissionMode::BypassPermissions,
+        RuleSet::default(),
+        PermissionMode::AcceptEdits,
+    );
+    assert_eq!(rights.mode(), PermissionMode::AcceptEdits);
+    let up = Suggestion::SetMode {
+        mode: PermissionMode::BypassPermissions,
+        destination: Destination::Session,
+    };
+    assert!(!rights.grant(&up));
+    assert!(rights.set_mode(PermissionMode::Plan));
+    assert!(rights.set_mode(PermissionMode::AcceptEdits));
+    assert_eq!(rights.mode(), PermissionMode::AcceptEdits);
+    let broken = Suggestion::AddRules {
+        rules: vec![RuleValue {
+            tool_name: String::new(),
+            rule_content: None,
+        }],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    };
+    assert!(!rights.grant(&broken));
+    assert!(rights.grant(&grant("Change")));
+    assert_eq!(rights.rules().allow.len(), 1);
+}

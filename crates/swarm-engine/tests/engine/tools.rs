@@ -1,0 +1,149 @@
+//! Tools that do what a test wants.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+use tokio::sync::{Barrier, Notify};
+
+type Action = dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync;
+
+/// What happened, in order.
+pub(crate) type Log = Arc<Mutex<Vec<String>>>;
+
+pub(crate) struct FakeTool {
+    name: &'static str,
+    read_only: bool,
+    action: Box<Action>,
+}
+
+impl fmt::Debug for FakeTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+#[async_trait]
+impl Tool for FakeTool {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> String {
+        format!("{} for tests", self.name)
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        self.read_only
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        format!("{} {input}", self.name)
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        (self.action)(input, ctx.clone()).await
+    }
+}
+
+fn tool<F>(
+    name: &'static str,
+    read_only: bool,
+    action: impl Fn(Value, ToolContext) -> F + Send + Sync + 'static,
+) -> Arc<dyn Tool>
+where
+    F: Future<Output = ToolOutput> + Send + 'static,
+{
+    Arc::new(FakeTool {
+        name,
+        read_only,
+        action: Box::new(move |input, ctx| Box::pin(action(input, ctx))),
+    })
+}
+
+/// Reads: hands back its input's `text`.
+pub(crate) fn echo() -> Arc<dyn Tool> {
+    tool("Echo", true, |input, _| async move {
+        ToolOutput::ok(input["text"].as_str().unwrap_or_default(), "echoed")
+    })
+}
+
+/// Reads: ends only when `n` calls run at once.
+pub(crate) fn meet(n: usize) -> Arc<dyn Tool> {
+    let together = Arc::new(Barrier::new(n));
+    tool("Meet", true, move |input, _| {
+        let together = together.clone();
+        async move {
+            together.wait().await;
+            ToolOutput::ok(input["text"].as_str().unwrap_or_default(), "met")
+        }
+    })
+}
+
+/// Reads: counts how many of its calls run at once; the log keeps each count at the beginning of a call.
+pub(crate) fn crowd(log: Log) -> Arc<dyn Tool> {
+    let inside = Arc::new(AtomicUsize::new(0));
+    tool("Crowd", true, move |_, _| {
+        let (log, inside) = (log.clone(), inside.clone());
+        async move {
+            let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
+            log.lock().unwrap().push(now.to_string());
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            inside.fetch_sub(1, Ordering::SeqCst);
+            ToolOutput::ok("out", "out")
+        }
+    })
+}
+
+/// Changes: writes begin and end of each call into a log, letting others run in between.
+pub(crate) fn change(log: Log) -> Arc<dyn Tool> {
+    tool("Change", false, move |input, _| {
+        let log = log.clone();
+        async move {
+            let text = input["text"].as_str().unwrap_or_default().to_owned();
+            log.lock().unwrap().push(format!("begin {text}"));
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            log.lock().unwrap().push(format!("end {text}"));
+            ToolOutput::ok(format!("changed {text}"), "changed")
+        }
+    })
+}
+
+/// Changes: panics.
+pub(crate) fn broken() -> Arc<dyn Tool> {
+    tool("Broken", false, |_, _| async {
+        panic!("a wheel came off");
+    })
+}
+
+/// Changes: runs until it is interrupted; `started` tells when it runs. With `stubborn` it runs on.
+pub(crate) fn long(started: Arc<Notify>, stubborn: bool) -> Arc<dyn Tool> {
+    tool("Long", false, move |_, ctx| {
+        let started = started.clone();
+        async move {
+            started.notify_one();
+            if stubborn {
+                return std::future::pending().await;
+            }
+            ctx.cancel.cancelled().await;
+            ToolOutput::error("stopped half-way")
+        }
+    })
+}
