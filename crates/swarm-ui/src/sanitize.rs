@@ -50,15 +50,21 @@ fn push_safe(clean: &mut String, c: char, rest: &str) {
         // The line end of other systems; at the end of a piece its other half may be in the next one.
         '\r' if rest.is_empty() || rest.starts_with('\n') => {}
         '\u{2028}' | '\u{2029}' | '\u{85}' => clean.push('\n'),
-        '\0'..='\u{1f}' => clean.extend(char::from_u32(CONTROL_PICTURES + u32::from(c))),
-        '\u{7f}' => clean.push('\u{2421}'),
-        '\u{80}'..='\u{9f}' => clean.push(char::REPLACEMENT_CHARACTER),
-        // Directional overrides, embeddings and isolates.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            clean.push(char::REPLACEMENT_CHARACTER);
+        c => clean.extend(shown(c)),
+    }
+}
+
+/// The character that stands for one that a terminal would obey, the character itself where it would not, and
+/// nothing for one without a picture.
+pub(crate) fn shown(c: char) -> Option<char> {
+    match c {
+        '\0'..='\u{1f}' => char::from_u32(CONTROL_PICTURES + u32::from(c)),
+        '\u{7f}' => Some('\u{2421}'),
+        // C1 controls, separators of lines, and directional embeddings, overrides and isolates.
+        '\u{80}'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            Some(char::REPLACEMENT_CHARACTER)
         }
-        c if is_invisible(c) => {}
-        c => clean.push(c),
+        c => (!is_invisible(c)).then_some(c),
     }
 }
 

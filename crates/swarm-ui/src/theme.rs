@@ -46,7 +46,7 @@ pub(crate) struct Signs {
 
 const UNICODE: Signs = Signs {
     call: "●",
-    outcome: "⎿",
+    outcome: "└",
     mail_in: "◀",
     mail_out: "▶",
     notice: "·",

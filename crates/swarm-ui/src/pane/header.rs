@@ -7,6 +7,7 @@ use swarm_protocol::{Color, MemberName, PermissionMode, TeamName};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
+use crate::width::{columns, fit};
 
 /// Whose pane it is, and the values in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +29,9 @@ pub struct PaneHeader {
 }
 
 impl PaneHeader {
-    /// The line, without its end.
+    /// The line, without its end; two lines where one has not the room.
     pub(super) fn line(&self, theme: Theme) -> String {
         let signs = theme.signs();
-        let badge = if theme.color {
-            paint(theme, Style::Badge(self.color), &format!(" {} ", self.name))
-        } else {
-            format!("[{}]", self.name)
-        };
         let facts = [
             self.team.to_string(),
             clean_line(&self.model),
@@ -43,7 +39,21 @@ impl PaneHeader {
             clean_line(&short_path(&self.cwd, self.home.as_deref(), signs.ellipsis)),
         ];
         let facts = facts.join(&format!(" {} ", signs.dot));
-        format!("{badge} {}", paint(theme, Style::Dim, &facts))
+        let name = if theme.color {
+            format!(" {} ", self.name)
+        } else {
+            format!("[{}]", self.name)
+        };
+        let badge = paint(theme, Style::Badge(self.color), &name);
+        let fits = |width: usize| columns(&name) + 1 + columns(&facts) <= width;
+        if theme.width.is_none_or(fits) {
+            return format!("{badge} {}", paint(theme, Style::Dim, &facts));
+        }
+        let room = theme
+            .width
+            .map_or(usize::MAX, |width| width.saturating_sub(1));
+        let facts = fit(&facts, room, signs.ellipsis);
+        format!("{badge}\n {}", paint(theme, Style::Dim, &facts))
     }
 }
 

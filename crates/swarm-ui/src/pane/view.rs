@@ -18,6 +18,9 @@ use crate::width::{columns, fit};
 /// Widest rule between two turns.
 const RULE: usize = 64;
 
+/// Columns of a call's line that are kept beside its outcome.
+const SHORTEST_CALL: usize = 12;
+
 /// A teammate's pane, drawn as a scrolling log: nothing is ever cleared or drawn over.
 ///
 /// A screen that cannot be written to does not stop an agent, so write errors are dropped.
@@ -89,7 +92,7 @@ impl<W: Write> PaneView<W> {
             } => self.retry(*attempt, *wait_ms, reason),
             AgentEvent::State { state, detail } => self.state(*state, detail.as_deref()),
             AgentEvent::TurnEnded { usage, error, .. } => {
-                self.turn_ended(usage.total(), error.as_deref())
+                self.turn_ended(usage.total(), error.as_deref());
             }
             AgentEvent::Notice { line } => self.notice(line),
         }
@@ -173,14 +176,16 @@ impl<W: Write> PaneView<W> {
             return;
         }
         let start = format!("{}{} ", " ".repeat(INDENT), signs.outcome);
-        let named = match column {
-            Some(_) => outcome.to_owned(),
-            None => format!("{}{joint}{outcome}", call.line),
+        let room = self.room(columns(&start));
+        let named = if column.is_some() {
+            outcome.to_owned()
+        } else {
+            let call_room = room.saturating_sub(columns(&joint) + columns(outcome));
+            fit(&call.line, call_room.max(SHORTEST_CALL), signs.ellipsis) + &joint + outcome
         };
-        let named = fit(&named, self.room(columns(&start)), signs.ellipsis);
         let start = paint(self.theme, Style::Dim, &start);
-        self.sheet
-            .line(&(start + &paint(self.theme, style, &named)));
+        let named = paint(self.theme, style, &fit(&named, room, signs.ellipsis));
+        self.sheet.line(&(start + &named));
     }
 
     fn mail_in(&mut self, from: &str, color: Option<&str>, line: &str) {

@@ -144,15 +144,15 @@ impl Table {
                 Align::Left => (0, room),
                 Align::Right => (room, 0),
             };
-            if !text.is_empty() {
-                line.extend(std::iter::repeat_n(' ', blank + before));
-                line += &cell
-                    .style
-                    .map_or(text.clone(), |style| paint(theme, style, &text));
-                blank = after + GAP;
-            } else {
+            if text.is_empty() {
                 blank += width + GAP;
+                continue;
             }
+            line.extend(std::iter::repeat_n(' ', blank + before));
+            line += &cell
+                .style
+                .map_or(text.clone(), |style| paint(theme, style, &text));
+            blank = after + GAP;
         }
         line + "\n"
     }

@@ -1,0 +1,95 @@
+//! Tables stay aligned whatever is in them.
+
+use proptest::prelude::*;
+use swarm_protocol::Color;
+use swarm_ui::Theme;
+use swarm_ui::print::{Cell, Table};
+use unicode_width::UnicodeWidthStr;
+
+fn status() -> Table {
+    let mut table = Table::new(["NAME", "STATE", "TASK", "TOKENS"]).right(3);
+    table.row(["explorer", "idle", "", "12.4k"].map(Cell::from));
+    table.row(["テスター", "waiting-permission", "2 日本語のタスク", "930"].map(Cell::from));
+    table.row([
+        Cell::name("implementer", Some(Color::Green)),
+        Cell::new("dead").bad(),
+        Cell::from("3 Fix the mean of an empty list"),
+    ]);
+    table
+}
+
+#[test]
+fn columns_are_aligned_by_what_the_eye_sees() {
+    assert_eq!(
+        status().render(Theme::PLAIN),
+        "\
+NAME         STATE               TASK                             TOKENS
+explorer     idle                                                  12.4k
+テスター     waiting-permission  2 日本語のタスク                    930
+implementer  dead                3 Fix the mean of an empty list
+"
+    );
+}
+
+#[test]
+fn a_narrow_table_cuts_its_widest_columns() {
+    let narrow = Theme {
+        width: Some(48),
+        ..Theme::PLAIN
+    };
+    assert_eq!(
+        status().render(narrow),
+        "\
+NAME         STATE          TASK          TOKENS
+explorer     idle                          12.4k
+テスター     waiting-perm…  2 日本語の…      930
+implementer  dead           3 Fix the m…
+"
+    );
+}
+
+#[test]
+fn colours_are_around_the_words_only() {
+    let color = Theme {
+        color: true,
+        ..Theme::PLAIN
+    };
+    let drawn = status().render(color);
+    assert!(drawn.contains("\u{1b}[1;32mimplementer\u{1b}[0m  \u{1b}[31mdead\u{1b}[0m  "));
+    assert!(!status().render(Theme::PLAIN).contains('\u{1b}'));
+}
+
+#[test]
+fn an_empty_table_is_its_headings() {
+    let table = Table::new(["ID", "SUBJECT"]);
+    assert!(table.is_empty());
+    assert_eq!(table.render(Theme::PLAIN), "ID  SUBJECT\n");
+}
+
+fn cell_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec!['日', 'a', ' ', '\n', '\u{1b}', '\u{301}', '\u{200d}']),
+        any::<char>(),
+    ];
+    prop::collection::vec(piece, 0..12).prop_map(String::from_iter)
+}
+
+proptest! {
+    #[test]
+    fn no_line_is_too_long_or_ends_in_spaces(
+        rows in prop::collection::vec(prop::collection::vec(cell_text(), 0..5), 0..5),
+        width in 0_usize..60,
+    ) {
+        let mut table = Table::new(["A", "LONGER", "C"]).right(1);
+        for row in &rows {
+            table.row(row.iter().map(Cell::from));
+        }
+        let drawn = table.render(Theme { width: Some(width), ..Theme::PLAIN });
+        prop_assert_eq!(drawn.lines().count(), rows.len() + 1);
+        for line in drawn.lines() {
+            // Three columns have two gaps, which stay.
+            prop_assert!(line.width() <= width.max(4), "{line:?}");
+            prop_assert_eq!(line, line.trim_end());
+        }
+    }
+}
