@@ -8,8 +8,8 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FsError {
-    /// The file or its folder is not there (any more): the team was deleted, or never was.
-    #[error("{} is gone: the team was deleted, or its folder was moved", path.display())]
+    /// The file or its folder is not there (any more): whoever waited for it does not bring it back.
+    #[error("{} is not there: it was deleted or moved, or never made", path.display())]
     Gone {
         /// What was looked for.
         path: PathBuf,

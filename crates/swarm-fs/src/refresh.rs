@@ -43,7 +43,7 @@ impl Refresher {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
+    use std::time::{Instant, SystemTime};
 
     use super::*;
 
@@ -56,7 +56,9 @@ mod tests {
             Refresher::every(Duration::from_millis(1), folder.path(), &opened).unwrap();
         for _ in 0..3 {
             opened.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            let began = Instant::now();
             while modified() == SystemTime::UNIX_EPOCH {
+                assert!(began.elapsed() < Duration::from_secs(10), "it grows old");
                 thread::yield_now();
             }
         }

@@ -18,11 +18,16 @@ const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
 /// New content beside the file that it will replace: complete, on disk, mode 0600. Dropped unused, it is
 /// deleted.
 #[derive(Debug)]
-pub(crate) struct Prepared(NamedTempFile);
+pub(crate) struct Prepared {
+    temporary: NamedTempFile,
+    /// Opened beforehand: once the content is in place, nothing but the sync itself can fail.
+    folder: File,
+}
 
 impl Prepared {
     /// Writes and syncs the new content of `path`.
     pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<Self, FsError> {
+        let folder = open_folder(folder_of(path))?;
         let mut temporary = empty_beside(path)?;
         temporary
             .as_file_mut()
@@ -32,7 +37,7 @@ impl Prepared {
             .as_file()
             .sync_all()
             .map_err(|error| FsError::io(path, "sync the new content of", error))?;
-        Ok(Self(temporary))
+        Ok(Self { temporary, folder })
     }
 
     /// Puts the new content in place, and the folder's entry on disk.
@@ -40,10 +45,10 @@ impl Prepared {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
             return Err(not_ours(path, "it is not a regular file"));
         }
-        self.0
+        self.temporary
             .persist(path)
             .map_err(|failed| FsError::gone_or_io(path, "replace", failed.error))?;
-        sync_folder(folder_of(path))
+        sync_opened(folder_of(path), &self.folder)
     }
 }
 
@@ -123,7 +128,15 @@ fn temporary_prefix(path: &Path) -> OsString {
 
 /// Puts a folder's entries on disk: a rename or a new file is lost in a power cut without it.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), FsError> {
-    File::open(folder)
-        .and_then(|opened| opened.sync_all())
-        .map_err(|error| FsError::gone_or_io(folder, "sync the folder", error))
+    sync_opened(folder, &open_folder(folder)?)
+}
+
+fn open_folder(folder: &Path) -> Result<File, FsError> {
+    File::open(folder).map_err(|error| FsError::gone_or_io(folder, "open the folder", error))
+}
+
+fn sync_opened(folder: &Path, opened: &File) -> Result<(), FsError> {
+    opened
+        .sync_all()
+        .map_err(|error| FsError::io(folder, "sync the folder", error))
 }

@@ -47,6 +47,8 @@ impl StaleWatch {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -149,6 +151,43 @@ mod tests {
             let future = clocks.wall + 3600 * SECOND;
             assert!(!clocks.look(&mut watch, future));
             clocks.advance(5 * SECOND);
+        }
+    }
+
+    proptest! {
+        /// However two clocks disagree, and whenever we look.
+        #[test]
+        fn whoever_refreshes_within_15_s_is_never_broken(
+            skew in 0..7_200_000_u64,
+            steps in proptest::collection::vec((0..400_u64, any::<bool>()), 1..200),
+        ) {
+            let mut clocks = Clocks::start();
+            let mut watch = StaleWatch::default();
+            let theirs = |clocks: &Clocks| clocks.wall + Duration::from_millis(skew);
+            let (mut refreshed, mut since) = (theirs(&clocks), Duration::ZERO);
+            for (pause, refreshes) in steps {
+                let pause = Duration::from_millis(pause * 20);
+                clocks.advance(pause);
+                since += pause;
+                if refreshes || since > STALE_AFTER {
+                    (refreshed, since) = (theirs(&clocks), Duration::ZERO);
+                }
+                prop_assert!(!clocks.look(&mut watch, refreshed));
+            }
+        }
+
+        #[test]
+        fn whatever_is_never_refreshed_is_broken_at_some_time(ahead in -3600..3600_i64) {
+            let mut clocks = Clocks::start();
+            let mut watch = StaleWatch::default();
+            let apart = Duration::from_secs(ahead.unsigned_abs());
+            let refreshed = if ahead < 0 { clocks.wall - apart } else { clocks.wall + apart };
+            let mut looks = 0;
+            while !clocks.look(&mut watch, refreshed) {
+                clocks.advance(Duration::from_millis(100));
+                looks += 1;
+                prop_assert!(looks < 400);
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Child processes: this test program again, told by its environment to play one role.
 
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use swarm_fs::{FsError, Held, LifeHolder, LockOptions, LockPlan, with_lock};
@@ -98,6 +100,50 @@ pub(crate) fn directory_only() -> LockOptions {
     LockOptions {
         directory_only: true,
         ..LockOptions::default()
+    }
+}
+
+/// Waits for a condition that nothing announces.
+#[track_caller]
+pub(crate) fn until(named: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_mins(1), "never: {named}");
+        std::thread::yield_now();
+    }
+}
+
+/// Waits until so many processes or threads are blocked on the flock of a file, as the kernel shows them.
+#[track_caller]
+pub(crate) fn until_blocked_on(path: &Path, count: usize) {
+    let needle = format!(":{} ", std::fs::metadata(path).unwrap().ino());
+    until("blocked on flock", || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        let blocked = |line: &&str| line.contains("-> FLOCK") && line.contains(&needle);
+        locks.lines().filter(blocked).count() >= count
+    });
+}
+
+/// Ends the loops that look at it when a test is over, be it by a panic.
+#[derive(Debug, Default)]
+pub(crate) struct Over(AtomicBool);
+
+/// See [`Over`].
+pub(crate) struct OnEnd<'a>(&'a Over);
+
+impl Over {
+    pub(crate) fn at_end(&self) -> OnEnd<'_> {
+        OnEnd(self)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for OnEnd<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -209,11 +255,24 @@ fn child() {
                 ground.increment(&directory_only()).unwrap();
             }
         }
+        "increments as others do" => {
+            for _ in 0..20 {
+                until("let in", || std::fs::create_dir(&ground.lock_dir).is_ok());
+                let next = ground.content().parse::<u64>().unwrap() + 1;
+                swarm_fs::replace_alone(&ground.data, next.to_string().as_bytes()).unwrap();
+                std::fs::remove_dir(&ground.lock_dir).unwrap();
+            }
+        }
         "increments until killed" => loop {
             let next = ground.increment(&LockOptions::default()).unwrap();
             say(&next.to_string());
         },
         "increments once" => {
+            ground.increment(&LockOptions::default()).unwrap();
+            say("acked");
+        }
+        "increments once, after a run-up" => {
+            crate::faults::run_up(&ground.folder);
             ground.increment(&LockOptions::default()).unwrap();
             say("acked");
         }

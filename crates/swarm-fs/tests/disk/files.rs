@@ -28,8 +28,8 @@ fn everything_is_private_whatever_the_umask() {
     let folder = tempfile::tempdir().unwrap();
     Child::start("makes private things", folder.path()).finish();
     for umask in ["000", "022", "277", "777"] {
-        let made = folder.path().join(format!("umask-{umask}"));
-        let mode = |name: &str| fs::metadata(made.join(name)).unwrap().mode() & 0o7777;
+        let inside = folder.path().join(format!("umask-{umask}"));
+        let mode = |name: &str| fs::metadata(inside.join(name)).unwrap().mode() & 0o7777;
         for name in ["", "a", "a/b"] {
             assert_eq!(mode(name), 0o700, "{name} under {umask}");
         }
@@ -276,7 +276,7 @@ fn removing_a_tree_follows_no_link() {
 #[test]
 fn only_old_leftovers_are_swept() {
     let folder = tempfile::tempdir().unwrap();
-    let old = SystemTime::now() - Duration::from_secs(120);
+    let old = SystemTime::now() - Duration::from_mins(2);
     for (name, is_old) in [
         (".1.json.abc.swarm-tmp", true),
         (".2.json.abc.swarm-tmp", false),
@@ -288,7 +288,7 @@ fn only_old_leftovers_are_swept() {
             file.set_modified(old).unwrap();
         }
     }
-    let minute = Duration::from_secs(60);
+    let minute = Duration::from_mins(1);
     assert_eq!(sweep_temporaries(folder.path(), minute).unwrap(), 1);
     assert_eq!(
         names(folder.path()),

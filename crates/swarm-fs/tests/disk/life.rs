@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use swarm_fs::{FsError, LifeHolder, Liveness, probe, wait_for_death};
 
-use crate::children::{Child, Ground};
+use crate::children::{Child, Ground, Over, until_blocked_on};
 
 /// A folder without a life file; the children live by the data file.
 fn unborn() -> (tempfile::TempDir, Ground) {
@@ -52,31 +52,16 @@ fn whoever_waits_for_a_death_wakes_at_it() {
         let waiters: Vec<_> = (0..3)
             .map(|_| scope.spawn(|| wait_for_death(&ground.data)))
             .collect();
-        wait_until_blocked(&ground, 3);
+        until_blocked_on(&ground.data, 3);
         assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
         let began = Instant::now();
         child.kill();
         for waiter in waiters {
             waiter.join().unwrap().unwrap();
         }
-        assert!(began.elapsed() < Duration::from_secs(1));
+        assert!(began.elapsed() < Duration::from_secs(5));
     });
     wait_for_death(&ground.data).unwrap();
-}
-
-fn wait_until_blocked(ground: &Ground, count: usize) {
-    let needle = format!(":{} ", fs::metadata(&ground.data).unwrap().ino());
-    let began = Instant::now();
-    while fs::read_to_string("/proc/locks")
-        .unwrap()
-        .lines()
-        .filter(|line| line.contains("-> FLOCK") && line.contains(&needle))
-        .count()
-        < count
-    {
-        assert!(began.elapsed() < Duration::from_secs(10), "nobody waits");
-        thread::yield_now();
-    }
 }
 
 #[test]
@@ -88,7 +73,7 @@ fn nobody_is_waited_for_who_never_lived_or_whose_team_is_gone() {
     let (_folder, ground, mut child) = living();
     thread::scope(|scope| {
         let waiter = scope.spawn(|| wait_for_death(&ground.data));
-        wait_until_blocked(&ground, 1);
+        until_blocked_on(&ground.data, 1);
         fs::remove_file(&ground.data).unwrap();
         child.kill();
         let gone = waiter.join().unwrap();
@@ -114,7 +99,7 @@ fn a_successor_waits_for_its_predecessors_end_and_keeps_the_file() {
     let inode = fs::metadata(&ground.data).unwrap().ino();
     thread::scope(|scope| {
         let successor = scope.spawn(|| LifeHolder::take(&ground.data, b"me"));
-        wait_until_blocked(&ground, 1);
+        until_blocked_on(&ground.data, 1);
         child.kill();
         let _life = successor.join().unwrap().unwrap();
         assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
@@ -128,11 +113,12 @@ fn a_successor_waits_for_its_predecessors_end_and_keeps_the_file() {
 fn probes_neither_see_each_other_nor_keep_a_holder_out() {
     let (_folder, ground) = unborn();
     drop(LifeHolder::take(&ground.data, b"first").unwrap());
-    let (living, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (living, over) = (AtomicBool::new(false), Over::default());
     thread::scope(|scope| {
+        let _end = over.at_end();
         for _ in 0..4 {
             scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
+                while !over.is_over() {
                     let was_alive = living.load(Ordering::SeqCst);
                     let seen = probe(&ground.data).unwrap();
                     if was_alive && living.load(Ordering::SeqCst) {
@@ -149,7 +135,6 @@ fn probes_neither_see_each_other_nor_keep_a_holder_out() {
             living.store(false, Ordering::SeqCst);
             drop(life);
         }
-        done.store(true, Ordering::Relaxed);
     });
 }
 
