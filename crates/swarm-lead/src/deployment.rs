@@ -49,6 +49,9 @@ pub struct RuleTexts {
     pub ask: Vec<RuleText>,
 }
 
+/// Turns the name of a model, as people and models write it, into `provider/model`, or says what is wrong with it.
+pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
+
 /// Everything that starting and ending members takes.
 #[derive(Clone)]
 pub struct Deployment {
@@ -74,8 +77,8 @@ pub struct Deployment {
     pub provider: BTreeMap<String, String>,
     /// Model of members that name none, as `provider/model`.
     pub model: String,
-    /// Turns the name of a model into `provider/model`.
-    pub resolve_model: fn(&str) -> Result<String, String>,
+    /// Reads the name of a model.
+    pub resolve_model: Arc<ResolveModel>,
     /// Mode of members that name none.
     pub mode: PermissionMode,
     /// No member has more than this.

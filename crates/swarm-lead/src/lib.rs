@@ -9,7 +9,7 @@ mod stop;
 mod supervise;
 mod team_tools;
 
-pub use deployment::{Deployment, ProcessIdentity, RuleTexts};
+pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
 pub use leadership::{Leadership, implicit_team_name};
 pub use run::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};

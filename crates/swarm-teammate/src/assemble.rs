@@ -100,7 +100,7 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     let header = PaneHeader {
         name: order.agent.name.clone(),
         color: order.color,
-        team: order.agent.team.clone(),
+        team: Some(order.agent.team.clone()),
         model: order.model.clone(),
         mode: order.mode,
         cwd: order.cwd.clone(),

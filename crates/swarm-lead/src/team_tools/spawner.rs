@@ -34,11 +34,8 @@ impl TeammateSpawner for LeadSpawner {
         }
         let name =
             MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
-        let model = request
-            .model
-            .as_deref()
-            .map(self.deployment.resolve_model)
-            .transpose()?;
+        let resolve = &self.deployment.resolve_model;
+        let model = request.model.as_deref().map(|name| resolve(name)).transpose()?;
         let team = self
             .seat
             .team_or_found()

@@ -14,8 +14,8 @@ use crate::width::{columns, fit};
 pub struct PaneHeader {
     /// The member.
     pub name: MemberName,
-    /// Its team.
-    pub team: TeamName,
+    /// Its team; a lead may have none yet.
+    pub team: Option<TeamName>,
     /// Its colour.
     pub color: Option<Color>,
     /// Its model, as `provider/model`.
@@ -32,12 +32,12 @@ impl PaneHeader {
     /// The line, without its end; two lines where one has not the room.
     pub(super) fn line(&self, theme: Theme) -> String {
         let signs = theme.signs();
-        let facts = [
-            self.team.to_string(),
+        let mut facts: Vec<String> = self.team.iter().map(TeamName::to_string).collect();
+        facts.extend([
             clean_line(&self.model),
             self.mode.to_string(),
             clean_line(&short_path(&self.cwd, self.home.as_deref(), signs.ellipsis)),
-        ];
+        ]);
         let facts = facts.join(&format!(" {} ", signs.dot));
         let name = if theme.color {
             format!(" {} ", self.name)

@@ -1,0 +1,66 @@
+//! What every command starts from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use swarm_protocol::{Clock, ErrorKind, SystemClock, TeamName};
+use swarm_store::{FileStore, StoreLimits, TeamStore};
+
+use crate::args::GlobalArgs;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::settings::Settings;
+
+/// The program's surroundings, read once.
+pub(crate) struct App {
+    pub(crate) env: Environment,
+    pub(crate) root: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) store: Arc<dyn TeamStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) out: Output,
+    asked_team: Option<String>,
+}
+
+impl App {
+    pub(crate) fn new(env: Environment, global: &GlobalArgs) -> Result<Self, Failure> {
+        let root = env.root()?;
+        let settings = Settings::load(&root)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let limits = StoreLimits { max_unread: settings.max_unread, ..StoreLimits::default() };
+        let store = FileStore::new(root.clone(), Arc::clone(&clock)).with_limits(limits);
+        let asked_team = global.team.clone().or_else(|| env.get("SWARM_TEAM").map(str::to_owned));
+        let out = Output::new(&env, global);
+        Ok(Self { env, root, settings, store: Arc::new(store), clock, out, asked_team })
+    }
+
+    /// The team that was asked for by flag or variable, if any.
+    pub(crate) fn asked_team(&self) -> Result<Option<TeamName>, Failure> {
+        Ok(self.asked_team.as_deref().map(TeamName::parse).transpose()?)
+    }
+
+    /// The team to act on: the one asked for, else the only one there is. Brings its records in line.
+    pub(crate) fn team(&self) -> Result<TeamName, Failure> {
+        let team = match self.asked_team()? {
+            Some(team) => team,
+            None => self.only_team()?,
+        };
+        swarm_team::reconcile(&*self.store, &team)?;
+        Ok(team)
+    }
+
+    fn only_team(&self) -> Result<TeamName, Failure> {
+        let mut teams = self.store.teams()?;
+        match teams.len() {
+            1 => Ok(teams.remove(0)),
+            0 => Err(Failure::new(ErrorKind::NotFound, "there is no team")
+                .with_hint("make one with `swarm team create NAME`")),
+            _ => {
+                let names: Vec<&str> = teams.iter().map(TeamName::as_str).collect();
+                let message = format!("there are several teams: {}", names.join(", "));
+                Err(Failure::usage(message).with_hint("say which with --team NAME or SWARM_TEAM"))
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Printing: data to stdout, words for people to stderr.
+
+use std::io::{self, IsTerminal as _, Write};
+
+use serde::Serialize;
+use swarm_ui::Theme;
+
+use crate::args::GlobalArgs;
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// How a command prints.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    /// For tables on stdout.
+    pub(crate) theme: Theme,
+}
+
+impl Output {
+    pub(crate) fn new(env: &Environment, global: &GlobalArgs) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let width = terminal.then(terminal_width).flatten();
+        let theme = Theme { color: env.color(terminal), width, unicode: true };
+        Self { json: global.json, quiet: global.quiet, theme }
+    }
+
+    /// One JSON document on stdout.
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
+        self.data(&text)
+    }
+
+    /// One JSON line on stdout.
+    pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(value).map_err(anyhow::Error::from)?;
+        self.data(&text)
+    }
+
+    /// Text on stdout, with a line end.
+    pub(crate) fn data(self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        match writeln!(out, "{text}").and_then(|()| out.flush()) {
+            // Whoever reads has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    /// A line for people, on stderr; nothing when quiet.
+    pub(crate) fn say(self, line: &str) {
+        if !self.quiet {
+            say(line);
+        }
+    }
+}
+
+/// A line for people. Nobody can be told when stderr itself is gone.
+pub(crate) fn say(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// Columns of the terminal on stdout.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// A text of others, without anything that a terminal would obey.
+pub(crate) fn plain(text: &str) -> String {
+    swarm_ui::clean_text(text)
+}

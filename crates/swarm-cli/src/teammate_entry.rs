@@ -1,0 +1,116 @@
+//! The program `swarm-teammate`: from its order to a running member.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock};
+use swarm_store::{FileStore, TeamStore};
+use swarm_team::SpawnOrder;
+use swarm_teammate::{Ending, ProcessFacts, TeammateParts};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::deployment::{VERSION, identity};
+use crate::environment::Environment;
+use crate::output::{say, terminal_width};
+use crate::{logging, models};
+
+/// One member of a team. `swarm` starts this program; it is of no use by hand.
+#[derive(Debug, Parser)]
+#[command(name = "swarm-teammate", version)]
+struct Args {
+    /// `name@team` of the member.
+    #[arg(long)]
+    agent_id: AgentId,
+    /// Which spawn this is.
+    #[arg(long)]
+    spawn_id: SpawnId,
+    /// Root folder of all state.
+    #[arg(long)]
+    root: PathBuf,
+}
+
+/// Runs `swarm-teammate` and returns its exit code.
+pub fn teammate_main_impl() -> ExitCode {
+    let args = Args::parse();
+    match start(args) {
+        Ok(Ending::ShutDown | Ending::NotWanted | Ending::Removed) => ExitCode::SUCCESS,
+        // Told to end by a signal, as 128 + SIGTERM.
+        Ok(Ending::Terminated) => ExitCode::from(143),
+        Err(error) => {
+            say(&format!("swarm-teammate: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(args: Args) -> anyhow::Result<Ending> {
+    let env = Environment::read().map_err(|failure| anyhow::anyhow!(failure.message))?;
+    logging::start(env.get("SWARM_LOG"), &args.root, args.agent_id.name.as_str());
+    // What the shell of this member leaves behind becomes our child, not init's, and so can be found.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Arc::new(FileStore::new(args.root.clone(), Arc::clone(&clock)));
+    let folder = store.member_dir(&args.agent_id.team, &args.agent_id.name);
+    let order = SpawnOrder::take(&folder.join(SpawnOrder::file_name(args.spawn_id)))?;
+    if order.version != VERSION {
+        anyhow::bail!("this is version {VERSION} but the lead runs {}: install both of one version", order.version);
+    }
+    let model = models::client(&order.model, &order.provider, order.pace)
+        .map_err(|failure| anyhow::anyhow!(failure.message))?;
+    let process = process_facts(&env);
+    // One thread: a member waits nearly all the time, and a thread costs memory.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let parts = TeammateParts {
+            home: order.env.get("HOME").map(PathBuf::from),
+            order,
+            root: args.root,
+            store,
+            clock,
+            model,
+            process,
+            screen: Box::new(std::io::stdout()),
+            width: terminal_width(),
+            terminate: terminate()?,
+        };
+        Ok(swarm_teammate::run(parts).await?)
+    })
+}
+
+fn process_facts(env: &Environment) -> ProcessFacts {
+    let own = identity();
+    let pane = env.get("TMUX_PANE").map(PaneId::new);
+    let backend = if pane.is_some() { BackendType::Tmux } else { BackendType::Headless };
+    ProcessFacts {
+        pid: own.pid,
+        start: own.start,
+        host: own.host,
+        platform: platform(),
+        pane: pane.filter(|_| backend == BackendType::Tmux),
+        backend,
+        version: VERSION.to_owned(),
+    }
+}
+
+/// Name of the operating system.
+pub(crate) fn platform() -> String {
+    let name = rustix::system::uname();
+    format!("{} {}", name.sysname().to_string_lossy(), name.machine().to_string_lossy())
+}
+
+/// Falls when the process is told to end: by a signal, or because its pane is gone.
+fn terminate() -> anyhow::Result<CancellationToken> {
+    let token = CancellationToken::new();
+    for kind in [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()] {
+        let mut signals = signal(kind)?;
+        let token = token.clone();
+        tokio::spawn(async move {
+            signals.recv().await;
+            token.cancel();
+        });
+    }
+    Ok(token)
+}
