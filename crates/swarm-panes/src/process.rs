@@ -93,6 +93,8 @@ mod tests {
             .spawn()
             .unwrap();
         let process = Process::running(child.id()).unwrap();
+        let early = tokio::time::timeout(std::time::Duration::from_millis(50), process.ended());
+        assert!(early.await.is_err(), "it still runs");
         let watcher = tokio::spawn(process.ended());
         drop(child.stdin.take());
         watcher.await.unwrap().unwrap();

@@ -167,14 +167,21 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// The last so many lines of a text, or all; blank lines at its end are left out first.
+/// The last so many lines of a text, or all; blank lines at its end are left out first. Where lines are counted, the
+/// blank ones before the last one are left out too: tmux writes that a pane is dead into its lowest row, far below
+/// what the program left.
 pub(crate) fn last_lines(text: &str, lines: Option<usize>) -> String {
     let text = text.trim_end();
-    let Some(lines) = lines else {
+    let Some(count) = lines else {
         return text.to_owned();
     };
-    let all: Vec<&str> = text.lines().collect();
-    all[all.len().saturating_sub(lines)..].join("\n")
+    let (body, last) = match text.rsplit_once('\n') {
+        Some((body, last)) => (body.trim_end(), last),
+        None => ("", text),
+    };
+    let mut all: Vec<&str> = body.lines().collect();
+    all.push(last);
+    all[all.len().saturating_sub(count)..].join("\n")
 }
 
 #[cfg(test)]
@@ -227,6 +234,15 @@ mod tests {
     fn sequences_are_dropped_and_text_stays() {
         let text = "\u{1b}[1;31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\r\n\tc\u{1b}(d\u{1b}[";
         assert_eq!(without_escapes(text), "red ab\n\tcd");
+    }
+
+    #[test]
+    fn the_last_lines_skip_the_gap_before_a_notice() {
+        let text = "one\ntwo\n\n\n\nPane is dead\n\n";
+        assert_eq!(last_lines(text, Some(2)), "two\nPane is dead");
+        assert_eq!(last_lines(text, None), "one\ntwo\n\n\n\nPane is dead");
+        assert_eq!(last_lines("\n\n", Some(3)), "");
+        assert_eq!(last_lines("one", Some(3)), "one");
     }
 
     #[test]

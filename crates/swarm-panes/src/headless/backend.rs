@@ -214,17 +214,17 @@ impl PaneBackend for HeadlessBackend {
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
-        let spawn_id = spawn_of(&pane.id)?;
+        let Some(record) = self.record(pane)? else {
+            return Ok(());
+        };
+        let spawn_id = record.spawn_id;
         if spawn_id != *owner {
             return Err(PaneError::Foreign {
                 pane: pane.id.clone(),
                 expected: owner.to_string(),
-                found: format!("it is spawn {spawn_id}"),
+                found: format!("it is {}'s, spawn {spawn_id}", record.member),
             });
         }
-        let Some(record) = self.record(pane)? else {
-            return Ok(());
-        };
         if let Some(process) = record.process {
             end_group(process).await?;
         }

@@ -141,7 +141,7 @@ impl TmuxBackend {
     /// The state of a pane at this moment.
     pub(super) async fn look(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
         let id = checked(&pane.id)?;
-        let snapshot = Snapshot::take(&self.server_of(pane)).await?;
+        let snapshot = Snapshot::take_settled(&self.server_of(pane)).await?;
         Ok(snapshot
             .pane(id)
             .map_or(PaneStatus::Gone, |row| row.status.clone()))

@@ -122,6 +122,8 @@ impl Server {
             "error connecting",
             "server exited",
             "lost server",
+            // Its last session is gone, it is about to end.
+            "no current target",
         ];
         if gone.iter().any(|start| message.starts_with(start)) {
             return Err(PaneError::ServerGone {

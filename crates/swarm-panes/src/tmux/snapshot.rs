@@ -3,18 +3,24 @@
 //! Existence and state are always read from a list of panes: `display-message` on a pane that is gone answers with
 //! another pane's data.
 
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 use swarm_protocol::{Color, MemberName, PaneId, SpawnId, TeamName};
 use tmux_interface::{ListPanes, TmuxCommand};
 
+use super::batch::Batch;
 use super::server::Server;
+use crate::process::Process;
 use crate::{PaneError, PaneStatus, Size, text};
 
 /// The fields of one line, in the order of [`PaneRow::parse`]; free text comes last.
-const FIELDS: [&str; 26] = [
+const FIELDS: [&str; 28] = [
     "pane_id",
     "window_id",
     "session_id",
     "session_attached",
+    "pid",
     "window_zoomed_flag",
     "window_width",
     "window_height",
@@ -23,6 +29,7 @@ const FIELDS: [&str; 26] = [
     "pane_top",
     "pane_width",
     "pane_height",
+    "pane_dead",
     "pane_pid",
     "pane_dead_status",
     "pane_dead_signal",
@@ -38,6 +45,19 @@ const FIELDS: [&str; 26] = [
     "window_name",
     "session_name",
 ];
+
+/// Pauses between looks while tmux collects the end of a process, in milliseconds.
+const COLLECTING: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 300, 500];
+
+/// Tells a tmux server again that a child of it has ended. The signal does nothing where that is not so.
+fn remind(server_pid: u32) {
+    let server = i32::try_from(server_pid).ok().and_then(Pid::from_raw);
+    if let Some(server) = server
+        && let Err(error) = kill_process(server, Signal::CHILD)
+    {
+        tracing::debug!(server_pid, %error, "tmux server not reminded");
+    }
+}
 
 /// What marks a pane as ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +84,10 @@ pub(crate) struct PaneRow {
     /// What is in it; none for panes that swarm did not make.
     pub(crate) tag: Option<Tag>,
     pub(crate) status: PaneStatus,
+    /// Whether tmux has closed the terminal: everything that was printed has been read and passed on by then.
+    pub(crate) closed: bool,
+    /// Process id of the tmux server.
+    pub(crate) server_pid: u32,
     pub(crate) color: Option<Color>,
     /// Window options that swarm has set on its window, by name.
     pub(crate) options_set: String,
@@ -87,11 +111,14 @@ impl PaneRow {
 
         let id = PaneId::new(next()?);
         let (window, session) = (next()?.to_owned(), next()?.to_owned());
-        let (attached, zoomed) = (next()? != "0", next()? == "1");
+        let attached = next()? != "0";
+        let server_pid = next()?.parse().unwrap_or(0);
+        let zoomed = next()? == "1";
         let window_size = Size::new(number(next()?)?, number(next()?)?);
         let index = next()?.parse().map_err(|_| unreadable("a pane index"))?;
         let (left, top) = (number(next()?)?, number(next()?)?);
         let size = Size::new(number(next()?)?, number(next()?)?);
+        let closed = next()? == "1";
         let pid = next()?.parse().unwrap_or(0);
         let (code, signal) = (next()?, next()?);
         let tag = tag(next()?, next()?, next()?);
@@ -119,6 +146,8 @@ impl PaneRow {
             size,
             tag,
             status,
+            closed,
+            server_pid,
             color: next()?.parse().ok(),
             options_set: next()?.to_owned(),
             border_status: next()?.to_owned(),
@@ -127,6 +156,15 @@ impl PaneRow {
             window_name: next()?.to_owned(),
             session_name: next()?.to_owned(),
         })
+    }
+
+    /// Whether the kernel knows the end of the pane's process and tmux has not got so far.
+    fn is_ending(&self) -> bool {
+        match self.status {
+            PaneStatus::Running { pid } => Process::running(pid).is_none(),
+            PaneStatus::Dead { .. } => !self.closed,
+            PaneStatus::Empty | PaneStatus::Gone => false,
+        }
     }
 }
 
@@ -166,14 +204,42 @@ impl Snapshot {
     /// # Errors
     /// [`PaneError`] when the server does not answer in order.
     pub(crate) async fn take(server: &Server) -> Result<Self, PaneError> {
-        match server
-            .run(&super::batch::Batch::new().then(&Self::command()))
-            .await
-        {
+        match server.run(&Batch::new().then(&Self::command())).await {
             Ok(output) => Self::parse(&output),
             Err(PaneError::ServerGone { .. }) => Ok(Self::default()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Takes a snapshot in which the processes of our panes have the state that the kernel gives them.
+    ///
+    /// tmux learns of an end by SIGCHLD and may never be told: while it notes a new pane with libutempter (as on
+    /// Debian), that library switches the signal off, and an end in those milliseconds is noticed only with the next
+    /// one. So where a process has ended and tmux does not say so, the signal is sent again.
+    ///
+    /// # Errors
+    /// [`PaneError`] when the server does not answer in order.
+    pub(crate) async fn take_settled(server: &Server) -> Result<Self, PaneError> {
+        let mut snapshot = Self::take(server).await?;
+        for pause in COLLECTING {
+            let ending = |row: &&PaneRow| row.tag.is_some() && row.is_ending();
+            let Some(row) = snapshot.rows.iter().find(ending) else {
+                return Ok(snapshot);
+            };
+            remind(row.server_pid);
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            snapshot = Self::take(server).await?;
+        }
+        for row in snapshot.rows.iter_mut().filter(|row| row.tag.is_some()) {
+            if matches!(row.status, PaneStatus::Running { .. }) && row.is_ending() {
+                tracing::warn!(pane = %row.id, "tmux has not noticed the end of a process");
+                row.status = PaneStatus::Dead {
+                    code: None,
+                    signal: None,
+                };
+            }
+        }
+        Ok(snapshot)
     }
 
     /// The pane with this id.

@@ -54,7 +54,8 @@ impl PaneBackend for TmuxBackend {
         if let Some(file) = &command.log {
             log::prepare(file)?;
             let pipe = PipePane::new()
-                .stdout()
+                // `-O`, named from the side of the command: the pane's output is its stdin.
+                .stdin()
                 .target_pane(id.as_str().to_owned())
                 .build();
             batch = batch.then_with(&pipe, [text::append_command(file)]);
@@ -143,7 +144,7 @@ impl PaneBackend for TmuxBackend {
     }
 
     async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError> {
-        let snapshot = Snapshot::take(self.server()).await?;
+        let snapshot = Snapshot::take_settled(self.server()).await?;
         let mut found: Vec<TaggedPane> = Vec::new();
         for row in &snapshot.rows {
             let Some(tag) = row.tag.as_ref().filter(|tag| tag.team == *team) else {

@@ -1,0 +1,278 @@
+//! What every backend promises, run on each of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use swarm_panes::{
+    HeadlessBackend, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Place,
+    RecordingBackend,
+};
+use swarm_protocol::{PaneId, SpawnId, TeamName};
+
+use crate::rig::{Folder, OwnServer, UserServer, sh, spec, team, within};
+
+/// A backend together with the means to end a program in it.
+trait Stage {
+    fn backend(&self) -> &dyn PaneBackend;
+    /// A program that prints `hello from <pane>` and ends with `code` once told.
+    fn program(&self, code: i32) -> (PaneCommand, Cue);
+    /// Tells it.
+    async fn cue(&self, pane: &Pane, code: i32, cue: Cue) {
+        let _ = (pane, code);
+        let path = cue.0.expect("a real program has a pipe");
+        // Opening blocks until the program reads, so it is past its greeting by then.
+        let opened = tokio::task::spawn_blocking(move || {
+            std::fs::OpenOptions::new().write(true).open(path).unwrap()
+        });
+        drop(
+            within("the program waits at its pipe", opened)
+                .await
+                .unwrap(),
+        );
+    }
+}
+
+struct Cue(Option<PathBuf>);
+
+fn real_program(folder: &Folder, code: i32) -> (PaneCommand, Cue) {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let pipe = folder.fifo(&format!("cue-{n}"));
+    let path: &Path = &pipe;
+    let script = "echo hello; cat \"$0\"; exit \"$1\"";
+    let command = sh(script, &[path.to_str().unwrap(), &code.to_string()]);
+    (command, Cue(Some(pipe)))
+}
+
+struct OnFake(RecordingBackend);
+impl Stage for OnFake {
+    fn backend(&self) -> &dyn PaneBackend {
+        &self.0
+    }
+    fn program(&self, _code: i32) -> (PaneCommand, Cue) {
+        let content = self.0.clone();
+        self.0
+            .on_start(move |pane, _| content.set_content(&pane.id, "hello\n"));
+        (sh("unused", &[]), Cue(None))
+    }
+    async fn cue(&self, pane: &Pane, code: i32, _cue: Cue) {
+        self.0.finish(&pane.id, code);
+    }
+}
+
+struct OnHeadless(HeadlessBackend, Folder);
+impl Stage for OnHeadless {
+    fn backend(&self) -> &dyn PaneBackend {
+        &self.0
+    }
+    fn program(&self, code: i32) -> (PaneCommand, Cue) {
+        real_program(&self.1, code)
+    }
+}
+
+struct InsideTmux(Box<dyn PaneBackend>, UserServer);
+impl Stage for InsideTmux {
+    fn backend(&self) -> &dyn PaneBackend {
+        &*self.0
+    }
+    fn program(&self, code: i32) -> (PaneCommand, Cue) {
+        real_program(&self.1.folder, code)
+    }
+}
+
+struct OnOwnServer(Box<dyn PaneBackend>, OwnServer);
+impl Stage for OnOwnServer {
+    fn backend(&self) -> &dyn PaneBackend {
+        &*self.0
+    }
+    fn program(&self, code: i32) -> (PaneCommand, Cue) {
+        real_program(&self.1.folder, code)
+    }
+}
+
+fn fake() -> OnFake {
+    OnFake(RecordingBackend::new())
+}
+fn without_terminal() -> OnHeadless {
+    let folder = Folder::new();
+    OnHeadless(HeadlessBackend::new(folder.path("members")), folder)
+}
+fn inside_tmux() -> InsideTmux {
+    let server = UserServer::start(200, 50);
+    InsideTmux(Box::new(server.backend(Place::Auto)), server)
+}
+fn on_own_server() -> OnOwnServer {
+    let server = OwnServer::new();
+    OnOwnServer(Box::new(server.backend()), server)
+}
+
+macro_rules! contract {
+    ($($case:ident),* $(,)?) => {
+        $(mod $case {
+            #[tokio::test]
+            async fn on_the_fake() {
+                super::$case(&super::fake()).await;
+            }
+            #[tokio::test]
+            async fn without_a_terminal() {
+                super::$case(&super::without_terminal()).await;
+            }
+            #[tokio::test]
+            async fn inside_tmux() {
+                super::$case(&super::inside_tmux()).await;
+            }
+            #[tokio::test]
+            async fn on_our_own_tmux() {
+                super::$case(&super::on_own_server()).await;
+            }
+        })*
+    };
+}
+
+contract!(
+    an_opened_pane_is_empty_tagged_and_listed,
+    a_failure_stays_readable_with_its_status,
+    a_success_is_no_failure,
+    closing_ends_the_process_and_wakes_who_waits,
+    a_pane_of_another_spawn_is_not_closed,
+    closing_a_team_leaves_other_teams_alone,
+    a_pane_that_never_was_is_gone,
+    a_failed_pane_can_be_closed,
+);
+
+async fn open_and_start(stage: &impl Stage, member: &str, code: i32) -> (PaneSpec, Pane, Cue) {
+    let (command, cue) = stage.program(code);
+    let spec = spec(member);
+    let pane = stage.backend().open(&spec).await.unwrap();
+    stage.backend().start(&pane, &command).await.unwrap();
+    (spec, pane, cue)
+}
+
+async fn an_opened_pane_is_empty_tagged_and_listed(stage: &impl Stage) {
+    let backend = stage.backend();
+    let spec = spec("ada");
+    let pane = backend.open(&spec).await.unwrap();
+    assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Empty);
+    assert_eq!(backend.exited(&pane).await.unwrap(), PaneStatus::Empty);
+    let listed = backend.panes(&team()).await.unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].pane.id, pane.id);
+    assert_eq!(listed[0].member, spec.member);
+    assert_eq!(listed[0].spawn_id, spec.spawn_id);
+    assert_eq!(listed[0].title, "ada");
+    backend.set_state(&pane, "starting").await.unwrap();
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    assert_eq!(backend.panes(&team()).await.unwrap(), []);
+}
+
+async fn a_failure_stays_readable_with_its_status(stage: &impl Stage) {
+    let backend = stage.backend();
+    let (_, pane, cue) = open_and_start(stage, "ada", 7).await;
+    assert!(matches!(
+        backend.status(&pane).await.unwrap(),
+        PaneStatus::Running { .. }
+    ));
+    let (status, ()) = tokio::join!(
+        within("the end is seen", backend.exited(&pane)),
+        stage.cue(&pane, 7, cue)
+    );
+    let failed = PaneStatus::Dead {
+        code: Some(7),
+        signal: None,
+    };
+    assert_eq!(status.unwrap(), failed);
+    assert_eq!(backend.status(&pane).await.unwrap(), failed);
+    let text = backend.capture(&pane, Some(50), false).await.unwrap();
+    assert!(text.lines().any(|line| line == "hello"), "{text:?}");
+}
+
+async fn a_success_is_no_failure(stage: &impl Stage) {
+    let backend = stage.backend();
+    let (_, pane, cue) = open_and_start(stage, "ada", 0).await;
+    let (status, ()) = tokio::join!(
+        within("the end is seen", backend.exited(&pane)),
+        stage.cue(&pane, 0, cue)
+    );
+    let kept = PaneStatus::Dead {
+        code: Some(0),
+        signal: None,
+    };
+    let status = status.unwrap();
+    assert!(status == PaneStatus::Gone || status == kept, "{status:?}");
+}
+
+async fn closing_ends_the_process_and_wakes_who_waits(stage: &impl Stage) {
+    let backend = stage.backend();
+    let (spec, pane, _cue) = open_and_start(stage, "ada", 0).await;
+    let (status, closed) = tokio::join!(
+        within("the end is seen", backend.exited(&pane)),
+        backend.close(&pane, &spec.spawn_id)
+    );
+    closed.unwrap();
+    assert!(!matches!(status.unwrap(), PaneStatus::Running { .. }));
+    assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
+    // Somebody may have closed it before: that is what was wanted.
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    let missing = backend.set_state(&pane, "x").await.unwrap_err();
+    assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
+    let missing = backend.capture(&pane, None, false).await.unwrap_err();
+    assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
+}
+
+async fn a_pane_of_another_spawn_is_not_closed(stage: &impl Stage) {
+    let backend = stage.backend();
+    let (spec, pane, _cue) = open_and_start(stage, "ada", 0).await;
+    let before = backend.status(&pane).await.unwrap();
+    let refused = backend.close(&pane, &SpawnId::random()).await.unwrap_err();
+    assert!(matches!(refused, PaneError::Foreign { .. }), "{refused}");
+    assert_eq!(backend.status(&pane).await.unwrap(), before);
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+}
+
+async fn closing_a_team_leaves_other_teams_alone(stage: &impl Stage) {
+    let backend = stage.backend();
+    let beta = TeamName::parse("beta").unwrap();
+    open_and_start(stage, "ada", 0).await;
+    open_and_start(stage, "bob", 0).await;
+    let other = PaneSpec {
+        team: beta.clone(),
+        ..spec("ada")
+    };
+    backend.open(&other).await.unwrap();
+    backend.close_all(&team()).await.unwrap();
+    assert_eq!(backend.panes(&team()).await.unwrap(), []);
+    let left = backend.panes(&beta).await.unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].spawn_id, other.spawn_id);
+    backend.close_all(&beta).await.unwrap();
+}
+
+async fn a_pane_that_never_was_is_gone(stage: &impl Stage) {
+    let backend = stage.backend();
+    let id = match backend.kind().name() {
+        "tmux" => "%4711".to_owned(),
+        _ => format!("headless:{}", SpawnId::random()),
+    };
+    let pane = Pane {
+        id: PaneId::new(id),
+        socket: None,
+        window: None,
+    };
+    assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
+    assert_eq!(backend.exited(&pane).await.unwrap(), PaneStatus::Gone);
+    backend.close(&pane, &SpawnId::random()).await.unwrap();
+    let missing = backend.start(&pane, &sh("true", &[])).await.unwrap_err();
+    assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
+}
+
+async fn a_failed_pane_can_be_closed(stage: &impl Stage) {
+    let backend = stage.backend();
+    let (spec, pane, cue) = open_and_start(stage, "ada", 3).await;
+    let (status, ()) = tokio::join!(
+        within("the end is seen", backend.exited(&pane)),
+        stage.cue(&pane, 3, cue)
+    );
+    assert!(matches!(status.unwrap(), PaneStatus::Dead { .. }));
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
+}

@@ -1,0 +1,149 @@
+//! Members without a terminal.
+
+use std::os::unix::fs::PermissionsExt;
+
+use swarm_panes::{HeadlessBackend, PaneBackend, PaneStatus};
+
+use crate::rig::{Folder, open_sleeper, sh, spec, until, within};
+
+fn is_running(pid: u32) -> bool {
+    // A zombie has ended.
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn pid_of(status: &PaneStatus) -> u32 {
+    match status {
+        PaneStatus::Running { pid } => *pid,
+        other => panic!("it runs: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_member_is_found_by_another_process_and_ended_by_it() {
+    let folder = Folder::new();
+    let (spec, pane) = open_sleeper(&HeadlessBackend::new(folder.path("members")), "ada").await;
+    // Another handle knows nothing but the folder, as another process would.
+    let other = HeadlessBackend::new(folder.path("members"));
+    let pid = pid_of(&other.status(&pane).await.unwrap());
+    let (status, closed) = tokio::join!(
+        within("the end is seen", other.exited(&pane)),
+        other.close(&pane, &spec.spawn_id)
+    );
+    closed.unwrap();
+    assert!(!matches!(status.unwrap(), PaneStatus::Running { .. }));
+    until("the process has ended", || !is_running(pid)).await;
+}
+
+#[test]
+fn a_member_outlives_the_runtime_that_started_it() {
+    let folder = Folder::new();
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    let members = folder.path("members");
+    let (spec, pane) =
+        runtime().block_on(open_sleeper(&HeadlessBackend::new(members.clone()), "ada"));
+    let backend = HeadlessBackend::new(members);
+    runtime().block_on(async {
+        let pid = pid_of(&backend.status(&pane).await.unwrap());
+        assert!(is_running(pid));
+        backend.close(&pane, &spec.spawn_id).await.unwrap();
+    });
+}
+
+#[tokio::test]
+async fn it_has_no_terminal_no_input_its_own_group_and_exactly_its_environment() {
+    let folder = Folder::new();
+    let backend = HeadlessBackend::new(folder.path("members"));
+    let pane = backend.open(&spec("ada")).await.unwrap();
+    let log = folder.path("output.log");
+    let script = "cut -d' ' -f5 /proc/$$/stat; wc -c; test -t 1 || echo no terminal; env; echo oops >&2; exit 4";
+    let mut command = sh(script, &[]);
+    command.env.push(("FOO".to_owned(), "a b;$x".to_owned()));
+    command.log = Some(log.clone());
+    let started = backend.start(&pane, &command).await.unwrap();
+    let status = within("the end is seen", backend.exited(&pane))
+        .await
+        .unwrap();
+    assert_eq!(
+        status,
+        PaneStatus::Dead {
+            code: Some(4),
+            signal: None
+        }
+    );
+    let text = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        started.pid.unwrap().to_string(),
+        "leads its own group"
+    );
+    assert_eq!(lines[1], "0", "no input");
+    assert_eq!(lines[2], "no terminal");
+    assert!(
+        lines.contains(&"FOO=a b;$x") && lines.contains(&"oops"),
+        "{text}"
+    );
+    assert!(!text.contains("CARGO"), "{text}");
+    assert_eq!(
+        std::fs::metadata(&log).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(
+        backend.capture(&pane, Some(1), false).await.unwrap(),
+        "oops"
+    );
+    let attach = backend.attach_command(&pane).await;
+    assert_eq!(attach.last().unwrap(), log.as_os_str());
+}
+
+#[tokio::test]
+async fn closing_ends_the_whole_group_even_if_it_does_not_listen() {
+    let folder = Folder::new();
+    let backend = HeadlessBackend::new(folder.path("members"));
+    let spec = spec("ada");
+    let pane = backend.open(&spec).await.unwrap();
+    let child = folder.path("child");
+    let script = "trap '' TERM; sleep 1000000 & echo $! >\"$0.part\"; mv \"$0.part\" \"$0\"; wait; wait; sleep 1000000";
+    let started = backend
+        .start(&pane, &sh(script, &[child.to_str().unwrap()]))
+        .await
+        .unwrap();
+    until("the grandchild runs", || child.exists()).await;
+    let grandchild: u32 = std::fs::read_to_string(&child)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    within("it is closed", backend.close(&pane, &spec.spawn_id))
+        .await
+        .unwrap();
+    until("both have ended", || {
+        !is_running(started.pid.unwrap()) && !is_running(grandchild)
+    })
+    .await;
+    let left: Vec<_> = std::fs::read_dir(folder.path("members")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_no_member() {
+    use std::io::Write;
+    let folder = Folder::new();
+    let backend = HeadlessBackend::new(folder.path("members"));
+    let spec = spec("ada");
+    let pane = backend.open(&spec).await.unwrap();
+    let record = folder
+        .path("members")
+        .join(format!("{}.json", spec.spawn_id));
+    std::fs::File::create(&record)
+        .unwrap()
+        .write_all(b"{\"team\":")
+        .unwrap();
+    assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
+    assert_eq!(backend.panes(&spec.team).await.unwrap(), []);
+}

@@ -1,0 +1,168 @@
+//! Text that tmux would act on is only text.
+
+use swarm_panes::{PaneBackend, PaneSpec, Place};
+
+use crate::rig::{Terminal, UserServer, open_sleeper, spec, until};
+
+#[tokio::test]
+async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
+    let server = UserServer::start(200, 50);
+    let canary = server.folder.path("canary");
+    let touch = format!("touch {}", canary.display());
+    let texts = [
+        format!("#({touch})"),
+        format!("##({touch})"),
+        format!("a; run-shell '{touch}'"),
+        format!("x\nrun-shell '{touch}'"),
+        format!("#{{E:@x}}#{{T:@x}}#[fg=red]#({touch})"),
+        format!("$({touch})`{touch}`"),
+        format!("#{{?1,#({touch}),}}"),
+        format!("%H#({touch});"),
+        "-dkill".to_owned(),
+        "evil;".to_owned(),
+        "\\;".to_owned(),
+        ";".to_owned(),
+        "#".to_owned(),
+        String::new(),
+    ];
+    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    until("the client is attached", || {
+        !server
+            .run(&["list-clients", "-F", "#{client_name}"])
+            .is_empty()
+    })
+    .await;
+    let backend = server.backend(Place::Auto);
+    for (n, text) in texts.iter().enumerate() {
+        let member = format!("mate-{n}");
+        let spec = PaneSpec {
+            title: text.clone(),
+            ..spec(&member)
+        };
+        let pane = backend.open(&spec).await.unwrap();
+        backend.set_state(&pane, text).await.unwrap();
+        assert_eq!(
+            server
+                .run(&["list-panes", "-a", "-F", "#{pane_id}"])
+                .lines()
+                .count(),
+            2,
+            "{text}"
+        );
+        let mark = format!("drawn{n}x");
+        backend.set_state(&pane, &mark).await.unwrap();
+        until("the border is drawn", || terminal.drawn().contains(&mark)).await;
+        // A state of the same text once more, drawn for sure because its end is.
+        let state = format!("{} end{n}x", text.chars().take(40).collect::<String>());
+        backend.set_state(&pane, &state).await.unwrap();
+        until("the state is drawn", || {
+            terminal.drawn().contains(&format!("end{n}x"))
+        })
+        .await;
+        backend.close(&pane, &spec.spawn_id).await.unwrap();
+    }
+    assert!(!canary.exists());
+}
+
+#[tokio::test]
+async fn a_title_is_shown_as_it_was_given() {
+    let server = UserServer::start(200, 50);
+    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let backend = server.backend(Place::Auto);
+    let title = "fix #12 [red] 100% #[fg=red] #{x}";
+    let spec = PaneSpec {
+        title: title.to_owned(),
+        ..spec("ada")
+    };
+    backend.open(&spec).await.unwrap();
+    until("the border shows the title", || {
+        terminal.drawn().contains(title)
+    })
+    .await;
+    let panes = backend.panes(&spec.team).await.unwrap();
+    assert_eq!(panes[0].title, title);
+}
+
+#[tokio::test]
+async fn a_program_cannot_rename_the_border_of_its_pane() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let spec = spec("ada");
+    let pane = backend.open(&spec).await.unwrap();
+    let script = "printf '\\033]2;team-lead\\007'; echo done; exec sleep 1000000";
+    backend
+        .start(&pane, &crate::rig::sh(script, &[]))
+        .await
+        .unwrap();
+    let format = "#{pane_title}";
+    until("tmux has read the new title", || {
+        server.run(&["display-message", "-p", "-t", pane.id.as_str(), format]) == "team-lead"
+    })
+    .await;
+    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    until("the border is drawn", || terminal.drawn().contains(" ada ")).await;
+    assert_eq!(backend.panes(&spec.team).await.unwrap()[0].title, "ada");
+}
+
+#[tokio::test]
+async fn each_border_has_its_members_colour() {
+    use swarm_protocol::Color;
+    let server = UserServer::start(200, 50);
+    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let backend = server.backend(Place::Auto);
+    for (member, color) in [("ada", Color::Orange), ("bob", Color::Pink)] {
+        let spec = PaneSpec {
+            color,
+            ..spec(member)
+        };
+        backend.open(&spec).await.unwrap();
+    }
+    for colour in ["38;5;208", "38;5;205"] {
+        until("the border has the colour", || {
+            terminal.drawn().contains(colour)
+        })
+        .await;
+    }
+    let style = |pane: &str| {
+        // The style that tmux draws with, expanded for that pane.
+        server.run(&[
+            "display-message",
+            "-p",
+            "-t",
+            pane,
+            "#{E:pane-border-style}",
+        ])
+    };
+    assert_eq!(style("%1"), "fg=colour208");
+    assert_eq!(style("%2"), "fg=colour205");
+    assert_eq!(
+        style("%0"),
+        "default",
+        "the lead's own pane keeps the user's"
+    );
+}
+
+#[tokio::test]
+async fn a_pane_id_from_a_roster_is_checked_before_it_reaches_tmux() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let (spec, pane) = open_sleeper(&backend, "ada").await;
+    for bad in [
+        "",
+        "%",
+        "leader",
+        "%0;kill-server",
+        "%1 ",
+        "-a",
+        "=work",
+        "%01x",
+    ] {
+        let pane = swarm_panes::Pane {
+            id: swarm_protocol::PaneId::new(bad),
+            ..pane.clone()
+        };
+        assert!(backend.status(&pane).await.is_err(), "{bad}");
+        assert!(backend.close(&pane, &spec.spawn_id).await.is_err(), "{bad}");
+        assert!(backend.attach_command(&pane).await.is_empty(), "{bad}");
+    }
+}

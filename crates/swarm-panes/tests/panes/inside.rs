@@ -1,0 +1,427 @@
+//! In the user's tmux: beside the lead, readable, and with nothing of the user's changed.
+
+use std::collections::BTreeSet;
+
+use swarm_panes::{PaneBackend, PaneStatus, Place};
+
+use crate::rig::{
+    LEAD, Terminal, UserServer, assert_readable, geometry, open_sleeper, team, until,
+};
+
+/// What must be the same before and after: every global and server option, hook, key and the lead's window options.
+fn settings(server: &UserServer) -> String {
+    [
+        &["show-options", "-s"][..],
+        &["show-options", "-g"],
+        &["show-options", "-gw"],
+        &["show-options", "-t", "work"],
+        &["show-hooks", "-g"],
+        &["show-hooks", "-gw"],
+        &["list-keys"],
+        &["show-environment", "-g"],
+        &["show-environment", "-t", "work"],
+    ]
+    .map(|words| server.run(words))
+    .join("\n---\n")
+}
+
+fn window_of(server: &UserServer, pane: &str) -> String {
+    let format = "#{pane_id} #{window_id}";
+    let all = server.run(&["list-panes", "-a", "-F", format]);
+    let line = all
+        .lines()
+        .find(|line| line.split(' ').next() == Some(pane));
+    line.unwrap().split(' ').nth(1).unwrap().to_owned()
+}
+
+/// The active pane of every window and the current window of every session.
+fn focus(server: &UserServer) -> BTreeSet<String> {
+    let format = "#{session_id} #{window_id} #{window_active} #{pane_id} #{pane_active}";
+    server
+        .run(&["list-panes", "-a", "-F", format])
+        .lines()
+        .filter(|line| line.ends_with(" 1"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[tokio::test]
+async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_beside_it() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    for member in ["ada", "bob", "cyd"] {
+        open_sleeper(&backend, member).await;
+        let all = geometry(&server.socket);
+        let [left, _, columns, rows] = all[0].1;
+        assert_eq!((left, columns, rows), (0, 60, 49), "{all:?}");
+        for (id, [left, _, columns, _]) in &all[1..] {
+            assert_eq!((*left, *columns), (61, 139), "{id}");
+        }
+    }
+    let tops: Vec<u16> = geometry(&server.socket)[1..]
+        .iter()
+        .map(|(_, g)| g[1])
+        .collect();
+    assert!(
+        tops.is_sorted() && tops.len() == 3,
+        "in the order of their spawns: {tops:?}"
+    );
+}
+
+#[tokio::test]
+async fn s5_panes_open_in_the_leads_window_whatever_clients_look_at() {
+    let server = UserServer::start(400, 120);
+    server.run(&["set-option", "-w", "-t", "%0", "window-size", "manual"]);
+    server.run(&[
+        "new-session",
+        "-d",
+        "-s",
+        "other",
+        "-x",
+        "100",
+        "-y",
+        "30",
+        "--",
+        "sleep",
+        "99999",
+    ]);
+    server.run(&["new-window", "-d", "-t", "work:", "--", "sleep", "99999"]);
+    let first = Terminal::attach(&server.folder, &server.socket, 80, 24);
+    let second = Terminal::attach(&server.folder, &server.socket, 100, 30);
+    until("two clients are attached", || {
+        server
+            .run(&["list-clients", "-F", "#{client_name}"])
+            .lines()
+            .count()
+            == 2
+    })
+    .await;
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let switching = {
+        let (stop, socket) = (stop.clone(), server.socket.clone());
+        let client = server.run(&["list-clients", "-F", "#{client_name}"]);
+        let client = client.lines().next().unwrap().to_owned();
+        std::thread::spawn(move || {
+            let mut rounds = 0;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                crate::rig::tmux(&socket, &["switch-client", "-c", &client, "-t", "other"]);
+                crate::rig::tmux(&socket, &["switch-client", "-c", &client, "-t", "work"]);
+                crate::rig::tmux(&socket, &["next-window", "-t", "work"]);
+                rounds += 1;
+            }
+            rounds
+        })
+    };
+    let backend = server.backend(Place::Auto);
+    let lead_window = window_of(&server, LEAD);
+    for n in 0..10 {
+        let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
+        assert_eq!(window_of(&server, pane.id.as_str()), lead_window);
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(switching.join().unwrap() > 0);
+    drop((first, second));
+}
+
+#[tokio::test]
+async fn s7_twelve_mates_are_readable_and_overflow_into_further_windows() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let before = focus(&server);
+    let mut windows = BTreeSet::new();
+    for n in 0..12 {
+        let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
+        windows.insert(window_of(&server, pane.id.as_str()));
+        assert_readable(&server.socket, Some("%0"));
+    }
+    assert_eq!(windows.len(), 2);
+    assert!(focus(&server).is_superset(&before), "the focus moved");
+    assert_eq!(
+        server.run(&["list-sessions", "-F", "#{session_name}"]),
+        "work"
+    );
+}
+
+#[tokio::test]
+async fn s7_capacity_holds_in_windows_of_any_size() {
+    for (columns, rows) in [(120, 40), (100, 30), (161, 37), (250, 70), (90, 20)] {
+        let server = UserServer::start(columns, rows);
+        let backend = server.backend(Place::Auto);
+        for n in 0..9 {
+            open_sleeper(&backend, &format!("mate-{n}")).await;
+            assert_readable(&server.socket, Some("%0"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn s7_a_window_with_panes_of_others_is_left_as_it_is() {
+    let server = UserServer::start(200, 50);
+    server.run(&[
+        "split-window",
+        "-d",
+        "-t",
+        "%0",
+        "-h",
+        "-l",
+        "33",
+        "--",
+        "sleep",
+        "99999",
+    ]);
+    server.run(&[
+        "split-window",
+        "-d",
+        "-t",
+        "%0",
+        "-v",
+        "-l",
+        "7",
+        "--",
+        "sleep",
+        "99999",
+    ]);
+    let layout = || server.run(&["display-message", "-p", "-t", "%0", "#{window_layout}"]);
+    let options = || server.run(&["show-options", "-w", "-t", "%0"]);
+    let before = (layout(), options(), focus(&server));
+    let backend = server.backend(Place::Auto);
+    for n in 0..3 {
+        let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
+        assert_ne!(
+            window_of(&server, pane.id.as_str()),
+            window_of(&server, "%0")
+        );
+    }
+    backend.close_all(&team()).await.unwrap();
+    assert_eq!((layout(), options()), (before.0, before.1));
+    assert!(focus(&server).is_superset(&before.2));
+}
+
+#[tokio::test]
+async fn s7_a_pane_that_the_user_adds_later_keeps_its_size() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let (spec, pane) = open_sleeper(&backend, "ada").await;
+    server.run(&[
+        "split-window",
+        "-d",
+        "-t",
+        "%0",
+        "-v",
+        "-l",
+        "9",
+        "--",
+        "sleep",
+        "99999",
+    ]);
+    let user = |all: Vec<(String, [u16; 4])>| all.into_iter().find(|(id, _)| id == "%2").unwrap().1;
+    let before = user(geometry(&server.socket));
+    open_sleeper(&backend, "bob").await;
+    assert_eq!(user(geometry(&server.socket)), before);
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    let after = user(geometry(&server.socket));
+    assert_eq!(after[3], before[3], "rows");
+}
+
+#[tokio::test]
+async fn s7_the_place_can_be_chosen() {
+    let server = UserServer::start(200, 50);
+    server.run(&[
+        "split-window",
+        "-d",
+        "-t",
+        "%0",
+        "-v",
+        "-l",
+        "9",
+        "--",
+        "sleep",
+        "99999",
+    ]);
+    let lead_window = window_of(&server, "%0");
+    let (_, pane) = open_sleeper(&server.backend(Place::Split), "ada").await;
+    assert_eq!(window_of(&server, pane.id.as_str()), lead_window);
+    let (_, pane) = open_sleeper(&server.backend(Place::Split), "bob").await;
+    assert_eq!(window_of(&server, pane.id.as_str()), lead_window);
+    let (_, pane) = open_sleeper(&server.backend(Place::Window), "cyd").await;
+    assert_ne!(window_of(&server, pane.id.as_str()), lead_window);
+    let user = geometry(&server.socket)
+        .into_iter()
+        .find(|(id, _)| id == "%1")
+        .unwrap();
+    assert_eq!(user.1[3], 9, "the user's pane keeps its rows");
+}
+
+#[tokio::test]
+async fn s9_a_zoomed_window_stays_zoomed() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let (_, ada) = open_sleeper(&backend, "ada").await;
+    server.run(&["resize-pane", "-Z", "-t", ada.id.as_str()]);
+    let zoomed = || server.run(&["display-message", "-p", "-t", "%0", "#{window_zoomed_flag}"]);
+    assert_eq!(zoomed(), "1");
+    let (spec, bob) = open_sleeper(&backend, "bob").await;
+    backend.set_state(&ada, "working").await.unwrap();
+    assert_eq!(zoomed(), "1");
+    assert_ne!(
+        window_of(&server, bob.id.as_str()),
+        window_of(&server, "%0")
+    );
+    backend.close(&bob, &spec.spawn_id).await.unwrap();
+    assert_eq!(zoomed(), "1");
+}
+
+#[tokio::test]
+async fn s9_the_right_pane_is_hit_whatever_the_user_does_to_indexes() {
+    let server = UserServer::start_with(250, 80, &[("base-index", "1"), ("pane-base-index", "1")]);
+    let backend = server.backend(Place::Auto);
+    let mut mates = Vec::new();
+    for n in 0..5 {
+        let name = format!("mate-{n}");
+        let spec = crate::rig::spec(&name);
+        let pane = backend.open(&spec).await.unwrap();
+        let script = "echo \"I am $0\"; exec sleep 1000000";
+        let started = backend
+            .start(&pane, &crate::rig::sh(script, &[&name]))
+            .await
+            .unwrap();
+        mates.push((name, spec, pane, started.pid.unwrap()));
+    }
+    server.run(&[
+        "split-window",
+        "-d",
+        "-t",
+        mates[2].2.id.as_str(),
+        "--",
+        "sleep",
+        "99999",
+    ]);
+    for round in 0..20 {
+        let (a, b) = (&mates[round % 5].2, &mates[(round * 3 + 1) % 5].2);
+        if a.id != b.id {
+            server.run(&["swap-pane", "-d", "-s", a.id.as_str(), "-t", b.id.as_str()]);
+        }
+        server.run(&["resize-pane", "-Z", "-t", a.id.as_str()]);
+        for (name, _, pane, pid) in &mates {
+            let expected = PaneStatus::Running { pid: *pid };
+            assert_eq!(backend.status(pane).await.unwrap(), expected);
+            let text = backend.capture(pane, Some(5), false).await.unwrap();
+            assert_eq!(text, format!("I am {name}"));
+        }
+    }
+    for (_, spec, pane, pid) in &mates {
+        backend.close(pane, &spec.spawn_id).await.unwrap();
+        until("exactly that process has ended", || {
+            !std::path::Path::new(&format!("/proc/{pid}")).exists()
+        })
+        .await;
+    }
+    assert_eq!(
+        geometry(&server.socket).len(),
+        2,
+        "the lead's and the user's are left"
+    );
+}
+
+#[tokio::test]
+async fn nothing_of_the_users_server_is_changed_for_good() {
+    let server = UserServer::start_with(
+        200,
+        50,
+        &[
+            ("pane-border-style", "fg=red,bg=black"),
+            ("main-pane-width", "77"),
+        ],
+    );
+    server.run(&["set-hook", "-g", "pane-exited", "display-message x"]);
+    let window_options = || server.run(&["show-options", "-w", "-t", "%0"]);
+    let before = (settings(&server), window_options());
+    let backend = server.backend(Place::Auto);
+    let mut last = None;
+    for n in 0..7 {
+        let opened = open_sleeper(&backend, &format!("mate-{n}")).await;
+        backend.set_state(&opened.1, "working").await.unwrap();
+        last = Some(opened);
+    }
+    assert_eq!(settings(&server), before.0, "while teammates are there");
+    let (spec, pane) = last.unwrap();
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    backend.close_all(&team()).await.unwrap();
+    assert_eq!(settings(&server), before.0);
+    assert_eq!(window_options(), before.1);
+    assert_eq!(
+        geometry(&server.socket),
+        [("%0".to_owned(), [0, 0, 200, 50])]
+    );
+}
+
+#[tokio::test]
+async fn what_the_user_has_set_on_the_window_is_kept() {
+    let server = UserServer::start(200, 50);
+    let set = ["set-option", "-w", "-t", "%0"];
+    server.run(&[&set[..], &["pane-border-status", "bottom"]].concat());
+    server.run(&[&set[..], &["pane-active-border-style", "fg=red"]].concat());
+    let options = || server.run(&["show-options", "-w", "-t", "%0"]);
+    let before = options();
+    let backend = server.backend(Place::Auto);
+    open_sleeper(&backend, "ada").await;
+    let during = options();
+    assert!(during.contains("pane-border-status bottom"), "{during}");
+    assert!(
+        during.contains("pane-active-border-style fg=red"),
+        "{during}"
+    );
+    backend.close_all(&team()).await.unwrap();
+    assert_eq!(options(), before);
+}
+
+#[tokio::test]
+async fn a_closed_pane_gives_its_room_to_the_others_evenly() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let (spec, pane) = open_sleeper(&backend, "ada").await;
+    open_sleeper(&backend, "bob").await;
+    open_sleeper(&backend, "cyd").await;
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    let rows: Vec<u16> = geometry(&server.socket)[1..]
+        .iter()
+        .map(|(_, g)| g[3])
+        .collect();
+    assert_eq!(rows.len(), 2);
+    assert!(rows[0].abs_diff(rows[1]) <= 1, "{rows:?}");
+    assert_eq!(geometry(&server.socket)[0].1[2], 60, "the lead's columns");
+}
+
+#[tokio::test]
+async fn panes_of_several_processes_at_one_time_are_all_readable() {
+    let server = UserServer::start(200, 50);
+    // Each backend has a lock of its own, as processes have.
+    let backends: Vec<_> = (0..8).map(|_| server.backend(Place::Auto)).collect();
+    let opened = backends
+        .iter()
+        .enumerate()
+        .map(|(n, backend)| async move { open_sleeper(backend, &format!("mate-{n}")).await });
+    let opened = join_all(opened).await;
+    assert_eq!(opened.len(), 8);
+    assert_readable(&server.socket, Some("%0"));
+}
+
+/// Runs futures side by side.
+async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut pinned: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(move |cx| {
+        for (future, output) in &mut pinned {
+            if output.is_none()
+                && let std::task::Poll::Ready(value) = future.as_mut().poll(cx)
+            {
+                *output = Some(value);
+            }
+        }
+        if pinned.iter().all(|(_, output)| output.is_some()) {
+            let outputs = pinned.iter_mut().filter_map(|(_, output)| output.take());
+            return std::task::Poll::Ready(outputs.collect());
+        }
+        std::task::Poll::Pending
+    })
+    .await
+}

@@ -1,0 +1,18 @@
+//! Panes on the recording fake, without a terminal, and on real tmux. Every tmux server here has a private socket in
+//! a folder of its test and is ended with it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
+mod contract;
+mod headless;
+mod injection;
+mod inside;
+mod launch;
+mod own_server;
+mod people;
+mod rig;

@@ -1,0 +1,175 @@
+//! What people do meanwhile: type, close, respawn, break out.
+
+use std::io::Write;
+
+use swarm_panes::{BackendRequest, PaneBackend, PaneStatus, Place, TerminalFacts, choose, reach};
+use swarm_protocol::BackendType;
+
+use crate::rig::{
+    LEAD, Terminal, UserServer, open_sleeper, sh, spec, team, tmux_program, until, within,
+};
+
+#[tokio::test]
+async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane() {
+    let server = UserServer::start(200, 50);
+    let typed = server.folder.path("typed");
+    let ready = server.folder.path("ready");
+    let script = "stty raw -echo; : >\"$1\"; exec cat >\"$0\"";
+    let (typed_word, ready_word) = (typed.to_str().unwrap(), ready.to_str().unwrap());
+    server.run(&[
+        "respawn-pane",
+        "-k",
+        "-t",
+        "%0",
+        "--",
+        "/bin/sh",
+        "-c",
+        script,
+        typed_word,
+        ready_word,
+    ]);
+    until("the lead's pane reads keys", || ready.exists()).await;
+    let mut terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    until("the client is attached", || {
+        !server
+            .run(&["list-clients", "-F", "#{client_name}"])
+            .is_empty()
+    })
+    .await;
+    let text: String = ('a'..='z').cycle().take(2000).collect();
+    let typist = {
+        let text = text.clone();
+        std::thread::spawn(move || {
+            for piece in text.as_bytes().chunks(10) {
+                terminal.keys.write_all(piece).unwrap();
+                terminal.keys.flush().unwrap();
+                std::thread::yield_now();
+            }
+            terminal
+        })
+    };
+    let backend = server.backend(Place::Auto);
+    for n in 0..10 {
+        let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
+        for state in ["working", "waiting", "idle", "working", "idle"] {
+            backend.set_state(&pane, state).await.unwrap();
+        }
+    }
+    let terminal = typist.join().unwrap();
+    until("all 2000 characters have arrived", || {
+        std::fs::metadata(&typed).unwrap().len() >= 2000
+    })
+    .await;
+    assert_eq!(std::fs::read_to_string(&typed).unwrap(), text);
+    drop(terminal);
+}
+
+#[tokio::test]
+async fn a_pane_that_the_user_closes_is_gone_and_reported() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let (_, pane) = open_sleeper(&backend, "ada").await;
+    let (status, ()) = tokio::join!(within("the end is seen", backend.exited(&pane)), async {
+        server.run(&["kill-pane", "-t", pane.id.as_str()]);
+    });
+    assert_eq!(status.unwrap(), PaneStatus::Gone);
+}
+
+#[tokio::test]
+async fn a_pane_that_the_user_respawns_runs_another_process() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let spec = spec("ada");
+    let pane = backend.open(&spec).await.unwrap();
+    let started = backend
+        .start(&pane, &sh("exec sleep 1000000", &[]))
+        .await
+        .unwrap();
+    // The watch may begin before or after a respawn; with one more it has seen one.
+    let watched = within("the end is seen", backend.exited(&pane));
+    let respawn = async {
+        loop {
+            server.run(&[
+                "respawn-pane",
+                "-k",
+                "-t",
+                pane.id.as_str(),
+                "--",
+                "sleep",
+                "99999",
+            ]);
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let status = tokio::select! {
+        status = watched => status,
+        () = respawn => unreachable!("it never ends"),
+    };
+    let PaneStatus::Running { pid } = status.unwrap() else {
+        panic!("it runs again");
+    };
+    assert_ne!(Some(pid), started.pid);
+}
+
+#[tokio::test]
+async fn a_pane_that_the_user_moves_away_is_still_found() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let (spec, pane) = open_sleeper(&backend, "ada").await;
+    server.run(&["break-pane", "-d", "-s", pane.id.as_str()]);
+    assert_eq!(backend.panes(&team()).await.unwrap()[0].pane.id, pane.id);
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    assert_eq!(backend.panes(&team()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn any_process_that_knows_the_socket_reaches_the_pane() {
+    let server = UserServer::start(200, 50);
+    let (spec, pane) = open_sleeper(&server.backend(Place::Auto), "ada").await;
+    let facts = TerminalFacts {
+        tmux_program: Some(tmux_program()),
+        ..TerminalFacts::default()
+    };
+    let visitor = reach(&BackendType::Tmux, pane.socket.as_deref(), &facts).unwrap();
+    assert!(matches!(
+        visitor.status(&pane).await.unwrap(),
+        PaneStatus::Running { .. }
+    ));
+    let words = visitor.attach_command(&pane).await;
+    assert!(
+        words.iter().any(|word| word == "attach-session"),
+        "{words:?}"
+    );
+    let refused = visitor.open(&crate::rig::spec("bob")).await.unwrap_err();
+    assert!(refused.to_string().contains("no lead pane"), "{refused}");
+    visitor.close(&pane, &spec.spawn_id).await.unwrap();
+    assert_eq!(visitor.status(&pane).await.unwrap(), PaneStatus::Gone);
+}
+
+#[tokio::test]
+async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
+    let server = UserServer::start(200, 50);
+    let facts = TerminalFacts {
+        tmux_env: Some(format!("{},1,0", server.socket.display())),
+        tmux_pane: Some(LEAD.to_owned()),
+        tmux_program: Some(tmux_program()),
+        own_socket_dir: server.folder.path("sockets"),
+        lead_pid: 1,
+        ..TerminalFacts::default()
+    };
+    let (backend, chosen) = choose(&BackendRequest::default(), &facts).unwrap();
+    assert!(chosen.why.contains("this tmux"), "{}", chosen.why);
+    let (_, pane) = open_sleeper(&*backend, "ada").await;
+    assert_eq!(pane.socket.as_deref(), Some(server.socket.as_path()));
+    let words = backend.attach_command(&pane).await;
+    assert!(
+        words.iter().any(|word| word == "switch-client"),
+        "{words:?}"
+    );
+    let hidden = BackendRequest {
+        place: Place::Hidden,
+        ..BackendRequest::default()
+    };
+    let (_, chosen) = choose(&hidden, &facts).unwrap();
+    assert!(chosen.why.contains("hidden"), "{}", chosen.why);
+}

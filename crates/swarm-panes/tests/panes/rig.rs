@@ -1,0 +1,313 @@
+//! What the tests stand on: a private folder, private tmux servers, terminals, and waiting for named conditions.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneSpec, Place, TmuxBackend};
+use swarm_protocol::{Color, MemberName, SpawnId, TeamName};
+
+/// The deadline behind every wait; only a failing test gets there.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A folder that goes with the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("swarm-panes-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        let mut file = File::create(&path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.set_permissions(PermissionsExt::from_mode(0o755))
+            .unwrap();
+        path
+    }
+
+    /// A pipe with a name: a reader waits there for its writer.
+    pub(crate) fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+pub(crate) fn tmux_program() -> PathBuf {
+    [
+        "/usr/bin/tmux",
+        "/usr/local/bin/tmux",
+        "/opt/homebrew/bin/tmux",
+    ]
+    .into_iter()
+    .map(PathBuf::from)
+    .find(|path| path.is_file())
+    .expect("these tests need tmux")
+}
+
+/// The first pane of a user's server, which stands for the lead's.
+pub(crate) const LEAD: &str = "%0";
+
+/// A server as a user has it, with one session and a pane for the lead. Ended when dropped.
+pub(crate) struct UserServer {
+    pub(crate) folder: Folder,
+    pub(crate) socket: PathBuf,
+}
+
+impl UserServer {
+    /// A session of this size.
+    pub(crate) fn start(columns: u16, rows: u16) -> Self {
+        Self::start_with(columns, rows, &[])
+    }
+
+    /// The same, with global options set before the session is made.
+    pub(crate) fn start_with(columns: u16, rows: u16, options: &[(&str, &str)]) -> Self {
+        let folder = Folder::new();
+        let socket = folder.path("user");
+        let server = Self { folder, socket };
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let mut words = vec!["start-server"];
+        for (option, value) in options {
+            words.extend([";", "set-option", "-g", option, value]);
+        }
+        let session = [
+            ";",
+            "new-session",
+            "-d",
+            "-s",
+            "work",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            "--",
+            "sleep",
+            "1000000",
+        ];
+        words.extend(session);
+        server.run(&words);
+        server
+    }
+
+    /// Runs a tmux command and returns what it prints.
+    pub(crate) fn run(&self, words: &[&str]) -> String {
+        tmux(&self.socket, words)
+    }
+
+    /// A backend as a lead in that pane would make it.
+    pub(crate) fn backend(&self, place: Place) -> TmuxBackend {
+        let env = format!("{},1,0", self.socket.display());
+        TmuxBackend::inside(tmux_program(), &env, LEAD, place).unwrap()
+    }
+}
+
+impl Drop for UserServer {
+    fn drop(&mut self) {
+        kill_server(&self.socket);
+    }
+}
+
+/// Runs a tmux command that must work and returns what it prints.
+pub(crate) fn tmux(socket: &Path, words: &[&str]) -> String {
+    let output = Command::new(tmux_program())
+        .args(["-u", "-f", "/dev/null", "-S"])
+        .arg(socket)
+        .args(words)
+        .env_remove("TMUX")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .trim_end()
+        .to_owned()
+}
+
+/// Ends a server, if it still is there.
+pub(crate) fn kill_server(socket: &Path) {
+    Command::new(tmux_program())
+        .arg("-S")
+        .arg(socket)
+        .arg("kill-server")
+        .stderr(Stdio::null())
+        .status()
+        .ok();
+}
+
+/// Our own server in a folder; ended when dropped.
+pub(crate) struct OwnServer {
+    pub(crate) folder: Folder,
+    pub(crate) socket: PathBuf,
+}
+
+impl OwnServer {
+    pub(crate) fn new() -> Self {
+        let folder = Folder::new();
+        let socket = swarm_panes::own_socket(&folder.path("sockets"), std::process::id());
+        Self { folder, socket }
+    }
+
+    pub(crate) fn backend(&self) -> TmuxBackend {
+        let environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
+        TmuxBackend::own(tmux_program(), self.socket.clone(), environment).unwrap()
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        kill_server(&self.socket);
+    }
+}
+
+/// A client with a terminal of a given size, by script(1). Ended when dropped.
+pub(crate) struct Terminal {
+    process: Child,
+    pub(crate) keys: ChildStdin,
+    screen: PathBuf,
+}
+
+impl Terminal {
+    /// Attaches to a server.
+    pub(crate) fn attach(folder: &Folder, socket: &Path, columns: u16, rows: u16) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let screen = folder.path(&format!("screen-{n}"));
+        let command = format!(
+            "stty cols {columns} rows {rows}; exec '{}' -u -S '{}' attach-session",
+            tmux_program().display(),
+            socket.display()
+        );
+        let mut process = Command::new("script")
+            .args(["-q", "-f", "-c", &command])
+            .arg(&screen)
+            .env("TERM", "xterm-256color")
+            .env("SHELL", "/bin/sh")
+            .env_remove("TMUX")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let keys = process.stdin.take().unwrap();
+        Self {
+            process,
+            keys,
+            screen,
+        }
+    }
+
+    /// Everything that was drawn so far.
+    pub(crate) fn drawn(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.screen).unwrap_or_default()).into_owned()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+/// Waits until a condition holds; `name` is what the failure says.
+pub(crate) async fn until(name: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < DEADLINE, "waited in vain: {name}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits for something that resolves by itself.
+pub(crate) async fn within<T>(name: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, future)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain: {name}"))
+}
+
+pub(crate) fn team() -> TeamName {
+    TeamName::parse("alpha").unwrap()
+}
+
+pub(crate) fn spec(member: &str) -> PaneSpec {
+    PaneSpec {
+        team: team(),
+        member: MemberName::parse(member).unwrap(),
+        spawn_id: SpawnId::random(),
+        title: member.to_owned(),
+        color: Color::Purple,
+    }
+}
+
+/// A shell script as a program with arguments; no shell of tmux's is involved.
+pub(crate) fn sh(script: &str, args: &[&str]) -> PaneCommand {
+    let mut words = vec!["-c".into(), script.into()];
+    words.extend(args.iter().map(std::convert::Into::into));
+    PaneCommand {
+        program: PathBuf::from("/bin/sh"),
+        args: words,
+        env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+        cwd: PathBuf::from("/"),
+        log: None,
+    }
+}
+
+/// Opens a pane and starts a program that stays until it is ended.
+pub(crate) async fn open_sleeper(backend: &dyn PaneBackend, member: &str) -> (PaneSpec, Pane) {
+    let spec = spec(member);
+    let pane = backend.open(&spec).await.unwrap();
+    backend
+        .start(&pane, &sh("exec sleep 1000000", &[]))
+        .await
+        .unwrap();
+    (spec, pane)
+}
+
+/// Left, top, columns and rows of every pane of a server, by id.
+pub(crate) fn geometry(socket: &Path) -> Vec<(String, [u16; 4])> {
+    let format = "#{pane_id} #{pane_left} #{pane_top} #{pane_width} #{pane_height}";
+    tmux(socket, &["list-panes", "-a", "-F", format])
+        .lines()
+        .map(|line| {
+            let mut words = line.split(' ');
+            let id = words.next().unwrap().to_owned();
+            let numbers: Vec<u16> = words.map(|word| word.parse().unwrap()).collect();
+            (id, numbers.try_into().unwrap())
+        })
+        .collect()
+}
+
+/// Asserts that every pane but `lead` can be read.
+pub(crate) fn assert_readable(socket: &Path, lead: Option<&str>) {
+    for (id, [_, _, columns, rows]) in geometry(socket) {
+        if Some(id.as_str()) != lead {
+            assert!(columns >= 60 && rows >= 8, "{id} is {columns}x{rows}");
+        }
+    }
+}
