@@ -1,0 +1,235 @@
+//! Child processes: this test program again, told by its environment to play one role.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::Path;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+
+use swarm_protocol::{MemberName, SpawnId, TaskStatus};
+use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
+
+use crate::world::{World, id, name, new_task};
+
+const ROLE: &str = "SWARM_STORE_ROLE";
+const ROOT: &str = "SWARM_STORE_ROOT";
+const NAME: &str = "SWARM_STORE_NAME";
+
+/// A running child, killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Child {
+    process: std::process::Child,
+    says: Lines<BufReader<ChildStdout>>,
+    hears: ChildStdin,
+}
+
+impl Child {
+    pub(crate) fn start(role: &str, root: &Path, called: &str) -> Self {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "children::child", "--nocapture"])
+            .arg("--test-threads=1")
+            .env(ROLE, role)
+            .env(ROOT, root)
+            .env(NAME, called)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            says: BufReader::new(process.stdout.take().unwrap()).lines(),
+            hears: process.stdin.take().unwrap(),
+            process,
+        }
+    }
+
+    /// The next thing that the child says, `None` at its end; the test harness around it says things too.
+    pub(crate) fn hear(&mut self) -> Option<String> {
+        loop {
+            let line = self.says.next()?.unwrap();
+            if let Some(word) = line.strip_prefix('@') {
+                return Some(word.to_owned());
+            }
+        }
+    }
+
+    pub(crate) fn hear_ready(&mut self) {
+        assert_eq!(self.hear().as_deref(), Some("ready"));
+    }
+
+    pub(crate) fn go_on(&mut self) {
+        writeln!(self.hears, "go on").unwrap();
+    }
+
+    /// SIGKILL; back when the kernel is done with it. Returns what it had said before.
+    pub(crate) fn kill(&mut self) -> Vec<String> {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        std::iter::from_fn(|| self.hear()).collect()
+    }
+
+    /// Everything that it still says, up to its orderly end.
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        let said = std::iter::from_fn(|| self.hear()).collect();
+        assert!(self.process.wait().unwrap().success());
+        said
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// A test harness that captures nothing may have begun a line of its own.
+fn say(word: &str) {
+    println!("\n@{word}");
+}
+
+fn wait_for_word() {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+}
+
+#[expect(clippy::disallowed_methods, reason = "how a parent talks to its child")]
+fn told(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[test]
+#[ignore = "plays a role in the other tests, and nothing by itself"]
+fn child() {
+    let (Some(role), Some(root), Some(called)) = (told(ROLE), told(ROOT), told(NAME)) else {
+        return;
+    };
+    let world = World::at(Path::new(&root));
+    match role.as_str() {
+        "sends 50" => send_fifty(&world, &called),
+        "claims next" => claim_next(&world, &called),
+        "claims each" => claim_each(&world, &called),
+        "lives" => live(&world, &called),
+        "hammers" => hammer(&world, &called),
+        "makes chains" => make_chains(&world),
+        "churns the roster" => churn(&world, &called),
+        "reserves and dies" => reserve(&world, &called),
+        _ => panic!("no such role: {role}"),
+    }
+}
+
+fn send_fifty(world: &World, called: &str) {
+    say("ready");
+    wait_for_word();
+    for number in 0..50 {
+        let draft = Draft::new(called, format!("message {number} of {called}"));
+        let id = world
+            .store
+            .send(&world.team, &name("reader"), draft)
+            .unwrap();
+        say(&format!("sent {id}"));
+    }
+}
+
+fn claim_next(world: &World, called: &str) {
+    say("ready");
+    wait_for_word();
+    let actor = world.actor(called);
+    while let Some(task) = world.store.claim_next(&world.team, &actor).unwrap() {
+        say(&format!("won {}", task.id));
+    }
+}
+
+fn claim_each(world: &World, called: &str) {
+    say("ready");
+    wait_for_word();
+    let actor = world.actor(called);
+    for number in 1..=100 {
+        match world.store.claim(&world.team, &id(number), &actor) {
+            Ok(_) => say(&format!("won {number}")),
+            Err(StoreError::Taken { owner, .. }) => say(&format!("lost {number} {owner}")),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn live(world: &World, called: &str) {
+    let config = world.store.config(&world.team).unwrap();
+    let spawn = config.member(&name(called)).unwrap().spawn_id().unwrap();
+    let _life = world.live(called, spawn);
+    say("ready");
+    wait_for_word();
+}
+
+/// Sends, acknowledges and works on tasks until it is killed, and says what it was promised.
+fn hammer(world: &World, called: &str) {
+    let (store, team) = (&world.store, &world.team);
+    let me: MemberName = name(called);
+    let actor = world.actor(called);
+    for round in 0.. {
+        let text = format!("{round} {}", "x".repeat(round % 7 * 300));
+        let id = store.send(team, &me, Draft::new(called, text)).unwrap();
+        say(&format!("sent {id}"));
+        let unread = store.take_unread(team, &me).unwrap();
+        let ids: Vec<_> = unread
+            .iter()
+            .filter_map(|entry| entry.msg_id.clone())
+            .collect();
+        if round % 3 == 2 {
+            store.ack(team, &me, &ids).unwrap();
+        }
+        if round % 4 == 3 {
+            chain(world);
+            if let Some(task) = store.claim_next(team, &actor).unwrap() {
+                let done = TaskChange {
+                    status: Some(TaskStatus::Completed),
+                    ..TaskChange::default()
+                };
+                store.update_task(team, &task.id, done, &actor).unwrap();
+                store.delete_task(team, &task.id, &actor).unwrap();
+            }
+        }
+    }
+}
+
+/// Three tasks, each waiting for the one before.
+fn chain(world: &World) {
+    let tasks = world.store.tasks(&world.team).unwrap().tasks;
+    let last = tasks.last().map(|task| task.id);
+    let mut new = [new_task("a", &[]), new_task("b", &[]), new_task("c", &[])];
+    for task in &mut new {
+        task.blocked_by.extend(last);
+    }
+    world
+        .store
+        .create_tasks(&world.team, &new, &world.person())
+        .unwrap();
+}
+
+fn make_chains(world: &World) {
+    loop {
+        chain(world);
+        say("made");
+    }
+}
+
+/// Adds and removes itself until it is killed.
+fn churn(world: &World, called: &str) {
+    loop {
+        let spawn: SpawnId = world.join(called);
+        world
+            .store
+            .remove_member(&world.team, &name(called), Some(&spawn))
+            .unwrap();
+        say("removed");
+    }
+}
+
+/// Holds a place with a deadline that is over at once.
+fn reserve(world: &World, called: &str) {
+    let mut new = crate::world::new_member(called);
+    new.reservation.deadline = swarm_protocol::UnixMs(1);
+    new.prompt = Some(Draft::new("team-lead", "begin"));
+    world.store.reserve(&world.team, new).unwrap();
+    say("ready");
+    wait_for_word();
+}

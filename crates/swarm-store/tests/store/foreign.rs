@@ -1,0 +1,219 @@
+//! Side by side with programs that know nothing of swarm.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use swarm_protocol::{ErrorKind, TaskStatus, TeamName};
+use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
+
+use crate::world::{World, id, name, new_member, team};
+
+fn put(world: &World, number: u64, text: &str) {
+    swarm_fs::replace_alone(&world.task_path(number), text.as_bytes()).unwrap();
+}
+
+fn done() -> TaskChange {
+    TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    }
+}
+
+#[test]
+fn a_task_without_our_metadata_goes_through_its_whole_life() {
+    let world = World::new();
+    put(
+        &world,
+        8,
+        r#"{"id":"8","subject":"extra","description":"d","status":"pending","blocks":[],"blockedBy":[],"foo":1,"priority":"high","metadata":{"_internal":true}}"#,
+    );
+    let alice = world.actor("alice");
+    world.create("after", &[8]);
+    world.store.claim(&world.team, &id(8), &alice).unwrap();
+    let updated = world
+        .store
+        .update_task(&world.team, &id(8), done(), &alice)
+        .unwrap();
+    assert_eq!(updated.unblocked.len(), 1);
+    let text = fs::read_to_string(world.task_path(8)).unwrap();
+    let task: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&task["foo"], &task["priority"]),
+        (&json!(1), &json!("high"))
+    );
+    assert_eq!(task["metadata"]["_internal"], true);
+    assert_eq!(task["blocks"], json!(["9"]));
+    world
+        .store
+        .delete_task(&world.team, &id(8), &alice)
+        .unwrap();
+}
+
+#[test]
+fn a_claim_of_another_program_counts_by_its_name() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    for (number, owner) in [(1, "alice"), (2, "alice@crew"), (3, "carol"), (4, "")] {
+        put(
+            &world,
+            number,
+            &json!({"id": number.to_string(), "subject": "s", "description": "d", "status": "in_progress",
+                "owner": owner, "blocks": [], "blockedBy": []})
+            .to_string(),
+        );
+    }
+    let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
+    for number in [1, 2] {
+        world
+            .store
+            .update_task(&world.team, &id(number), done(), &alice)
+            .unwrap();
+    }
+    let error = world
+        .store
+        .update_task(&world.team, &id(3), done(), &alice)
+        .unwrap_err();
+    assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "carol"));
+    let error = world.store.claim(&world.team, &id(4), &alice).unwrap_err();
+    assert!(matches!(error, StoreError::Taken { .. }));
+    world
+        .store
+        .release(&world.team, &id(4), &world.person())
+        .unwrap();
+    world.store.claim(&world.team, &id(4), &alice).unwrap();
+}
+
+#[test]
+fn an_owner_that_another_program_put_in_our_owners_place_is_the_owner() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    world.join("bob");
+    world.create("work", &[]);
+    let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let text = fs::read_to_string(world.task_path(1)).unwrap();
+    let mut task: Value = serde_json::from_str(&text).unwrap();
+    task["owner"] = json!("bob");
+    put(&world, 1, &task.to_string());
+    let error = world
+        .store
+        .update_task(&world.team, &id(1), done(), &alice)
+        .unwrap_err();
+    assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "bob"));
+    world
+        .store
+        .update_task(&world.team, &id(1), done(), &world.actor("bob"))
+        .unwrap();
+}
+
+#[test]
+fn broken_task_files_are_reported_and_hide_no_other() {
+    let world = World::new();
+    world.create("good", &[]);
+    for (number, text) in [
+        (2, ""),
+        (3, "{\"id\":\"3\",\"subj"),
+        (
+            4,
+            r#"{"id":"5","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[]}"#,
+        ),
+        (
+            5,
+            r#"{"id":"5","subject":"s","description":"d","status":"weird","blocks":[],"blockedBy":[]}"#,
+        ),
+        (
+            6,
+            r#"{"id":"6","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[],"metadata":{"swarm":[]}}"#,
+        ),
+    ] {
+        put(&world, number, text);
+    }
+    let folder = world.store.tasks_folder(&world.team);
+    for ignored in [
+        "notes.txt",
+        "x.json",
+        "007.json",
+        "#9.json",
+        "7.json.tmp.1234abcd",
+    ] {
+        swarm_fs::replace_alone(&folder.join(ignored), b"?").unwrap();
+    }
+    let list = world.store.tasks(&world.team).unwrap();
+    assert_eq!(list.tasks.len(), 1);
+    let broken: Vec<_> = list.broken.iter().map(|broken| &broken.path).collect();
+    let expected: Vec<_> = (2..=6).map(|number| world.task_path(number)).collect();
+    assert_eq!(broken, expected.iter().collect::<Vec<_>>());
+    let error = world.store.task(&world.team, &id(3)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    assert!(error.to_string().contains("3.json"));
+    let claimed = world
+        .store
+        .claim_next(&world.team, &world.actor("alice"))
+        .unwrap();
+    assert_eq!(claimed.unwrap().id, id(1));
+    let before = world.files();
+    let error = world
+        .store
+        .claim(&world.team, &id(2), &world.actor("alice"))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    assert_eq!(world.files(), before);
+    assert_eq!(world.create("next", &[]), id(7));
+}
+
+#[test]
+fn a_file_in_a_tasks_place_that_is_a_link_is_not_followed() {
+    let world = World::new();
+    let victim = world.root.join("victim.json");
+    let text = r#"{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[]}"#;
+    swarm_fs::replace_alone(&victim, text.as_bytes()).unwrap();
+    std::os::unix::fs::symlink(&victim, world.task_path(1)).unwrap();
+    let list = world.store.tasks(&world.team).unwrap();
+    assert_eq!((list.tasks.len(), list.broken.len()), (0, 1));
+    assert!(
+        world
+            .store
+            .claim(&world.team, &id(1), &world.person())
+            .is_err()
+    );
+    assert_eq!(fs::read_to_string(&victim).unwrap(), text);
+}
+
+/// A team as a session of Claude Code leaves it: no folder of ours in it.
+fn foreign_team(world: &World) -> TeamName {
+    let folder = world.root.join("teams/session-18c6ce1d");
+    fs::create_dir_all(folder.join("inboxes")).unwrap();
+    let config = r#"{"name":"session-18c6ce1d","createdAt":1795195647448,"leadAgentId":"team-lead@session-18c6ce1d",
+        "members":[{"agentId":"team-lead@session-18c6ce1d","name":"team-lead","agentType":"team-lead","joinedAt":1,
+        "tmuxPaneId":"leader","cwd":"/home/dev/proj","subscriptions":[],"backendType":"in-process"}]}"#;
+    swarm_fs::replace_alone(&folder.join("config.json"), config.as_bytes()).unwrap();
+    team("session-18c6ce1d")
+}
+
+#[test]
+fn a_team_of_another_program_can_be_looked_at_and_is_not_written_to() {
+    let world = World::new();
+    let theirs = foreign_team(&world);
+    let before = world.files();
+    let store = &world.store;
+    assert_eq!(store.teams().unwrap().len(), 2);
+    assert_eq!(store.config(&theirs).unwrap().members.len(), 1);
+    assert_eq!(store.member_view(&theirs).unwrap().len(), 1);
+    assert!(store.tasks(&theirs).unwrap().is_empty());
+    let lead = name("team-lead");
+    for outcome in [
+        store.send(&theirs, &lead, Draft::new("x", "y")).map(drop),
+        store.reserve(&theirs, new_member("alice")).map(drop),
+        store.claim_next(&theirs, &world.person()).map(drop),
+        store.delete_team(&theirs, true, true).map(drop),
+        store.journal(
+            &theirs,
+            swarm_protocol::Event::TeamDeleted { by: String::new() },
+        ),
+    ] {
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, StoreError::ForeignTeam { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+    assert_eq!(world.files(), before);
+}

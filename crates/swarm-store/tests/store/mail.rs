@@ -1,0 +1,421 @@
+//! Sending, taking and acknowledging.
+
+use std::collections::HashSet;
+use std::fs;
+use std::thread;
+
+use serde_json::{Value, json};
+use swarm_protocol::{ControlFrame, ErrorKind, Event, MarkKind, MessageId, ShutdownRequest};
+use swarm_protocol::{RequestId, UnixMs};
+use swarm_store::{Draft, StoreError, StoreLimits, TeamStore};
+
+use crate::world::{World, message_ids, name};
+
+fn send(world: &World, to: &str, text: &str) -> MessageId {
+    world
+        .store
+        .send(&world.team, &name(to), Draft::new("team-lead", text))
+        .unwrap()
+}
+
+fn write(world: &World, member: &str, content: &str) {
+    swarm_fs::replace_alone(&world.inbox_path(member), content.as_bytes()).unwrap();
+}
+
+fn read(world: &World, member: &str) -> String {
+    fs::read_to_string(world.inbox_path(member)).unwrap()
+}
+
+#[test]
+fn a_message_is_on_disk_in_claude_codes_form_and_in_the_journal() {
+    let world = World::with_member("alice");
+    let draft = Draft::new("bob", "hello")
+        .with_summary("a greeting")
+        .with_color("green")
+        .urgent();
+    let id = world
+        .store
+        .send(&world.team, &name("alice"), draft)
+        .unwrap();
+    let text = read(&world, "alice");
+    let entries: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        entries,
+        json!([{
+            "from": "bob", "text": "hello", "summary": "a greeting",
+            "timestamp": entries[0]["timestamp"], "color": "green", "msgV": 1,
+            "msg_id": id.as_str(), "type": "message", "read": false, "swarm": {"urgent": true},
+        }])
+    );
+    assert_eq!(text, serde_json::to_string_pretty(&entries).unwrap());
+    assert!(world.events().contains(&Event::Queued {
+        msg_id: id,
+        from: "bob".to_owned(),
+        to: name("alice"),
+        summary: Some("a greeting".to_owned()),
+        frame: None,
+    }));
+}
+
+#[test]
+fn d3_a_message_to_an_unknown_name_is_refused_and_leaves_no_file() {
+    let world = World::with_member("engineer");
+    let before = world.files();
+    let draft = Draft::new("team-lead", "hello");
+    let error = world
+        .store
+        .send(&world.team, &name("enginer"), draft)
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    let hint = error.hint().unwrap();
+    assert!(
+        hint.contains("engineer") && hint.contains("team-lead"),
+        "{hint}"
+    );
+    assert!(error.to_string().contains("enginer"), "{error}");
+    assert_eq!(world.files(), before);
+    assert!(
+        !world
+            .store
+            .team_folder(&world.team)
+            .join("swarm/locks/inbox-enginer")
+            .exists()
+    );
+    for looked_at in [
+        world
+            .store
+            .take_unread(&world.team, &name("enginer"))
+            .map(drop),
+        world.store.inbox(&world.team, &name("enginer")).map(drop),
+        world
+            .store
+            .ack(&world.team, &name("enginer"), &[MessageId::random()])
+            .map(drop),
+    ] {
+        assert_eq!(looked_at.unwrap_err().kind(), ErrorKind::NotFound);
+    }
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn d9_the_same_inbox_read_four_times_gives_the_same_messages() {
+    let world = World::with_member("alice");
+    write(
+        &world,
+        "alice",
+        r#"[{"from":"bob","text":"no id","timestamp":"2026-11-20T17:53:21.411Z"}]"#,
+    );
+    let mut sent = vec![send(&world, "alice", "one"), send(&world, "alice", "two")];
+    let first = world.unread("alice");
+    sent.insert(0, first[0].msg_id.clone().expect("an id is written first"));
+    for _ in 0..3 {
+        assert_eq!(world.unread("alice"), first);
+    }
+    let ids: Vec<_> = first
+        .iter()
+        .filter_map(|entry| entry.msg_id.clone())
+        .collect();
+    assert_eq!(ids, sent);
+    let alice = name("alice");
+    assert_eq!(world.store.ack(&world.team, &alice, &ids).unwrap(), ids);
+    assert!(
+        world
+            .store
+            .ack(&world.team, &alice, &ids)
+            .unwrap()
+            .is_empty()
+    );
+    assert!(world.unread("alice").is_empty());
+}
+
+#[test]
+fn d9_of_two_readers_one_gets_each_message() {
+    let world = World::with_member("alice");
+    let sent: HashSet<_> = (0..40)
+        .map(|n| send(&world, "alice", &n.to_string()))
+        .collect();
+    let reader = || {
+        let mut mine = Vec::new();
+        loop {
+            let unread = world.unread("alice");
+            let Some(first) = unread.into_iter().next() else {
+                return mine;
+            };
+            let ids = [first.msg_id.unwrap()];
+            mine.extend(world.store.ack(&world.team, &name("alice"), &ids).unwrap());
+        }
+    };
+    let got = thread::scope(|scope| {
+        let readers = [scope.spawn(reader), scope.spawn(reader)];
+        readers.map(|reader| reader.join().unwrap()).concat()
+    });
+    assert_eq!(got.len(), 40);
+    assert_eq!(got.into_iter().collect::<HashSet<_>>(), sent);
+}
+
+#[test]
+fn looking_acknowledges_nothing() {
+    let world = World::with_member("alice");
+    send(&world, "alice", "one");
+    let before = world.files();
+    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    assert_eq!((inbox.entries.len(), inbox.unread().count()), (1, 1));
+    world.unread("alice");
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
+    let mut world = World::with_member("alice");
+    let keep = StoreLimits::default();
+    world.store = world.store.clone().with_limits(StoreLimits {
+        max_unread: 2000,
+        ..keep.clone()
+    });
+    let text = "x".repeat(100);
+    // In bulk, or the test would take minutes; the last ones one by one.
+    for batch in 0..10 {
+        let entries: Vec<Value> = (0..1000)
+            .map(|number| {
+                json!({"from": "bob", "text": text, "timestamp": "2026-11-20T17:53:21.411Z",
+                    "read": false, "msg_id": format!("{batch}-{number}")})
+            })
+            .collect();
+        let mut all: Vec<Value> = match batch {
+            0 => Vec::new(),
+            _ => serde_json::from_str(&read(&world, "alice")).unwrap(),
+        };
+        all.extend(entries);
+        write(&world, "alice", &serde_json::to_string(&all).unwrap());
+        let ids: Vec<_> = world
+            .unread("alice")
+            .into_iter()
+            .filter_map(|entry| entry.msg_id)
+            .collect();
+        assert_eq!(ids.len(), 1000);
+        world.store.ack(&world.team, &name("alice"), &ids).unwrap();
+        assert!(fs::metadata(world.inbox_path("alice")).unwrap().len() < 256 * 1024);
+    }
+    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    assert_eq!(inbox.entries.len(), keep.keep_acked);
+    let archive = world
+        .store
+        .team_folder(&world.team)
+        .join("swarm/archive/alice.jsonl");
+    let mut all = message_ids(&archive);
+    all.extend(message_ids(&world.inbox_path("alice")));
+    assert_eq!(all.len(), 10_000);
+    assert_eq!(all[0].as_str(), "0-0", "the oldest go first");
+    assert_eq!(all.into_iter().collect::<HashSet<_>>().len(), 10_000);
+}
+
+#[test]
+fn d10_a_few_large_messages_go_to_the_archive_too() {
+    let mut world = World::with_member("alice");
+    world.store = world.store.clone().with_limits(StoreLimits {
+        keep_bytes: 4096,
+        ..StoreLimits::default()
+    });
+    for number in 0..20 {
+        send(&world, "alice", &"x".repeat(1000));
+        let ids: Vec<_> = world
+            .unread("alice")
+            .into_iter()
+            .filter_map(|entry| entry.msg_id)
+            .collect();
+        assert_eq!(ids.len(), 1, "{number}");
+        world.store.ack(&world.team, &name("alice"), &ids).unwrap();
+        assert!(fs::metadata(world.inbox_path("alice")).unwrap().len() <= 4096);
+    }
+}
+
+#[test]
+fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
+    let mut world = World::with_member("alice");
+    world.store = world.store.clone().with_limits(StoreLimits {
+        max_unread: 3,
+        ..StoreLimits::default()
+    });
+    for _ in 0..3 {
+        send(&world, "alice", "work");
+    }
+    let before = world.files();
+    let draft = Draft::new("team-lead", "more").urgent();
+    let error = world
+        .store
+        .send(&world.team, &name("alice"), draft)
+        .unwrap_err();
+    assert!(matches!(
+        error,
+        StoreError::InboxFull {
+            unread: 3,
+            limit: 3,
+            ..
+        }
+    ));
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(world.files(), before);
+    let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
+        request_id: RequestId::shutdown(1, &name("alice")),
+        from: "team-lead".to_owned(),
+        reason: None,
+        timestamp: UnixMs(1).iso(),
+    });
+    let draft = Draft::control("team-lead", &frame);
+    world
+        .store
+        .send(&world.team, &name("alice"), draft)
+        .unwrap();
+    assert!(matches!(
+        world.events().last(),
+        Some(Event::Queued { frame: Some(kind), .. }) if kind == "shutdown_request"
+    ));
+    let entry = world.unread("alice").pop().unwrap();
+    assert_eq!(ControlFrame::of_entry(&entry), Some(frame));
+    assert_eq!(entry.swarm.unwrap().kind, Some(MarkKind::Control));
+}
+
+#[test]
+fn a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
+    let world = World::with_member("alice");
+    let send = |from: &str, key: &str, text: &str| {
+        let draft = Draft::new(from, text).superseding(key);
+        world
+            .store
+            .send(&world.team, &name("alice"), draft)
+            .unwrap()
+    };
+    let read_one = send("bob", "idle", "bob 1");
+    world
+        .store
+        .ack(&world.team, &name("alice"), &[read_one])
+        .unwrap();
+    send("bob", "idle", "bob 2");
+    send("carol", "idle", "carol 1");
+    send("bob", "other", "bob other");
+    send("bob", "idle", "bob 3");
+    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let texts: Vec<_> = inbox
+        .entries
+        .iter()
+        .map(|entry| entry.text.as_str())
+        .collect();
+    assert_eq!(texts, ["bob 1", "carol 1", "bob other", "bob 3"]);
+}
+
+#[test]
+fn what_others_wrote_is_kept_byte_by_byte_beside_new_messages() {
+    let world = World::with_member("alice");
+    let foreign = r#"{ "text":"t",  "from":"x", "timestamp":"y", "lead_sig":"s", "n":1.50e0, "type":7, "half":"\ud83d" }"#;
+    write(
+        &world,
+        "alice",
+        &format!("[{foreign},\n\t{{\"from\":\"z\",\"text\":\"\",\"timestamp\":\"\"}}]"),
+    );
+    send(&world, "alice", "hello");
+    let text = read(&world, "alice");
+    assert!(text.contains(foreign), "{text}");
+    assert_eq!(
+        serde_json::from_str::<Vec<Value>>(&text)
+            .unwrap_err()
+            .line(),
+        2
+    );
+    let unread = world.unread("alice");
+    assert_eq!(unread.len(), 3);
+    let ids: Vec<_> = unread
+        .into_iter()
+        .filter_map(|entry| entry.msg_id)
+        .collect();
+    world.store.ack(&world.team, &name("alice"), &ids).unwrap();
+    let entries: Value = serde_json::from_str(&read(&world, "alice")).unwrap();
+    assert_eq!(entries[0]["lead_sig"], "s");
+    assert_eq!(entries[0]["n"], 1.5);
+    assert_eq!(entries[0]["type"], 7);
+    assert_eq!(entries[0]["read"], true);
+}
+
+#[test]
+fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
+    let world = World::with_member("alice");
+    let good = r#"{"from":"bob","text":"good","timestamp":"now"}"#;
+    write(
+        &world,
+        "alice",
+        &format!(
+            r#"["a string", {good}, null, {{"from":"bob"}}, {{"from":"b","text":{{}},"timestamp":"t"}}]"#
+        ),
+    );
+    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    assert_eq!((inbox.entries.len(), inbox.malformed.len()), (1, 4));
+    let unread = world.unread("alice");
+    assert_eq!(unread.len(), 1);
+    assert_eq!(unread[0].text, "good");
+    let kept = world
+        .store
+        .team_folder(&world.team)
+        .join("swarm/archive/alice.malformed.jsonl");
+    let lines = fs::read_to_string(&kept).unwrap();
+    assert_eq!(lines.lines().count(), 4);
+    assert!(lines.contains(r#""element":"\"a string\"""#), "{lines}");
+    assert!(world.events().contains(&Event::MalformedMail {
+        to: name("alice"),
+        count: 4,
+        kept: kept.display().to_string(),
+    }));
+    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    assert!(inbox.malformed.is_empty());
+}
+
+#[test]
+fn d15_a_damaged_inbox_is_reported_by_readers_and_kept_aside_by_the_next_writer() {
+    for damaged in [
+        "[{\"from\":\"bob\",\"te",
+        "{}",
+        "null",
+        "[]]",
+        "\u{feff}[]",
+        "[\0]",
+    ] {
+        let world = World::with_member("alice");
+        write(&world, "alice", damaged);
+        let error = world.store.inbox(&world.team, &name("alice")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Damaged);
+        assert!(error.to_string().contains("alice.json"), "{error}");
+        assert_eq!(read(&world, "alice"), damaged, "a reader changes nothing");
+
+        let id = send(&world, "alice", "hello");
+        assert_eq!(message_ids(&world.inbox_path("alice")), [id]);
+        let kept = world.events().into_iter().find_map(|event| match event {
+            Event::FileDamaged { kept, .. } => Some(kept),
+            _ => None,
+        });
+        assert_eq!(fs::read_to_string(kept.unwrap()).unwrap(), damaged);
+    }
+}
+
+#[test]
+fn an_empty_file_is_an_empty_inbox() {
+    let world = World::with_member("alice");
+    write(&world, "alice", "");
+    assert!(world.unread("alice").is_empty());
+    send(&world, "alice", "hello");
+    assert_eq!(world.unread("alice").len(), 1);
+}
+
+#[test]
+fn entries_that_old_versions_mark_in_place_are_pruned_as_well() {
+    let mut world = World::with_member("alice");
+    world.store = world.store.clone().with_limits(StoreLimits {
+        keep_acked: 2,
+        ..StoreLimits::default()
+    });
+    let entries: Vec<Value> = (0..5)
+        .map(|n| json!({"from": "b", "text": n.to_string(), "timestamp": "t", "read": true, "msg_id": n.to_string()}))
+        .collect();
+    write(&world, "alice", &Value::from(entries).to_string());
+    send(&world, "alice", "hello");
+    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let texts: Vec<_> = inbox.entries.iter().map(|e| e.text.as_str()).collect();
+    assert_eq!(texts, ["3", "4", "hello"]);
+}

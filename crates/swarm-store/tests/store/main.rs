@@ -1,0 +1,22 @@
+//! The store on a real disk, with threads, processes and deaths.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test ends with a panic, and its child processes talk by printing"
+)]
+
+mod children;
+mod foreign;
+mod journal;
+mod mail;
+mod reconcile;
+mod requests;
+mod roster;
+mod storm_deaths;
+mod storm_processes;
+mod task_graph;
+mod tasks;
+mod teams;
+mod world;

@@ -1,0 +1,339 @@
+//! Deaths and what is left behind.
+
+use std::fs;
+use std::thread;
+
+use swarm_fs::Liveness;
+use swarm_protocol::{
+    Answer, ErrorKind, Event, MemberState, RequestId, RequestKind, RequestRecord, RequestState,
+    SpawnId, StateReport, TaskState, TaskStatus, UnixMs, Usage,
+};
+use swarm_store::{Actor, Draft, ReconcileReport, StoreError, TaskChange, TeamStore};
+
+use crate::children::Child;
+use crate::world::{World, id, name, new_member};
+
+fn member(world: &World, called: &str, spawn: SpawnId) -> Actor {
+    Actor::member(&world.team, name(called), Some(spawn))
+}
+
+fn deaths(world: &World, spawn: SpawnId) -> Vec<Event> {
+    let events = world.events().into_iter();
+    events
+        .filter(|event| match event {
+            Event::MemberDied { spawn_id, .. } | Event::MemberStopped { spawn_id, .. } => {
+                *spawn_id == spawn
+            }
+            _ => false,
+        })
+        .collect()
+}
+
+#[test]
+fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    let mut child = Child::start("lives", &world.root, "alice");
+    child.hear_ready();
+    assert_eq!(
+        world.store.reconcile(&world.team).unwrap(),
+        ReconcileReport::default()
+    );
+    assert_eq!(
+        world.store.liveness(&world.team, &name("alice")).unwrap(),
+        Liveness::Alive
+    );
+    world.create("begun", &[]);
+    world.create("assigned", &[]);
+    let alice = member(&world, "alice", spawn);
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let assign = TaskChange {
+        owner: Some(name("alice")),
+        ..TaskChange::default()
+    };
+    world
+        .store
+        .update_task(&world.team, &id(2), assign, &world.person())
+        .unwrap();
+    child.kill();
+    let view = &world.store.member_view(&world.team).unwrap()[1];
+    assert_eq!(
+        (view.state, view.liveness),
+        (MemberState::Dead, Liveness::Dead)
+    );
+
+    let reports: Vec<ReconcileReport> = thread::scope(|scope| {
+        let runs: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| world.store.reconcile(&world.team).unwrap()))
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let reported: Vec<_> = reports.iter().flat_map(|report| &report.died).collect();
+    assert_eq!(reported.len(), 1, "one of eight tells of the death");
+    assert_eq!(reported[0].released, [id(1), id(2)]);
+    assert!(!reported[0].in_order);
+    let events = deaths(&world, spawn);
+    assert_eq!(events.len(), 1);
+    assert!(matches!(&events[0], Event::MemberDied { released, .. } if released.len() == 2));
+
+    let tasks = world.store.tasks(&world.team).unwrap().tasks;
+    assert_eq!(tasks[0].swarm().attempt, 1);
+    assert_eq!(tasks[1].swarm().attempt, 0, "it had not been begun");
+    for task in &tasks {
+        assert_eq!(
+            (task.owner.as_deref(), task.status),
+            (None, TaskStatus::Pending)
+        );
+    }
+    let config = world.store.config(&world.team).unwrap();
+    let mark = config
+        .member(&name("alice"))
+        .unwrap()
+        .swarm
+        .clone()
+        .unwrap();
+    assert!(mark.died_at.is_some());
+}
+
+#[test]
+fn a_death_that_was_half_entered_is_entered_once() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    drop(world.live("alice", spawn));
+    world.create("begun", &[]);
+    let alice = member(&world, "alice", spawn);
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let config = world.store.team_folder(&world.team).join("config.json");
+    let before = fs::read(&config).unwrap();
+    world.store.reconcile(&world.team).unwrap();
+    // As if the first run had been killed before it wrote the roster.
+    swarm_fs::replace_alone(&config, &before).unwrap();
+    let report = world.store.reconcile(&world.team).unwrap();
+    assert_eq!(report.died.len(), 1);
+    assert_eq!(deaths(&world, spawn).len(), 1);
+    let task = world.store.task(&world.team, &id(1)).unwrap();
+    assert_eq!(task.swarm().attempt, 1);
+}
+
+#[test]
+fn after_three_deaths_a_task_is_failed_until_it_is_released() {
+    let world = World::new();
+    world.create("deadly", &[]);
+    world.create("after it", &[1]);
+    for attempt in 1..=3 {
+        let called = format!("victim{attempt}");
+        let spawn = world.join(&called);
+        let life = world.live(&called, spawn);
+        let actor = member(&world, &called, spawn);
+        world.store.claim(&world.team, &id(1), &actor).unwrap();
+        drop(life);
+        world.store.reconcile(&world.team).unwrap();
+    }
+    let list = world.store.tasks(&world.team).unwrap();
+    let task = list.get(id(1)).unwrap();
+    assert_eq!(list.state(task), TaskState::Failed);
+    assert_eq!(task.status, TaskStatus::Pending);
+    let failed = task.swarm().failed.unwrap();
+    assert_eq!(failed.attempts, 3);
+    assert!(failed.reason.contains("victim3"), "{}", failed.reason);
+    assert_eq!(list.state(list.get(id(2)).unwrap()), TaskState::Blocked);
+
+    let person = world.person();
+    let error = world.store.claim(&world.team, &id(1), &person).unwrap_err();
+    assert!(matches!(error, StoreError::TaskFailed { attempts: 3, .. }));
+    assert!(error.hint().unwrap().contains("task release 1"));
+    assert_eq!(world.store.claim_next(&world.team, &person).unwrap(), None);
+    let done = TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    let error = world
+        .store
+        .update_task(&world.team, &id(1), done, &person)
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+
+    let task = world.store.release(&world.team, &id(1), &person).unwrap();
+    assert_eq!((task.swarm().failed, task.swarm().attempt), (None, 0));
+    world.store.claim(&world.team, &id(1), &person).unwrap();
+}
+
+#[test]
+fn a_member_that_stopped_in_order_did_not_die() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    let life = world.live("alice", spawn);
+    world.create("begun", &[]);
+    let alice = member(&world, "alice", spawn);
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let report = StateReport {
+        spawn_id: spawn,
+        state: MemberState::Stopped,
+        since: UnixMs(1),
+        detail: None,
+        task: None,
+        turns: 1,
+        progress: 1,
+        usage: Usage::default(),
+    };
+    world
+        .store
+        .write_state(&world.team, &name("alice"), &report)
+        .unwrap();
+    drop(life);
+    let report = world.store.reconcile(&world.team).unwrap();
+    assert!(report.died[0].in_order);
+    assert_eq!(report.released, [id(1)]);
+    assert!(matches!(
+        deaths(&world, spawn)[..],
+        [Event::MemberStopped { .. }]
+    ));
+    let task = world.store.task(&world.team, &id(1)).unwrap();
+    assert_eq!(task.swarm().attempt, 0);
+}
+
+#[test]
+fn a_late_owner_is_fenced_off() {
+    let world = World::new();
+    let first = world.join("alice");
+    world.create("work", &[]);
+    let early = member(&world, "alice", first);
+    world.store.claim(&world.team, &id(1), &early).unwrap();
+    world
+        .store
+        .remove_member(&world.team, &name("alice"), Some(&first))
+        .unwrap();
+    let done = || TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    let refuse_all = || {
+        let (store, team) = (&world.store, &world.team);
+        for outcome in [
+            store.update_task(team, &id(1), done(), &early).map(drop),
+            store.claim(team, &id(1), &early).map(drop),
+            store.claim_next(team, &early).map(drop),
+            store.release(team, &id(1), &early).map(drop),
+            store.delete_task(team, &id(1), &early).map(drop),
+        ] {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, StoreError::SpawnGone { .. }), "{error}");
+        }
+    };
+    refuse_all();
+    let second = world.join("alice");
+    refuse_all();
+    let late = member(&world, "alice", second);
+    world.store.claim(&world.team, &id(1), &late).unwrap();
+    refuse_all();
+    world
+        .store
+        .update_task(&world.team, &id(1), done(), &late)
+        .unwrap();
+}
+
+#[test]
+fn an_expired_reservation_of_a_dead_spawner_is_rolled_back() {
+    let world = World::new();
+    let mut mine = new_member("mine");
+    mine.reservation.deadline = UnixMs(1);
+    let spawn_of_mine = mine.spawn_id;
+    world.store.reserve(&world.team, mine).unwrap();
+    let mut spawner = Child::start("reserves and dies", &world.root, "orphan");
+    spawner.hear_ready();
+    assert_eq!(world.unread("orphan").len(), 1);
+    assert_eq!(
+        world.store.reconcile(&world.team).unwrap(),
+        ReconcileReport::default()
+    );
+    spawner.kill();
+    let report = world.store.reconcile(&world.team).unwrap();
+    assert_eq!(report.rolled_back.len(), 1);
+    assert_eq!(report.rolled_back[0].member, name("orphan"));
+    let names = world.store.config(&world.team).unwrap().names();
+    assert_eq!(
+        names,
+        [name("team-lead"), name("mine")],
+        "its spawner lives"
+    );
+    assert!(!world.inbox_path("orphan").exists());
+    assert_eq!(
+        world.store.reconcile(&world.team).unwrap(),
+        ReconcileReport::default()
+    );
+    world.commit(spawn_of_mine);
+}
+
+#[test]
+fn a_reservation_that_is_not_over_is_left_alone() {
+    let world = World::new();
+    let mut new = new_member("alice");
+    new.reservation.spawner_start = "1".to_owned();
+    let spawn = new.spawn_id;
+    world.store.reserve(&world.team, new).unwrap();
+    assert_eq!(
+        world.store.reconcile(&world.team).unwrap(),
+        ReconcileReport::default()
+    );
+    world.commit(spawn);
+}
+
+#[test]
+fn requests_of_the_dead_leave_the_queue() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    let life = world.live("alice", spawn);
+    let request = RequestRecord {
+        id: RequestId::permission(1),
+        from: name("alice"),
+        spawn_id: spawn,
+        request: RequestKind::Permission {
+            tool: "Bash".to_owned(),
+            tool_use_id: "t".to_owned(),
+            input: serde_json::json!({}),
+            digest: "d".to_owned(),
+            suggestions: Vec::new(),
+        },
+        description: "run it".to_owned(),
+        asked_at: UnixMs(1),
+        deadline: UnixMs(2),
+        state: RequestState::Open,
+    };
+    world
+        .store
+        .open_request(&world.team, request.clone())
+        .unwrap();
+    drop(life);
+    world.store.reconcile(&world.team).unwrap();
+    assert!(
+        world
+            .store
+            .requests(&world.team)
+            .unwrap()
+            .requests
+            .is_empty()
+    );
+    let error = world
+        .store
+        .answer_request(&world.team, &request.id, Answer::Approved { always: false })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn mail_to_a_dead_member_waits_for_its_successor() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    drop(world.live("alice", spawn));
+    world.store.reconcile(&world.team).unwrap();
+    let draft = Draft::new("bob", "for whoever comes");
+    world
+        .store
+        .send(&world.team, &name("alice"), draft)
+        .unwrap();
+    world
+        .store
+        .reserve(&world.team, new_member("alice"))
+        .unwrap();
+    assert_eq!(world.unread("alice").len(), 1);
+}

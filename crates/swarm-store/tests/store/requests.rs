@@ -1,0 +1,127 @@
+//! The queue of requests.
+
+use std::thread;
+
+use serde_json::json;
+use swarm_protocol::{
+    Answer, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, SpawnId, UnixMs,
+};
+use swarm_store::{StoreError, TeamStore};
+
+use crate::world::{World, name};
+
+fn request(id: &str, asked_at: u64) -> RequestRecord {
+    RequestRecord {
+        id: RequestId::new(id),
+        from: name("alice"),
+        spawn_id: SpawnId::random(),
+        request: RequestKind::Permission {
+            tool: "Bash".to_owned(),
+            tool_use_id: "toolu_1".to_owned(),
+            input: json!({"command": "make"}),
+            digest: "d".to_owned(),
+            suggestions: vec![json!({"type": "setMode"})],
+        },
+        description: "run make".to_owned(),
+        asked_at: UnixMs(asked_at),
+        deadline: UnixMs(9),
+        state: RequestState::Open,
+    }
+}
+
+#[test]
+fn exactly_one_of_eight_answers_wins() {
+    let world = World::with_member("alice");
+    let asked = request("perm-1-abcdefg", 1);
+    let (store, team) = (&world.store, &world.team);
+    store.open_request(team, asked.clone()).unwrap();
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let answers: Vec<_> = (0..8)
+            .map(|number| {
+                let answer = match number % 3 {
+                    0 => Answer::Approved { always: false },
+                    1 => Answer::Denied { why: None },
+                    _ => Answer::Expired,
+                };
+                let id = asked.id.clone();
+                scope.spawn(move || store.answer_request(team, &id, answer))
+            })
+            .collect();
+        answers
+            .into_iter()
+            .map(|answer| answer.join().unwrap())
+            .collect()
+    });
+    let mut won: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().ok()).collect();
+    assert_eq!(won.len(), 1);
+    let won = won.remove(0);
+    assert_eq!(store.request(team, &asked.id).unwrap(), *won);
+    let RequestState::Answered { answer, .. } = &won.state else {
+        panic!("{won:?}");
+    };
+    for error in outcomes.iter().filter_map(|o| o.as_ref().err()) {
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(
+            matches!(error, StoreError::RequestAnswered { answer: theirs, .. } if theirs == answer)
+        );
+    }
+    let answered = world.events().into_iter();
+    let answered = answered.filter(|event| matches!(event, Event::RequestAnswered { .. }));
+    assert_eq!(answered.count(), 1);
+}
+
+#[test]
+fn the_queue_is_listed_oldest_first_with_what_cannot_be_read() {
+    let world = World::with_member("alice");
+    let (store, team) = (&world.store, &world.team);
+    store.open_request(team, request("perm-2-b", 2)).unwrap();
+    store.open_request(team, request("perm-1-a", 1)).unwrap();
+    let broken = store.requests_folder(team).join("perm-0-x.json");
+    swarm_fs::replace_alone(&broken, b"{").unwrap();
+    let list = store.requests(team).unwrap();
+    let ids: Vec<_> = list.requests.iter().map(|r| r.id.as_str()).collect();
+    assert_eq!(ids, ["perm-1-a", "perm-2-b"]);
+    assert_eq!(list.broken[0].path, broken);
+    let error = store
+        .open_request(team, request("perm-1-a", 3))
+        .unwrap_err();
+    assert!(matches!(error, StoreError::RequestExists { .. }));
+    store
+        .close_request(team, &RequestId::new("perm-1-a"))
+        .unwrap();
+    store
+        .close_request(team, &RequestId::new("perm-1-a"))
+        .unwrap();
+    assert_eq!(store.requests(team).unwrap().requests.len(), 1);
+}
+
+#[test]
+fn an_id_that_could_leave_the_folder_is_refused() {
+    let world = World::with_member("alice");
+    let before = world.files();
+    for bad in ["../config", "", "a/b", ".hidden", "a\0b"] {
+        let id = RequestId::new(bad);
+        let (store, team) = (&world.store, &world.team);
+        for outcome in [
+            store.open_request(team, request(bad, 1)),
+            store.request(team, &id).map(drop),
+            store.answer_request(team, &id, Answer::Expired).map(drop),
+            store.close_request(team, &id),
+        ] {
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Usage, "{bad:?}");
+        }
+    }
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
+    let world = World::with_member("alice");
+    let (store, team) = (&world.store, &world.team);
+    store.open_request(team, request("perm-1-a", 1)).unwrap();
+    let error = store
+        .answer_request(team, &RequestId::new("perm-1-b"), Answer::Expired)
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.hint().unwrap().contains("perm-1-a"));
+}

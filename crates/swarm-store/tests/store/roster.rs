@@ -1,0 +1,470 @@
+//! Reserving, committing, aborting, removing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+
+use serde_json::{Value, json};
+use swarm_fs::Liveness;
+use swarm_protocol::{
+    BackendType, ErrorKind, Event, Hello, MemberState, PaneId, PermissionMode, SessionId, SpawnId,
+    StateReport, UnixMs, Usage,
+};
+use swarm_store::{Draft, StoreError, TeamStore, process};
+
+use crate::world::{World, id, name, new_member};
+
+/// What a spawn must not change when it fails: the roster and all inboxes.
+fn shared_files(world: &World) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = world.files().into_iter();
+    files
+        .filter(|(path, _)| !path.to_string_lossy().contains("/swarm/"))
+        .collect()
+}
+
+fn hello(spawn_id: SpawnId) -> Hello {
+    Hello {
+        spawn_id,
+        pid: 4711,
+        proc_start: "1".to_owned(),
+        pane: None,
+        cwd: PathBuf::from("/work"),
+        worktree: None,
+        model: "m".to_owned(),
+        mode: PermissionMode::Default,
+        tools: Vec::new(),
+        session_id: SessionId::random(),
+        version: "0".to_owned(),
+    }
+}
+
+#[test]
+fn a_committed_spawn_is_a_full_member() {
+    let world = World::new();
+    let mut new = new_member("alice");
+    new.prompt = Some(Draft::new("team-lead", "begin"));
+    new.mode = Some(PermissionMode::AcceptEdits);
+    let spawn = new.spawn_id;
+    let reserved = world.store.reserve(&world.team, new).unwrap();
+    assert_eq!(reserved.color.as_deref(), Some("blue"));
+    assert!(reserved.tmux_pane_id.is_none());
+    assert_eq!(
+        world.store.member_view(&world.team).unwrap()[1].state,
+        MemberState::Starting
+    );
+    assert_eq!(world.unread("alice")[0].text, "begin");
+
+    let hello = hello(spawn);
+    world
+        .store
+        .write_hello(&world.team, &name("alice"), &hello)
+        .unwrap();
+    let socket = Some(PathBuf::from("/tmp/socket"));
+    let member = world
+        .store
+        .commit_spawn(
+            &world.team,
+            &spawn,
+            PaneId::new("%7"),
+            BackendType::Tmux,
+            socket.clone(),
+        )
+        .unwrap();
+    assert_eq!(member.tmux_pane_id, PaneId::new("%7"));
+    assert_eq!(member.session(), Some(hello.session_id));
+    assert_eq!(member.prompt.as_deref(), Some("begin"));
+    let mark = member.swarm.unwrap();
+    assert_eq!((mark.reservation, mark.socket), (None, socket));
+    assert!(world.events().contains(&Event::SpawnCommitted {
+        member: name("alice"),
+        spawn_id: spawn,
+        pid: 4711,
+    }));
+
+    let before = world.files();
+    world.commit(spawn);
+    assert_eq!(world.files(), before, "a second commit changes nothing");
+    assert!(
+        !world
+            .store
+            .abort_spawn(&world.team, &spawn, "late")
+            .unwrap()
+    );
+    assert_eq!(world.files(), before, "a committed spawn is not aborted");
+}
+
+#[test]
+fn an_aborted_spawn_leaves_roster_and_inbox_as_before() {
+    let world = World::with_member("bob");
+    let before = shared_files(&world);
+    let mut new = new_member("alice");
+    new.prompt = Some(Draft::new("team-lead", "begin"));
+    let spawn = new.spawn_id;
+    world.store.reserve(&world.team, new).unwrap();
+    assert_ne!(shared_files(&world), before);
+    assert!(
+        world
+            .store
+            .abort_spawn(&world.team, &spawn, "no hello")
+            .unwrap()
+    );
+    assert_eq!(shared_files(&world), before);
+    assert!(matches!(
+        world.events().last(),
+        Some(Event::SpawnAborted { reason, .. }) if reason == "no hello"
+    ));
+    assert!(
+        !world
+            .store
+            .abort_spawn(&world.team, &spawn, "again")
+            .unwrap()
+    );
+    let error = world
+        .store
+        .commit_spawn(
+            &world.team,
+            &spawn,
+            PaneId::new("%1"),
+            BackendType::Tmux,
+            None,
+        )
+        .unwrap_err();
+    assert!(matches!(error, StoreError::SpawnGone { .. }));
+}
+
+#[test]
+fn an_aborted_respawn_brings_the_dead_member_and_its_mail_back() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    drop(world.live("alice", spawn));
+    let send = |text| {
+        let draft = Draft::new("bob", text);
+        world
+            .store
+            .send(&world.team, &name("alice"), draft)
+            .unwrap();
+    };
+    send("waits");
+    world.store.reconcile(&world.team).unwrap();
+    let before = shared_files(&world);
+    let mut new = new_member("alice");
+    new.prompt = Some(Draft::new("team-lead", "begin again"));
+    let respawn = new.spawn_id;
+    world.store.reserve(&world.team, new).unwrap();
+    assert_eq!(world.unread("alice").len(), 2);
+    world
+        .store
+        .abort_spawn(&world.team, &respawn, "no hello")
+        .unwrap();
+    assert_eq!(shared_files(&world), before);
+
+    let mut new = new_member("alice");
+    new.prompt = Some(Draft::new("team-lead", "begin again"));
+    let respawn = new.spawn_id;
+    world.store.reserve(&world.team, new).unwrap();
+    send("came meanwhile");
+    world
+        .store
+        .abort_spawn(&world.team, &respawn, "no hello")
+        .unwrap();
+    let texts: Vec<_> = world.unread("alice").into_iter().map(|e| e.text).collect();
+    assert_eq!(texts, ["waits", "came meanwhile"], "mail of others is kept");
+}
+
+#[test]
+fn a_respawn_carries_on_colour_and_conversation() {
+    let world = World::new();
+    world.join("first");
+    let spawn = world.join("alice");
+    world
+        .store
+        .update_config(&world.team, &mut |config| {
+            config.member_mut(&name("alice")).unwrap().session_id = Some("the session".to_owned());
+            Ok(())
+        })
+        .unwrap();
+    drop(world.live("alice", spawn));
+    let member = world
+        .store
+        .reserve(&world.team, new_member("alice"))
+        .unwrap();
+    assert_eq!(member.color.as_deref(), Some("green"));
+    assert_eq!(member.session_id.as_deref(), Some("the session"));
+    let died = world
+        .events()
+        .into_iter()
+        .filter(|event| matches!(event, Event::MemberDied { spawn_id, .. } if *spawn_id == spawn));
+    assert_eq!(
+        died.count(),
+        1,
+        "the death is entered before the entry goes"
+    );
+}
+
+#[test]
+fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
+    let world = World::new();
+    let spawn = SpawnId::random();
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let racers: Vec<_> = (0..5)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut new = new_member("alice");
+                    new.spawn_id = spawn;
+                    world.store.reserve(&world.team, new)
+                })
+            })
+            .collect();
+        racers
+            .into_iter()
+            .map(|racer| racer.join().unwrap())
+            .collect()
+    });
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+    for error in outcomes.into_iter().filter_map(Result::err) {
+        assert!(matches!(error, StoreError::NameTaken { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+    let config = world.store.config(&world.team).unwrap();
+    assert_eq!(config.members.len(), 2);
+}
+
+#[test]
+fn a_name_is_refused_while_it_or_its_twin_is_in_use() {
+    let world = World::new();
+    let spawn = world.join("my_agent");
+    let _life = world.live("my_agent", spawn);
+    for taken in ["my_agent", "My-Agent", "team-lead", "Team_Lead"] {
+        let error = world
+            .store
+            .reserve(&world.team, new_member(taken))
+            .unwrap_err();
+        assert!(
+            matches!(error, StoreError::NameTaken { .. }),
+            "{taken}: {error}"
+        );
+    }
+    world
+        .store
+        .reserve(&world.team, new_member("my_agent2"))
+        .unwrap();
+}
+
+#[test]
+fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    for subject in ["done", "begun", "assigned", "of bob"] {
+        world.create(subject, &[]);
+    }
+    let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
+    for number in [1, 2] {
+        world.store.claim(&world.team, &id(number), &alice).unwrap();
+    }
+    let change = |number, change| {
+        world
+            .store
+            .update_task(&world.team, &id(number), change, &alice)
+            .unwrap()
+    };
+    change(
+        1,
+        swarm_store::TaskChange {
+            status: Some(swarm_protocol::TaskStatus::Completed),
+            ..Default::default()
+        },
+    );
+    change(
+        3,
+        swarm_store::TaskChange {
+            owner: Some(name("alice")),
+            ..Default::default()
+        },
+    );
+    change(
+        4,
+        swarm_store::TaskChange {
+            owner: Some(name("bob")),
+            ..Default::default()
+        },
+    );
+    let other = SpawnId::random();
+    let (store, team) = (&world.store, &world.team);
+    assert!(
+        store
+            .remove_member(team, &name("alice"), Some(&other))
+            .unwrap()
+            .is_none()
+    );
+    let removed = store
+        .remove_member(team, &name("alice"), Some(&spawn))
+        .unwrap()
+        .unwrap();
+    assert_eq!(removed.member.name, name("alice"));
+    assert_eq!(removed.released, [id(2), id(3)]);
+    let tasks = store.tasks(team).unwrap().tasks;
+    let owners: Vec<_> = tasks.iter().map(|task| task.owner.as_deref()).collect();
+    assert_eq!(owners, [Some("alice"), None, None, Some("bob")]);
+    assert_eq!(tasks[1].swarm().attempt, 0);
+    assert!(store.config(team).unwrap().member(&name("alice")).is_none());
+    assert!(
+        store
+            .remove_member(team, &name("alice"), None)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        store
+            .remove_member(team, &name("team-lead"), None)
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn fields_of_others_survive_every_change_of_the_roster() {
+    let world = World::with_member("alice");
+    let path = world.store.team_folder(&world.team).join("config.json");
+    let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    config["hiddenPaneIds"] = json!(["%3"]);
+    config["members"][0]["novel"] = json!({"a": [1, 2.5]});
+    config["members"].as_array_mut().unwrap().push(json!({
+        "agentId": "foreign@crew", "name": "foreign", "joinedAt": 5, "tmuxPaneId": "", "x": null,
+    }));
+    swarm_fs::replace_alone(&path, config.to_string().as_bytes()).unwrap();
+    world
+        .store
+        .set_active(&world.team, &name("alice"), false)
+        .unwrap();
+    world.join("bob");
+    let after: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(after["hiddenPaneIds"], config["hiddenPaneIds"]);
+    assert_eq!(after["members"][0], config["members"][0]);
+    assert_eq!(after["members"][1]["isActive"], false);
+    assert_eq!(after["members"][2], config["members"][2]);
+    // A member that another program entered can be written to.
+    let draft = Draft::new("team-lead", "hello");
+    world
+        .store
+        .send(&world.team, &name("foreign"), draft)
+        .unwrap();
+    let views = world.store.member_view(&world.team).unwrap();
+    assert_eq!(views[2].state, MemberState::Foreign);
+    assert_eq!(views[2].unread, 1);
+}
+
+#[test]
+fn a_damaged_roster_is_reported_and_never_written_over() {
+    let world = World::with_member("alice");
+    let path = world.store.team_folder(&world.team).join("config.json");
+    for damaged in ["", "{\"name\":\"crew\",\"mem", "[]"] {
+        swarm_fs::replace_alone(&path, damaged.as_bytes()).unwrap();
+        let store = &world.store;
+        for error in [
+            store.config(&world.team).unwrap_err(),
+            store.reserve(&world.team, new_member("bob")).unwrap_err(),
+            store
+                .set_active(&world.team, &name("alice"), true)
+                .unwrap_err(),
+            store.reconcile(&world.team).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Damaged);
+            assert!(error.to_string().contains("config.json"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), damaged);
+    }
+}
+
+#[test]
+fn the_state_of_a_member_follows_from_lock_and_report() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    let alice = name("alice");
+    let state = || world.store.member_view(&world.team).unwrap()[1].state;
+    assert_eq!(state(), MemberState::Foreign, "no life file");
+    let life = world.live("alice", spawn);
+    assert_eq!(state(), MemberState::Starting, "no report");
+    let mut report = StateReport {
+        spawn_id: spawn,
+        state: MemberState::Idle,
+        since: UnixMs(1),
+        detail: None,
+        task: None,
+        turns: 0,
+        progress: 0,
+        usage: Usage::default(),
+    };
+    let write = |report: &StateReport| {
+        world
+            .store
+            .write_state(&world.team, &alice, report)
+            .unwrap();
+    };
+    write(&report);
+    assert_eq!(state(), MemberState::Idle);
+    report.spawn_id = SpawnId::random();
+    write(&report);
+    assert_eq!(state(), MemberState::Starting, "a report of another spawn");
+    report.spawn_id = spawn;
+    report.state = MemberState::Stopped;
+    write(&report);
+    drop(life);
+    assert_eq!(state(), MemberState::Stopped);
+    report.state = MemberState::Working;
+    write(&report);
+    assert_eq!(
+        state(),
+        MemberState::Dead,
+        "its last word was that it works"
+    );
+    let _other = world.live("alice", SpawnId::random());
+    assert_eq!(
+        world.store.liveness(&world.team, &alice).unwrap(),
+        Liveness::Dead,
+        "its name's life file is in the hands of another spawn"
+    );
+}
+
+#[test]
+fn the_lead_is_taken_over_only_from_the_dead() {
+    let world = World::new();
+    let store = &world.store;
+    let me = process::as_lead(UnixMs(1));
+    store
+        .set_lead_process(&world.team, Some(me.clone()))
+        .unwrap();
+    assert_eq!(
+        store.liveness(&world.team, &name("team-lead")).unwrap(),
+        Liveness::Alive
+    );
+    let mut other = std::process::Command::new("cat")
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut theirs = me.clone();
+    theirs.pid = other.id();
+    theirs.proc_start = process::start_time(other.id()).unwrap();
+    store.set_lead_process(&world.team, Some(theirs)).unwrap();
+    let error = store
+        .set_lead_process(&world.team, Some(me.clone()))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    other.kill().unwrap();
+    other.wait().unwrap();
+    store.set_lead_process(&world.team, Some(me)).unwrap();
+    store.set_lead_process(&world.team, None).unwrap();
+}
+
+#[test]
+fn colours_differ_while_there_are_enough() {
+    let world = World::new();
+    let mut colors = BTreeSet::new();
+    for number in 0..7 {
+        let new = new_member(&format!("m{number}"));
+        let member = world.store.reserve(&world.team, new).unwrap();
+        colors.insert(member.color.unwrap());
+    }
+    assert_eq!(colors.len(), 7);
+    assert!(!colors.contains("red"), "the lead has red");
+}

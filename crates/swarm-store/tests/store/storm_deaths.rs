@@ -1,0 +1,148 @@
+//! Writers killed at random moments.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use serde_json::Value;
+use swarm_protocol::{TaskId, TeamConfig};
+use swarm_store::TeamStore;
+use uuid::Uuid;
+
+use crate::children::Child;
+use crate::world::{World, message_ids, name};
+
+/// How often a writer is killed in one test.
+const DEATHS: usize = 60;
+
+/// Lets a child get somewhere between its first and its twentieth word, and then kills it wherever it is.
+fn run_and_kill(role: &str, world: &World, called: &str) -> Vec<String> {
+    let mut child = Child::start(role, &world.root, called);
+    let words = 1 + Uuid::new_v4().as_u128() % 20;
+    let mut said: Vec<String> = (0..words).filter_map(|_| child.hear()).collect();
+    // Words and locks alone would always hit the same places.
+    for _ in 0..Uuid::new_v4().as_u128() % 40_000 {
+        std::hint::spin_loop();
+    }
+    said.extend(child.kill());
+    said
+}
+
+fn assert_json(path: &Path) {
+    if let Ok(bytes) = fs::read(path) {
+        let parsed: Result<Value, _> = serde_json::from_slice(&bytes);
+        assert!(parsed.is_ok(), "{} is torn: {parsed:?}", path.display());
+    }
+}
+
+/// Everything in the team that must be whole at every moment.
+fn assert_whole(world: &World) {
+    for path in world.files().into_keys() {
+        let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
+        if !hidden && path.extension().is_some_and(|ending| ending == "json") {
+            assert_json(&path);
+        }
+    }
+}
+
+/// Both ends of every edge know of it.
+fn assert_edges_agree(world: &World) {
+    let list = world.store.tasks(&world.team).unwrap();
+    assert!(list.broken.is_empty(), "{:?}", list.broken);
+    let known: BTreeSet<TaskId> = list.tasks.iter().map(|task| task.id).collect();
+    let mut forward = BTreeSet::new();
+    let mut backward = BTreeSet::new();
+    for task in &list.tasks {
+        forward.extend(task.blocked_by.iter().map(|blocker| (*blocker, task.id)));
+        backward.extend(task.blocks.iter().map(|blocked| (task.id, *blocked)));
+    }
+    assert_eq!(forward, backward);
+    assert!(
+        forward
+            .iter()
+            .all(|(a, b)| known.contains(a) && known.contains(b))
+    );
+}
+
+#[test]
+fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
+    let world = World::with_member("writer");
+    let is_over = AtomicBool::new(false);
+    let inbox = world.inbox_path("writer");
+    let sent: Vec<String> = thread::scope(|scope| {
+        let looker = scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                assert_json(&inbox);
+                assert_json(&world.store.team_folder(&world.team).join("config.json"));
+            }
+        });
+        let mut sent = Vec::new();
+        for _ in 0..DEATHS {
+            let said = run_and_kill("hammers", &world, "writer");
+            sent.extend(said.into_iter().filter(|word| word.starts_with("sent ")));
+            assert_whole(&world);
+            assert_edges_agree(&world);
+        }
+        is_over.store(true, Ordering::SeqCst);
+        looker.join().unwrap();
+        sent
+    });
+    let archive = world
+        .store
+        .team_folder(&world.team)
+        .join("swarm/archive/writer.jsonl");
+    let in_file = message_ids(&inbox);
+    let mut found: HashMap<String, usize> = HashMap::new();
+    for id in &in_file {
+        *found.entry(format!("sent {id}")).or_default() += 1;
+    }
+    assert!(found.values().all(|count| *count == 1));
+    for id in message_ids(&archive) {
+        found.entry(format!("sent {id}")).or_insert(1);
+    }
+    assert!(sent.len() >= DEATHS);
+    for promise in sent {
+        assert!(found.contains_key(&promise), "{promise}, and it is gone");
+    }
+    assert!(world.store.config(&world.team).is_ok());
+}
+
+#[test]
+fn tasks_of_one_call_are_made_all_or_none_under_kill() {
+    let world = World::new();
+    let mut made = 0;
+    for _ in 0..DEATHS {
+        made += run_and_kill("makes chains", &world, "maker").len();
+        assert_edges_agree(&world);
+        let mut subjects: BTreeMap<String, usize> = BTreeMap::new();
+        for task in world.store.tasks(&world.team).unwrap().tasks {
+            *subjects.entry(task.subject).or_default() += 1;
+        }
+        let counts: BTreeSet<usize> = subjects.into_values().collect();
+        assert_eq!(counts.len(), 1, "a call was carried out in part");
+        assert!(counts.first().unwrap() >= &made);
+    }
+}
+
+#[test]
+fn the_roster_and_the_next_writer_are_unharmed_under_kill() {
+    let world = World::with_member("steady");
+    for _ in 0..DEATHS / 2 {
+        run_and_kill("churns the roster", &world, "fickle");
+        assert_whole(&world);
+        let config: TeamConfig = world.store.config(&world.team).unwrap();
+        assert!(config.member(&name("steady")).is_some());
+        // Whatever the dead one left, somebody else can go on from.
+        world
+            .store
+            .remove_member(&world.team, &name("fickle"), None)
+            .unwrap();
+        let spawn = world.join("fickle");
+        world
+            .store
+            .remove_member(&world.team, &name("fickle"), Some(&spawn))
+            .unwrap();
+    }
+}

@@ -1,0 +1,121 @@
+//! Random work on a task list.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use swarm_protocol::{Task, TaskId, TaskStatus};
+use swarm_store::{StoreError, TaskChange, TeamStore};
+
+use crate::world::{World, id, new_task};
+
+/// One random step; numbers beyond the list stand for tasks that are not there.
+#[derive(Debug, Clone)]
+enum Step {
+    Create(Vec<u64>),
+    Connect(u64, Vec<u64>, Vec<u64>),
+    Set(u64, TaskStatus),
+    Claim(u64),
+    Delete(u64),
+}
+
+fn some_id() -> impl Strategy<Value = u64> {
+    1u64..9
+}
+
+fn some_ids() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(some_id(), 0..3)
+}
+
+fn some_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => some_ids().prop_map(Step::Create),
+        4 => (some_id(), some_ids(), some_ids()).prop_map(|(a, b, c)| Step::Connect(a, b, c)),
+        3 => (some_id(), prop_oneof![
+            Just(TaskStatus::Pending), Just(TaskStatus::InProgress), Just(TaskStatus::Completed)
+        ]).prop_map(|(a, b)| Step::Set(a, b)),
+        2 => some_id().prop_map(Step::Claim),
+        1 => some_id().prop_map(Step::Delete),
+    ]
+}
+
+fn take(world: &World, step: &Step) -> Result<(), StoreError> {
+    let (store, team, person) = (&world.store, &world.team, world.person());
+    let ids = |numbers: &[u64]| numbers.iter().copied().map(id).collect();
+    let change = match step {
+        Step::Create(blockers) => {
+            return store
+                .create_tasks(team, &[new_task("t", blockers)], &person)
+                .map(drop);
+        }
+        Step::Claim(number) => return store.claim(team, &id(*number), &person).map(drop),
+        Step::Delete(number) => return store.delete_task(team, &id(*number), &person).map(drop),
+        Step::Connect(_, blocks, blocked_by) => TaskChange {
+            add_blocks: ids(blocks),
+            add_blocked_by: ids(blocked_by),
+            ..TaskChange::default()
+        },
+        Step::Set(_, status) => TaskChange {
+            status: Some(*status),
+            ..TaskChange::default()
+        },
+    };
+    let (Step::Connect(number, ..) | Step::Set(number, _)) = step else {
+        return Ok(());
+    };
+    store
+        .update_task(team, &id(*number), change, &person)
+        .map(drop)
+}
+
+fn assert_sound(tasks: &[Task]) -> Result<(), TestCaseError> {
+    let known: BTreeMap<TaskId, &Task> = tasks.iter().map(|task| (task.id, task)).collect();
+    let mut waiting: BTreeSet<(TaskId, TaskId)> = BTreeSet::new();
+    let mut blocking = BTreeSet::new();
+    for task in tasks {
+        waiting.extend(task.blocked_by.iter().map(|blocker| (task.id, *blocker)));
+        blocking.extend(task.blocks.iter().map(|blocked| (*blocked, task.id)));
+    }
+    prop_assert_eq!(&waiting, &blocking, "both directions agree");
+    for (task, blocker) in &waiting {
+        prop_assert!(known.contains_key(task) && known.contains_key(blocker));
+        prop_assert_ne!(task, blocker);
+    }
+    loop {
+        let who_waits: BTreeSet<TaskId> = waiting.iter().map(|edge| edge.0).collect();
+        let before = waiting.len();
+        waiting.retain(|edge| who_waits.contains(&edge.1));
+        prop_assert!(waiting.is_empty() || waiting.len() < before, "a circle");
+        if waiting.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn t2_whatever_is_done_edges_agree_and_nothing_starts_before_its_blockers(
+        steps in prop::collection::vec(some_step(), 1..30),
+    ) {
+        let world = World::new();
+        for step in &steps {
+            let before = world.store.tasks(&world.team).unwrap();
+            let outcome = take(&world, step);
+            let after = world.store.tasks(&world.team).unwrap();
+            assert_sound(&after.tasks)?;
+            if outcome.is_err() {
+                prop_assert_eq!(&after.tasks, &before.tasks, "a refusal writes nothing");
+            }
+            for task in &after.tasks {
+                let was = before.get(task.id).map(|old| old.status);
+                let moved = was != Some(task.status) && task.status != TaskStatus::Pending;
+                if moved {
+                    for blocker in &task.blocked_by {
+                        prop_assert!(after.is_settled(*blocker), "{} began before {}", task.id, blocker);
+                    }
+                }
+            }
+        }
+    }
+}

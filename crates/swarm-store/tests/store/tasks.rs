@@ -1,0 +1,411 @@
+//! The task list.
+
+use std::fs;
+
+use serde_json::{Map, Value, json};
+use swarm_protocol::{ErrorKind, Event, SpawnId, TaskState, TaskStatus};
+use swarm_store::{Actor, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore};
+
+use crate::world::{World, id, name, new_task};
+
+fn status(status: TaskStatus) -> TaskChange {
+    TaskChange {
+        status: Some(status),
+        ..TaskChange::default()
+    }
+}
+
+fn owner(member: &str) -> TaskChange {
+    TaskChange {
+        owner: Some(name(member)),
+        ..TaskChange::default()
+    }
+}
+
+fn update(
+    world: &World,
+    number: u64,
+    change: TaskChange,
+    by: &Actor,
+) -> Result<TaskUpdated, StoreError> {
+    world
+        .store
+        .update_task(&world.team, &id(number), change, by)
+}
+
+#[test]
+fn tasks_are_made_in_claude_codes_form_with_both_ends_of_each_edge() {
+    let world = World::new();
+    let mut second = new_task("second", &[1, 1]);
+    second.active_form = Some("seconding".to_owned());
+    second.owner = Some(name("bob"));
+    second.metadata = Some(Map::from_iter([("k".to_owned(), json!("v"))]));
+    let ids = world
+        .store
+        .create_tasks(
+            &world.team,
+            &[new_task("first", &[]), second],
+            &world.person(),
+        )
+        .unwrap();
+    assert_eq!(ids, [id(1), id(2)]);
+    world.create("third", &[1, 2]);
+    let read = |number| -> Value {
+        let text = fs::read_to_string(world.task_path(number)).unwrap();
+        let value = serde_json::from_str(&text).unwrap();
+        assert_eq!(text, serde_json::to_string_pretty(&value).unwrap());
+        value
+    };
+    assert_eq!(
+        read(1),
+        json!({"id": "1", "subject": "first", "description": "do it", "status": "pending",
+            "blocks": ["2", "3"], "blockedBy": [], "metadata": read(1)["metadata"]})
+    );
+    assert_eq!(
+        read(2),
+        json!({"id": "2", "subject": "second", "description": "do it", "activeForm": "seconding",
+            "owner": "bob", "status": "pending", "blocks": ["3"], "blockedBy": ["1"],
+            "metadata": read(2)["metadata"]})
+    );
+    assert_eq!(read(2)["metadata"]["k"], "v");
+    assert_eq!(
+        fs::read_to_string(world.root.join("tasks/crew/.highwatermark")).unwrap(),
+        "3"
+    );
+    let made = world.events().into_iter();
+    let made = made.filter(|event| matches!(event, Event::TaskCreated { .. }));
+    assert_eq!(made.count(), 3);
+}
+
+#[test]
+fn one_bad_task_among_many_makes_none() {
+    let world = World::new();
+    world.create("there", &[]);
+    let before = world.files();
+    let good = new_task("good", &[1]);
+    let mut reserved = new_task("reserved", &[]);
+    reserved.metadata = Some(Map::from_iter([("swarm".to_owned(), json!({}))]));
+    for (bad, kind) in [
+        (new_task("unknown blocker", &[99]), ErrorKind::NotFound),
+        (new_task("waits for itself", &[3]), ErrorKind::Conflict),
+        (reserved, ErrorKind::Usage),
+    ] {
+        let new = [good.clone(), bad, good.clone()];
+        let error = world
+            .store
+            .create_tasks(&world.team, &new, &world.person())
+            .unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert_eq!(world.files(), before);
+    }
+    let circle = [new_task("a", &[3]), new_task("b", &[2])];
+    let error = world
+        .store
+        .create_tasks(&world.team, &circle, &world.person())
+        .unwrap_err();
+    assert!(matches!(error, StoreError::Cycle { .. }), "{error}");
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn numbers_are_never_used_again() {
+    let world = World::new();
+    let person = world.person();
+    world.create("one", &[]);
+    world.create("two", &[]);
+    world
+        .store
+        .delete_task(&world.team, &id(2), &person)
+        .unwrap();
+    assert_eq!(world.create("three", &[]), id(3));
+    // Nor where somebody cleared the folder by hand, or another program went ahead.
+    fs::remove_file(world.task_path(3)).unwrap();
+    assert_eq!(world.create("four", &[]), id(4));
+    swarm_fs::replace_alone(&world.task_path(40), b"not a task").unwrap();
+    assert_eq!(world.create("forty-one", &[]), id(41));
+    // A damaged mark is kept aside, and the journal remembers.
+    for number in [40, 41] {
+        fs::remove_file(world.task_path(number)).unwrap();
+    }
+    let mark = world.root.join("tasks/crew/.highwatermark");
+    swarm_fs::replace_alone(&mark, b"many").unwrap();
+    assert_eq!(world.create("forty-two", &[]), id(42));
+    assert!(
+        world
+            .events()
+            .iter()
+            .any(|event| matches!(event, Event::FileDamaged { .. }))
+    );
+}
+
+#[test]
+fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
+    let world = World::new();
+    world.create("first", &[]);
+    world.create("second", &[1]);
+    let alice = world.actor("alice");
+    let before = world.files();
+    for outcome in [
+        world.store.claim(&world.team, &id(2), &alice).map(drop),
+        update(&world, 2, status(TaskStatus::InProgress), &alice).map(drop),
+        update(&world, 2, status(TaskStatus::Completed), &alice).map(drop),
+        update(
+            &world,
+            2,
+            status(TaskStatus::Completed),
+            &world.person().forced(),
+        )
+        .map(drop),
+    ] {
+        let error = outcome.unwrap_err();
+        assert!(matches!(&error, StoreError::Blocked { by, .. } if *by == [id(1)]));
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+    assert_eq!(world.files(), before);
+    // Also when the blocker comes in the same call.
+    world.create("third", &[]);
+    let mut change = status(TaskStatus::InProgress);
+    change.add_blocked_by = vec![id(1)];
+    let error = update(&world, 3, change, &alice).unwrap_err();
+    assert!(matches!(error, StoreError::Blocked { .. }));
+    let third = world.store.task(&world.team, &id(3)).unwrap();
+    assert!(third.blocked_by.is_empty());
+}
+
+#[test]
+fn t3_completing_the_last_blocker_names_what_it_unblocked_once() {
+    let world = World::new();
+    world.create("a", &[]);
+    world.create("b", &[]);
+    world.create("of bob", &[1, 2]);
+    world.create("of nobody", &[2]);
+    world.create("later", &[3]);
+    let person = world.person();
+    update(&world, 3, owner("bob"), &person).unwrap();
+    let done = update(&world, 1, status(TaskStatus::Completed), &person).unwrap();
+    assert!(done.unblocked.is_empty());
+    assert_eq!(
+        done.status_change,
+        Some(StatusChange {
+            from: TaskState::Pending,
+            to: TaskState::Completed
+        })
+    );
+    let done = update(&world, 2, status(TaskStatus::Completed), &person).unwrap();
+    let unblocked: Vec<_> = done.unblocked.iter().map(|task| task.id).collect();
+    assert_eq!(unblocked, [id(3), id(4)]);
+    assert_eq!(done.unblocked[0].owner.as_deref(), Some("bob"));
+    let again = update(&world, 2, status(TaskStatus::Completed), &person).unwrap();
+    assert!(again.unblocked.is_empty());
+    assert_eq!((again.status_change, again.changed_fields), (None, vec![]));
+}
+
+#[test]
+fn deleting_a_task_takes_its_edges_along_and_unblocks() {
+    let world = World::new();
+    world.create("a", &[]);
+    world.create("b", &[1]);
+    world.create("c", &[2]);
+    let unblocked = world
+        .store
+        .delete_task(&world.team, &id(1), &world.person())
+        .unwrap();
+    assert_eq!(unblocked.len(), 1);
+    let list = world.store.tasks(&world.team).unwrap();
+    assert_eq!(list.tasks.len(), 2);
+    assert!(list.tasks[0].blocked_by.is_empty());
+    assert_eq!(list.tasks[1].blocked_by, [id(2)]);
+    let error = world.store.task(&world.team, &id(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn t1_a_claim_is_refused_with_the_name_of_who_has_the_task() {
+    let world = World::new();
+    world.create("work", &[]);
+    let alice = world.actor("alice");
+    let task = world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let mark = task.swarm();
+    assert_eq!(mark.claimed_by, Some(alice.agent_id.clone()));
+    assert!(mark.claimed_at.is_some());
+    assert_eq!((mark.version, task.status), (1, TaskStatus::InProgress));
+    let before = world.files();
+    assert_eq!(
+        world.store.claim(&world.team, &id(1), &alice).unwrap(),
+        task
+    );
+    let bob = world.actor("bob");
+    let error = world.store.claim(&world.team, &id(1), &bob).unwrap_err();
+    assert!(matches!(&error, StoreError::Taken { owner, .. } if owner == "alice"));
+    let error = update(&world, 1, status(TaskStatus::InProgress), &bob).unwrap_err();
+    assert!(matches!(error, StoreError::Taken { .. }));
+    assert_eq!(world.files(), before);
+    assert_eq!(world.store.claim_next(&world.team, &bob).unwrap(), None);
+}
+
+#[test]
+fn a_namesake_of_another_spawn_is_somebody_else() {
+    let world = World::new();
+    world.create("work", &[]);
+    let first = world.join("alice");
+    let first = Actor::member(&world.team, name("alice"), Some(first));
+    world.store.claim(&world.team, &id(1), &first).unwrap();
+    // As if the roster had a new spawn and the task had not been given back yet.
+    let second = SpawnId::random();
+    world
+        .store
+        .update_config(&world.team, &mut |config| {
+            let member = config.member_mut(&name("alice")).unwrap();
+            member.swarm.as_mut().unwrap().spawn_id = second;
+            Ok(())
+        })
+        .unwrap();
+    let second = Actor::member(&world.team, name("alice"), Some(second));
+    let error = update(&world, 1, status(TaskStatus::Completed), &second).unwrap_err();
+    assert!(matches!(error, StoreError::NotYours { .. }), "{error}");
+    let error = world.store.claim(&world.team, &id(1), &second).unwrap_err();
+    assert!(matches!(error, StoreError::Taken { .. }), "{error}");
+}
+
+#[test]
+fn completing_anothers_task_is_a_conflict_unless_a_person_insists() {
+    let world = World::new();
+    for subject in ["one", "two"] {
+        world.create(subject, &[]);
+    }
+    let alice = world.actor("alice");
+    for number in [1, 2] {
+        world.store.claim(&world.team, &id(number), &alice).unwrap();
+    }
+    let lead = world.actor("team-lead");
+    for by in [
+        world.actor("bob"),
+        world.person(),
+        lead.clone(),
+        lead.forced(),
+    ] {
+        let error = update(&world, 1, status(TaskStatus::Completed), &by).unwrap_err();
+        assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "alice"));
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+    let mut change = status(TaskStatus::Completed);
+    change.result = Some("done by hand".to_owned());
+    let done = update(&world, 1, change, &world.person().forced()).unwrap();
+    assert_eq!(done.task.owner.as_deref(), Some("alice"));
+    assert_eq!(done.task.swarm().result.as_deref(), Some("done by hand"));
+    let mut change = status(TaskStatus::Completed);
+    change.result = Some("42".to_owned());
+    let done = update(&world, 2, change, &alice).unwrap();
+    assert_eq!(done.changed_fields, ["status", "result"]);
+}
+
+#[test]
+fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
+    let world = World::new();
+    world.create("work", &[]);
+    let alice = world.actor("alice");
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let error = update(&world, 1, owner("bob"), &world.actor("bob")).unwrap_err();
+    assert!(matches!(error, StoreError::Taken { .. }));
+    let moved = update(&world, 1, owner("bob"), &world.actor("team-lead")).unwrap();
+    assert_eq!(moved.task.status, TaskStatus::Pending);
+    assert_eq!(moved.task.swarm().claimed_by, None);
+    let error = update(&world, 1, status(TaskStatus::Completed), &alice).unwrap_err();
+    assert!(matches!(error, StoreError::NotYours { .. }));
+    let error = world
+        .store
+        .release(&world.team, &id(1), &alice)
+        .unwrap_err();
+    assert!(matches!(error, StoreError::NotYours { .. }));
+    let bob = world.actor("bob");
+    world.store.claim(&world.team, &id(1), &bob).unwrap();
+    update(&world, 1, status(TaskStatus::Completed), &bob).unwrap();
+    let error = update(&world, 1, owner("alice"), &world.person()).unwrap_err();
+    assert!(
+        matches!(error, StoreError::TaskResolved { .. }),
+        "a finished task is not assigned"
+    );
+    let error = world.store.release(&world.team, &id(1), &bob).unwrap_err();
+    assert!(matches!(error, StoreError::TaskResolved { .. }));
+    let reopened = update(&world, 1, status(TaskStatus::Pending), &bob).unwrap();
+    assert_eq!(reopened.task.owner.as_deref(), Some("bob"));
+}
+
+#[test]
+fn the_next_task_is_ones_own_first_and_then_nobodys() {
+    let world = World::new();
+    world.create("free", &[]);
+    world.create("of bob", &[]);
+    world.create("blocked", &[1]);
+    world.create("of alice", &[]);
+    let person = world.person();
+    update(&world, 2, owner("bob"), &person).unwrap();
+    update(&world, 4, owner("alice"), &person).unwrap();
+    let alice = world.actor("alice");
+    let next = || {
+        let claimed = world.store.claim_next(&world.team, &alice).unwrap();
+        claimed.map(|task| task.id.number())
+    };
+    assert_eq!(next(), Some(4));
+    assert_eq!(next(), Some(1));
+    assert_eq!(next(), None);
+}
+
+#[test]
+fn metadata_is_merged_and_ours_is_not_for_sale() {
+    let world = World::new();
+    world.create("work", &[]);
+    let person = world.person();
+    let set = |metadata: Value| TaskChange {
+        metadata: metadata.as_object().cloned(),
+        ..TaskChange::default()
+    };
+    update(&world, 1, set(json!({"a": 1, "b": 2})), &person).unwrap();
+    let merged = update(&world, 1, set(json!({"a": null, "c": 3})), &person).unwrap();
+    assert_eq!(merged.changed_fields, ["metadata"]);
+    let mut metadata = merged.task.metadata.unwrap();
+    assert_eq!(metadata.remove("swarm").unwrap()["version"], 2);
+    assert_eq!(Value::from(metadata), json!({"b": 2, "c": 3}));
+    let error = update(&world, 1, set(json!({"swarm": {}})), &person).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    let before = world.files();
+    let nothing = update(&world, 1, set(json!({"b": 2})), &person).unwrap();
+    assert!(nothing.changed_fields.is_empty());
+    assert_eq!(world.files(), before, "what changes nothing writes nothing");
+}
+
+#[test]
+fn every_change_of_state_is_in_the_journal() {
+    let world = World::new();
+    world.create("work", &[]);
+    let alice = world.actor("alice");
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    world.store.release(&world.team, &id(1), &alice).unwrap();
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    update(&world, 1, status(TaskStatus::Completed), &alice).unwrap();
+    world
+        .store
+        .delete_task(&world.team, &id(1), &alice)
+        .unwrap();
+    let events = world.events();
+    let steps: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::TaskChanged {
+                from, to, owner, ..
+            } => Some((*from, *to, owner.as_deref())),
+            _ => None,
+        })
+        .collect();
+    use TaskState::{Completed, InProgress, Pending};
+    assert_eq!(
+        steps,
+        [
+            (Pending, InProgress, Some("alice")),
+            (InProgress, Pending, None),
+            (Pending, InProgress, Some("alice")),
+            (InProgress, Completed, Some("alice")),
+        ]
+    );
+    assert!(matches!(events.last(), Some(Event::TaskDeleted { .. })));
+}

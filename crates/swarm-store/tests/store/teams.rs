@@ -1,0 +1,276 @@
+//! Making and deleting teams.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
+
+use serde_json::Value;
+use swarm_fs::FsError;
+use swarm_protocol::{ErrorKind, Event, TaskStatus};
+use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
+
+use crate::world::{World, id, name, new_member, new_task, new_team, store_at, team};
+
+#[test]
+fn a_new_team_has_everything_that_its_members_need() {
+    let world = World::new();
+    let folder = world.store.team_folder(&world.team);
+    for (path, mode) in [
+        ("", 0o700),
+        ("config.json", 0o600),
+        ("inboxes", 0o700),
+        ("swarm", 0o700),
+        ("swarm/locks", 0o700),
+        ("swarm/locks/config", 0o600),
+        ("swarm/locks/tasks", 0o600),
+        ("swarm/locks/inbox-team-lead", 0o600),
+        ("swarm/members/team-lead", 0o700),
+        ("swarm/requests", 0o700),
+        ("swarm/archive", 0o700),
+        ("swarm/journal.jsonl", 0o600),
+    ] {
+        let found = fs::metadata(folder.join(path)).unwrap_or_else(|_| panic!("{path}"));
+        assert_eq!(found.permissions().mode() & 0o777, mode, "{path}");
+    }
+    assert!(world.store.tasks_folder(&world.team).is_dir());
+    let config: Value =
+        serde_json::from_slice(&fs::read(folder.join("config.json")).unwrap()).unwrap();
+    assert_eq!(config["leadAgentId"], "team-lead@crew");
+    assert_eq!(config["members"][0]["name"], "team-lead");
+    assert_eq!(config["members"][0]["tmuxPaneId"], "leader");
+    assert_eq!(world.store.teams().unwrap(), [world.team.clone()]);
+    assert_eq!(
+        fs::read_dir(world.root.join("teams")).unwrap().count(),
+        1,
+        "nothing that was built aside is left"
+    );
+}
+
+#[test]
+fn an_existing_team_is_a_conflict_that_tells_its_state() {
+    let world = World::with_member("alice");
+    let before = world.files();
+    let error = world.store.create_team(new_team("crew")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("1 teammates"), "{error}");
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn a_team_that_would_share_folders_with_another_is_refused() {
+    let world = World::new();
+    world.store.create_team(new_team("My_Team")).unwrap();
+    fs::create_dir(world.root.join("tasks/Session-1")).unwrap();
+    for twin in ["my-team", "MY_TEAM", "my_team", "session_1"] {
+        let error = world.store.create_team(new_team(twin)).unwrap_err();
+        assert!(matches!(error, StoreError::TeamCollides { .. }), "{twin}");
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+    world.store.create_team(new_team("my-team2")).unwrap();
+}
+
+#[test]
+fn a_foreign_task_list_is_not_taken_over() {
+    let world = World::new();
+    let folder = world.root.join("tasks/other");
+    fs::create_dir(&folder).unwrap();
+    swarm_fs::replace_alone(&folder.join("1.json"), b"{}").unwrap();
+    let error = world.store.create_team(new_team("other")).unwrap_err();
+    assert!(matches!(error, StoreError::TasksInTheWay { .. }));
+    assert!(!world.root.join("teams/other").exists());
+    fs::remove_file(folder.join("1.json")).unwrap();
+    world.store.create_team(new_team("other")).unwrap();
+}
+
+#[test]
+fn l11_of_two_that_make_a_team_at_the_same_instant_one_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_at(folder.path());
+    for round in 0..20 {
+        let plain = format!("obs-{round}");
+        let twin = format!("OBS_{round}");
+        let outcomes = thread::scope(|scope| {
+            let makers = [&plain, &plain, &twin, &twin].map(|called| {
+                let store = &store;
+                scope.spawn(move || store.create_team(new_team(called)))
+            });
+            makers.map(|maker| maker.join().unwrap())
+        });
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+        for error in outcomes.into_iter().filter_map(Result::err) {
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        }
+    }
+    assert_eq!(store.teams().unwrap().len(), 20);
+}
+
+#[test]
+fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
+    let world = World::with_member("alice");
+    world
+        .store
+        .set_active(&world.team, &name("alice"), false)
+        .unwrap();
+    world.create("work", &[]);
+    let archive = world
+        .store
+        .delete_team(&world.team, false, false)
+        .unwrap()
+        .unwrap();
+    assert!(!world.root.join("teams/crew").exists());
+    assert!(!world.root.join("tasks/crew").exists());
+    assert_eq!(fs::read_dir(world.root.join("teams")).unwrap().count(), 0);
+    assert!(archive.starts_with(world.root.join("swarm/archive")));
+    let leftovers: Vec<_> = fs::read_dir(archive.join("tasks"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".lock.lock"))
+        .collect();
+    assert!(leftovers.is_empty(), "{leftovers:?}");
+    assert!(archive.join("tasks/1.json").is_file());
+    let journal = fs::read_to_string(archive.join("journal.jsonl")).unwrap();
+    assert!(journal.contains("task_created") && journal.contains("team_deleted"));
+
+    world.store.create_team(new_team("crew")).unwrap();
+    assert!(world.store.tasks(&world.team).unwrap().is_empty());
+    let purged = world.store.delete_team(&world.team, true, false).unwrap();
+    assert_eq!(purged, None);
+    assert_eq!(fs::read_dir(world.root.join("tasks")).unwrap().count(), 0);
+    let archives = fs::read_dir(world.root.join("swarm/archive")).unwrap();
+    assert_eq!(archives.count(), 1);
+}
+
+#[test]
+fn a_team_is_not_deleted_under_its_members_unless_forced() {
+    let world = World::new();
+    let spawn = world.join("alive");
+    let life = world.live("alive", spawn);
+    world
+        .store
+        .reserve(&world.team, new_member("coming"))
+        .unwrap();
+    let dead = world.join("dead");
+    drop(world.live("dead", dead));
+    let error = world
+        .store
+        .delete_team(&world.team, false, false)
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let StoreError::TeamBusy { members, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(*members, [name("alive"), name("coming")]);
+    assert!(
+        !world
+            .root
+            .join("swarm/archive")
+            .read_dir()
+            .unwrap()
+            .any(|_| true)
+    );
+    world.store.config(&world.team).unwrap();
+    drop(life);
+    world.store.delete_team(&world.team, true, true).unwrap();
+    assert!(world.store.teams().unwrap().is_empty());
+}
+
+#[test]
+fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
+    let world = World::with_member("alice");
+    let (store, crew) = (&world.store, &world.team);
+    world.create("work", &[]);
+    let alice = name("alice");
+    thread::scope(|scope| {
+        let busy: Vec<_> = (0..6)
+            .map(|number| {
+                let (world, alice) = (&world, &alice);
+                scope.spawn(move || {
+                    let person = world.person();
+                    loop {
+                        let outcome = match number % 6 {
+                            0 => store.send(crew, alice, Draft::new("bob", "x")).map(drop),
+                            1 => store
+                                .create_tasks(crew, &[new_task("t", &[])], &person)
+                                .map(drop),
+                            2 => store.set_active(crew, alice, true),
+                            3 => store.take_unread(crew, alice).map(drop),
+                            4 => store
+                                .update_config(crew, &mut |config| {
+                                    config.description = Some(format!("{:?}", config.description));
+                                    config.description.as_mut().unwrap().truncate(9);
+                                    Ok(())
+                                })
+                                .map(drop),
+                            _ => store
+                                .update_task(
+                                    crew,
+                                    &id(1),
+                                    TaskChange {
+                                        status: Some(TaskStatus::Pending),
+                                        ..TaskChange::default()
+                                    },
+                                    &person,
+                                )
+                                .map(drop),
+                        };
+                        if let Err(error) = outcome {
+                            return error;
+                        }
+                    }
+                })
+            })
+            .collect();
+        store.delete_team(crew, false, true).unwrap();
+        for error in busy.into_iter().map(|busy| busy.join().unwrap()) {
+            // Whoever was in the middle of something may find single files gone.
+            let gone = matches!(&error, StoreError::Fs(FsError::LockLost { .. }));
+            assert!(gone || error.kind() == ErrorKind::NotFound, "{error}");
+        }
+    });
+    assert!(store.teams().unwrap().is_empty());
+    assert_eq!(fs::read_dir(world.root.join("teams")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(world.root.join("tasks")).unwrap().count(), 0);
+}
+
+#[test]
+fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
+    let world = World::new();
+    let ghost = team("ghost");
+    let store = &world.store;
+    let person = world.person();
+    for outcome in [
+        store.config(&ghost).map(drop),
+        store.delete_team(&ghost, false, true).map(drop),
+        store.reserve(&ghost, new_member("a")).map(drop),
+        store.reconcile(&ghost).map(drop),
+        store
+            .send(&ghost, &name("a"), Draft::new("b", "c"))
+            .map(drop),
+        store.inbox(&ghost, &name("a")).map(drop),
+        store.take_unread(&ghost, &name("a")).map(drop),
+        store.ack(&ghost, &name("a"), &[]).map(drop),
+        store.create_tasks(&ghost, &[], &person).map(drop),
+        store
+            .create_tasks(&ghost, &[new_task("t", &[])], &person)
+            .map(drop),
+        store.tasks(&ghost).map(drop),
+        store.claim_next(&ghost, &person).map(drop),
+        store.hello(&ghost, &name("a")).map(drop),
+        store.member_view(&ghost).map(drop),
+        store.requests(&ghost).map(drop),
+        store
+            .close_request(&ghost, &swarm_protocol::RequestId::new("perm-1"))
+            .map(drop),
+        store.journal(&ghost, Event::TeamDeleted { by: String::new() }),
+    ] {
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, StoreError::TeamNotFound { .. }), "{error}");
+        assert!(error.hint().unwrap().contains("crew"));
+    }
+    assert_eq!(fs::read_dir(world.root.join("teams")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(world.root.join("tasks")).unwrap().count(), 1);
+    assert_eq!(
+        fs::read_dir(world.root.join("swarm/archive")).map_or(0, Iterator::count),
+        0
+    );
+}

@@ -1,0 +1,224 @@
+//! A root folder of its own for each test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use swarm_fs::{LifeHolder, LockOptions};
+use swarm_protocol::{
+    BackendType, Event, InboxEntry, LifeKind, LifeRecord, MemberName, MessageId, NewTask, PaneId,
+    Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
+};
+use swarm_store::{Actor, FileStore, NewMember, NewTeam, TeamStore, process};
+
+/// A store with the team `crew`.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) root: PathBuf,
+    pub(crate) store: FileStore,
+    pub(crate) team: TeamName,
+    _folder: Option<tempfile::TempDir>,
+}
+
+pub(crate) fn name(text: &str) -> MemberName {
+    MemberName::parse(text).unwrap()
+}
+
+pub(crate) fn team(text: &str) -> TeamName {
+    TeamName::parse(text).unwrap()
+}
+
+pub(crate) fn id(number: u64) -> TaskId {
+    TaskId::new(number)
+}
+
+pub(crate) fn store_at(root: &Path) -> FileStore {
+    let options = LockOptions {
+        deadline: std::time::Duration::from_secs(60),
+        ..LockOptions::default()
+    };
+    FileStore::new(root.to_owned(), Arc::new(SystemClock)).with_lock_options(options)
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut world = Self::at(&folder.path().join("root"));
+        world._folder = Some(folder);
+        world.store.create_team(new_team("crew")).unwrap();
+        world
+    }
+
+    /// The same world from another process.
+    pub(crate) fn at(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            store: store_at(root),
+            team: team("crew"),
+            _folder: None,
+        }
+    }
+
+    /// With one committed member that has no life file.
+    pub(crate) fn with_member(member: &str) -> Self {
+        let world = Self::new();
+        world.join(member);
+        world
+    }
+
+    /// Reserves and commits a member.
+    pub(crate) fn join(&self, member: &str) -> SpawnId {
+        let new = new_member(member);
+        let spawn = new.spawn_id;
+        self.store.reserve(&self.team, new).unwrap();
+        self.commit(spawn);
+        spawn
+    }
+
+    pub(crate) fn commit(&self, spawn: SpawnId) {
+        self.store
+            .commit_spawn(
+                &self.team,
+                &spawn,
+                PaneId::new("%1"),
+                BackendType::Tmux,
+                None,
+            )
+            .unwrap();
+    }
+
+    /// Takes a member's life lock in this process.
+    pub(crate) fn live(&self, member: &str, spawn_id: SpawnId) -> LifeHolder {
+        let pid = std::process::id();
+        let record = LifeRecord {
+            kind: LifeKind::Task,
+            pid,
+            proc_start: process::start_time(pid).unwrap(),
+            spawn_id,
+            host: "here".to_owned(),
+        };
+        let path = self.store.life_path(&self.team, &name(member));
+        LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
+    }
+
+    pub(crate) fn inbox_path(&self, member: &str) -> PathBuf {
+        self.store
+            .inbox_folder(&self.team)
+            .join(format!("{member}.json"))
+    }
+
+    pub(crate) fn task_path(&self, number: u64) -> PathBuf {
+        self.store
+            .tasks_folder(&self.team)
+            .join(format!("{number}.json"))
+    }
+
+    pub(crate) fn unread(&self, member: &str) -> Vec<InboxEntry> {
+        self.store.take_unread(&self.team, &name(member)).unwrap()
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let events = self.store.events(&self.team).unwrap();
+        events
+            .entries
+            .into_iter()
+            .map(|entry| entry.event)
+            .collect()
+    }
+
+    pub(crate) fn create(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
+        let new = new_task(subject, blocked_by);
+        self.store
+            .create_tasks(&self.team, &[new], &self.person())
+            .unwrap()[0]
+    }
+
+    pub(crate) fn person(&self) -> Actor {
+        Actor::person(&self.team)
+    }
+
+    /// A member whose spawn is not known.
+    pub(crate) fn actor(&self, member: &str) -> Actor {
+        Actor::member(&self.team, name(member), None)
+    }
+
+    /// Every regular file below the root, lock files excepted, with its content.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.parent().unwrap().file_name().unwrap() != "locks" {
+                    files.insert(path.clone(), fs::read(&path).unwrap());
+                }
+            }
+        }
+        files
+    }
+}
+
+pub(crate) fn new_team(text: &str) -> NewTeam {
+    NewTeam {
+        name: team(text),
+        description: None,
+        lead_session_id: None,
+        lead_process: None,
+        cwd: PathBuf::from("/work"),
+        lead_model: None,
+        created_by: "a test".to_owned(),
+    }
+}
+
+/// A member to be spawned by this process.
+pub(crate) fn new_member(member: &str) -> NewMember {
+    let pid = std::process::id();
+    NewMember {
+        name: name(member),
+        spawn_id: SpawnId::random(),
+        reservation: Reservation {
+            spawner_pid: pid,
+            spawner_start: process::start_time(pid).unwrap(),
+            deadline: UnixMs(u64::MAX),
+        },
+        agent_type: None,
+        model: None,
+        mode: None,
+        cwd: PathBuf::from("/work"),
+        worktree_path: None,
+        plan: false,
+        prompt: None,
+        backend: None,
+        session_id: None,
+        color: None,
+    }
+}
+
+pub(crate) fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
+    NewTask {
+        subject: subject.to_owned(),
+        description: "do it".to_owned(),
+        blocked_by: blocked_by.iter().copied().map(id).collect(),
+        ..NewTask::default()
+    }
+}
+
+/// The ids of entries in a JSON array or in JSON lines.
+pub(crate) fn message_ids(path: &Path) -> Vec<MessageId> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let entries: Vec<Value> = if text.starts_with('[') {
+        serde_json::from_str(&text).unwrap()
+    } else {
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    entries
+        .iter()
+        .map(|entry| MessageId::new(entry["msg_id"].as_str().unwrap()))
+        .collect()
+}
