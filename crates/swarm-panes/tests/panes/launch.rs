@@ -210,7 +210,7 @@ async fn what_cannot_run_is_refused_before_tmux_hides_it() {
         ("program", |c| c.program = "sh".into()),
         ("working folder", |c| c.cwd = "/nonexistent".into()),
         ("environment variable", |c| {
-            c.env.push(("A B".into(), "x".into()))
+            c.env.push(("A B".into(), "x".into()));
         }),
         ("argument", |c| c.args.push("nul\0".into())),
     ];
@@ -306,19 +306,24 @@ async fn the_end_is_seen_though_a_grandchild_holds_the_terminal() {
     let backend = server.backend(Place::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
-    let script = "trap '' HUP; (sleep 1000000) & exit 5";
-    backend.start(&pane, &sh(script, &[])).await.unwrap();
+    // It ignores the end of its terminal and goes when the test opens the pipe.
+    let pipe = server.folder.fifo("pipe");
+    let script = "trap '' HUP; cat \"$0\" & exit 5";
+    let command = sh(script, &[pipe.to_str().unwrap()]);
+    backend.start(&pane, &command).await.unwrap();
     let status = within("the end is seen", backend.exited(&pane))
         .await
         .unwrap();
-    assert_eq!(
-        status,
-        PaneStatus::Dead {
-            code: Some(5),
-            signal: None
-        }
-    );
+    let failed = PaneStatus::Dead {
+        code: Some(5),
+        signal: None,
+    };
+    assert_eq!(status, failed);
     backend.close(&pane, &spec.spawn_id).await.unwrap();
+    let opened = tokio::task::spawn_blocking(move || {
+        std::fs::OpenOptions::new().write(true).open(pipe).unwrap()
+    });
+    within("the grandchild lives", opened).await.unwrap();
 }
 
 #[tokio::test]
