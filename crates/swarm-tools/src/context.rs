@@ -82,8 +82,8 @@ impl Default for ToolLimits {
             grep_line_chars: 500,
             grep_chars: 40_000,
             bash_chars: 30_000,
-            bash_timeout: Duration::from_secs(120),
-            bash_timeout_max: Duration::from_secs(600),
+            bash_timeout: Duration::from_mins(2),
+            bash_timeout_max: Duration::from_mins(10),
             kill_grace: Duration::from_secs(2),
             drain_grace: Duration::from_millis(500),
         }

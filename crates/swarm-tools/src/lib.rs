@@ -7,6 +7,7 @@ mod context;
 mod edit;
 mod files;
 mod input;
+mod line_ends;
 mod one_line;
 pub mod processes;
 mod read;

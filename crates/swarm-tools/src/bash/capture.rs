@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::line_ends::line_ends;
+
 /// An output of which no more than the first and the last bytes are kept.
 #[derive(Debug)]
 pub(super) struct Capture {
@@ -31,7 +33,7 @@ impl Capture {
 
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        self.line_ends += bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.line_ends += line_ends(bytes);
         if let Some(last) = bytes.last() {
             self.ends_with_line = *last == b'\n';
         }
@@ -78,7 +80,7 @@ impl Capture {
             first_chars(&head, chars / 2),
             last_chars(&tail, chars - chars / 2),
         );
-        let left_out = self.total - (head.len() + tail.len()).min(usize::MAX) as u64;
+        let left_out = self.total - (head.len() + tail.len()) as u64;
         joined(head, tail, &format!("about {left_out} bytes"))
     }
 }
@@ -111,7 +113,9 @@ mod tests {
 
     fn captured(pieces: &[&[u8]], chars: usize) -> Capture {
         let mut capture = Capture::new(chars);
-        pieces.iter().for_each(|piece| capture.add(piece));
+        for piece in pieces {
+            capture.add(piece);
+        }
         capture
     }
 
@@ -138,7 +142,9 @@ mod tests {
     fn lines_are_counted_to_the_end() {
         let mut capture = Capture::new(10);
         assert_eq!(capture.lines(), 0);
-        (0..1_000).for_each(|_| capture.add(b"x\n"));
+        for _ in 0..1_000 {
+            capture.add(b"x\n");
+        }
         assert_eq!(capture.lines(), 1_000);
         capture.add(b"y");
         assert_eq!(capture.lines(), 1_001);

@@ -124,16 +124,16 @@ impl Running {
         })
     }
 
-    fn target(&self) -> Target<'_> {
+    fn target(&self) -> Target {
         Target {
             group: self.group,
-            env: Some((CALL_MARK, &self.mark)),
+            env: Some((CALL_MARK.to_owned(), self.mark.clone())),
         }
     }
 
     /// Ends the whole tree. The child is waited for only afterwards, so that its number stays its own meanwhile.
     async fn end(&mut self, grace: Duration) -> Ended {
-        let ended = processes::end(&self.target(), grace).await;
+        let ended = processes::end(self.target(), grace).await;
         if let Err(error) = self.child.wait().await {
             tracing::warn!(%error, "cannot wait for a command");
         }

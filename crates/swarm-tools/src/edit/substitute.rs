@@ -1,5 +1,7 @@
 //! Exchanging text within a file, on bytes, so that nothing else in it changes.
 
+use crate::line_ends::line_ends;
+
 /// What goes where.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Substitution<'a> {
@@ -49,7 +51,7 @@ pub(super) fn substitute(content: &[u8], what: Substitution<'_>) -> Result<Subst
             }
             bytes.extend_from_slice(&content[from..]);
             let before = content.get(..places[0]).unwrap_or_default();
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = line_ends(before) + 1;
             Ok(Substituted { bytes, count, line })
         }
     }
@@ -57,7 +59,7 @@ pub(super) fn substitute(content: &[u8], what: Substitution<'_>) -> Result<Subst
 
 /// Whether most lines end in CRLF.
 fn has_crlf_lines(content: &[u8]) -> bool {
-    let ends = content.iter().filter(|byte| **byte == b'\n').count();
+    let ends = line_ends(content);
     let crlf = content.windows(2).filter(|pair| *pair == b"\r\n").count();
     crlf * 2 > ends
 }

@@ -20,7 +20,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], expected: &Stamp) -> io::Result
         return Err(io::ErrorKind::ResourceBusy.into());
     }
     fs::rename(&temporary.path, path)?;
-    temporary.stamp(path, bytes)
+    stamp(path, bytes)
 }
 
 /// Makes a file that does not exist yet, with its folders.
@@ -38,7 +38,12 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
         Err(_) if fs::symlink_metadata(path).is_err() => fs::rename(&temporary.path, path)?,
         Err(error) => return Err(error),
     }
-    temporary.stamp(path, bytes)
+    stamp(path, bytes)
+}
+
+/// The stamp of a file that was just put in place.
+fn stamp(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+    Ok(Stamp::of(&File::open(path)?.metadata()?, bytes))
 }
 
 /// A file beside its final place, removed when dropped.
@@ -62,21 +67,15 @@ impl Temporary {
         file.sync_data()?;
         Ok(temporary)
     }
-
-    /// The stamp of the file at its final place.
-    fn stamp(&self, path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
-        Ok(Stamp::of(&File::open(path)?.metadata()?, bytes))
-    }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        match fs::remove_file(&self.path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "cannot remove a temporary file")
-            }
+        let removed = fs::remove_file(&self.path);
+        let Err(error) = removed else { return };
+        if error.kind() != io::ErrorKind::NotFound {
+            let path = self.path.display();
+            tracing::warn!(%path, %error, "cannot remove a temporary file");
         }
     }
 }

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
-use tokio::io::unix::AsyncFd;
-use tokio::time::{Instant, timeout_at};
 
 use super::table::{self, Process};
 
@@ -18,13 +17,13 @@ pub const GRACE: Duration = Duration::from_secs(2);
 const KILL_WAIT: Duration = Duration::from_secs(3);
 
 /// Which processes are meant. They are found anew at every look.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Target<'a> {
+#[derive(Debug, Clone, Default)]
+pub struct Target {
     /// A process group of ours. Its leader must be a child that was not waited for yet, so that the number is still
     /// its own.
     pub group: Option<i32>,
     /// The name and value of a variable that marks processes.
-    pub env: Option<(&'a str, &'a str)>,
+    pub env: Option<(String, String)>,
 }
 
 /// What became of the processes that were found.
@@ -41,23 +40,28 @@ pub struct Ended {
 /// Ends every process marked with `name=value` and what descends from it: SIGTERM, then after `grace` SIGKILL.
 /// The calling process itself is spared.
 pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
-    end(
-        &Target {
-            group: None,
-            env: Some((name, value)),
-        },
-        grace,
-    )
-    .await
+    let env = Some((name.to_owned(), value.to_owned()));
+    end(Target { group: None, env }, grace).await
 }
 
 /// Ends the processes of a target: SIGTERM, then after `grace` SIGKILL, until two looks in a row find none.
-pub async fn end(target: &Target<'_>, grace: Duration) -> Ended {
+///
+/// Once begun, it goes on when the caller stops waiting.
+pub async fn end(target: Target, grace: Duration) -> Ended {
+    let work = tokio::task::spawn_blocking(move || end_blocking(&target, grace));
+    work.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "the ending of processes failed");
+        Ended::default()
+    })
+}
+
+/// As [`end`], on the calling thread.
+pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
     let mut seen = BTreeSet::new();
     let first = look(target);
     seen.extend(first.keys().copied());
     signal(target, &first, Signal::TERM);
-    wait_for(&first, Instant::now() + grace).await;
+    wait_for(&first, Instant::now() + grace);
 
     let deadline = Instant::now() + KILL_WAIT;
     let mut killed = BTreeSet::new();
@@ -76,7 +80,7 @@ pub async fn end(target: &Target<'_>, grace: Duration) -> Ended {
         empty_looks = 0;
         killed.extend(found.keys().copied());
         signal(target, &found, Signal::KILL);
-        wait_for(&found, deadline).await;
+        wait_for(&found, deadline);
     }
     seen.extend(killed.iter().copied());
     Ended {
@@ -87,16 +91,16 @@ pub async fn end(target: &Target<'_>, grace: Duration) -> Ended {
 }
 
 /// Sends SIGKILL to the processes of a target without waiting: for places that cannot wait, such as a destructor.
-pub fn end_now(target: &Target<'_>) {
+pub fn end_now(target: &Target) {
     let found = look(target);
     signal(target, &found, Signal::KILL);
 }
 
 /// The living processes of a target, each with an open pidfd, looked at again after it was opened.
-fn look(target: &Target<'_>) -> BTreeMap<Process, OwnedFd> {
+fn look(target: &Target) -> BTreeMap<Process, OwnedFd> {
     let table = table::all();
     let mut roots: BTreeSet<i32> = BTreeSet::new();
-    if let Some((name, value)) = target.env {
+    if let Some((name, value)) = &target.env {
         let entry = format!("{name}={value}");
         roots.extend(table.keys().filter(|pid| table::has_env(**pid, &entry)));
     }
@@ -125,7 +129,7 @@ fn open(process: Process) -> Option<OwnedFd> {
     same.then_some(pidfd)
 }
 
-fn signal(target: &Target<'_>, found: &BTreeMap<Process, OwnedFd>, signal: Signal) {
+fn signal(target: &Target, found: &BTreeMap<Process, OwnedFd>, signal: Signal) {
     if let Some(group) = target.group.and_then(Pid::from_raw) {
         report(
             "group",
@@ -147,17 +151,20 @@ fn report(what: &str, pid: i32, result: Result<(), Errno>) {
 }
 
 /// Waits until every process has ended, or the deadline. A pidfd becomes readable when its process ends.
-async fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
-    for (process, pidfd) in found {
-        let Ok(duplicate) = pidfd.try_clone() else {
-            continue;
-        };
-        let Ok(watched) = AsyncFd::register(duplicate) else {
-            continue;
-        };
-        let ended = timeout_at(deadline, watched.readable()).await;
-        if ended.is_err() {
-            tracing::debug!(pid = process.pid, "still running at the deadline");
+fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
+    for pidfd in found.values() {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            // A time that does not fit is longer than anybody waits.
+            let left = Timespec::try_from(left).ok();
+            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], left.as_ref()) {
+                Err(Errno::INTR) => {}
+                Ok(_) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot wait for a process");
+                    break;
+                }
+            }
         }
     }
 }

@@ -9,5 +9,5 @@
 mod end;
 mod table;
 
-pub use end::{Ended, GRACE, Target, end, end_marked, end_now};
+pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now};
 pub use table::{Process, find_by_env};

@@ -61,7 +61,7 @@ pub(super) fn stat(pid: i32) -> Option<Stat> {
     parse_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The format is in proc_pid_stat(5). The program's name stands in brackets and may hold any byte, so fields are
+/// The format is in `proc_pid_stat(5)`. The program's name stands in brackets and may hold any byte, so fields are
 /// counted from the last bracket.
 fn parse_stat(pid: i32, text: &str) -> Option<Stat> {
     let (_, rest) = text.rsplit_once(')')?;

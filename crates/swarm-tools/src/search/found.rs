@@ -45,14 +45,11 @@ impl Found {
 
     /// The entries as text, with a note when there are more.
     pub(super) fn text(&self, offset: usize) -> String {
-        let mut text = self.entries.join("\n");
-        if self.cut {
-            let next = offset + self.entries.len();
-            text.push_str(&format!(
-                "\n[there is more; go on with offset {next}, or narrow the search]"
-            ));
-        }
-        text
+        let next = offset + self.entries.len();
+        let note = format!("[there is more; go on with offset {next}, or narrow the search]");
+        let mut lines: Vec<&str> = self.entries.iter().map(String::as_str).collect();
+        lines.extend(self.cut.then_some(note.as_str()));
+        lines.join("\n")
     }
 }
 

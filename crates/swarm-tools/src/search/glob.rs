@@ -116,26 +116,24 @@ fn output(found: Vec<PathBuf>, ignored: bool, target: &Target, ctx: &ToolContext
     if total == 0 {
         return ToolOutput::ok("No file matches.", "0 files");
     }
-    let shown: Vec<String> = newest_first(found)
+    let mut lines: Vec<String> = newest_first(found)
         .iter()
         .take(ctx.limits.glob_paths)
-        .map(|path| {
-            path.strip_prefix(&target.real)
-                .map_or_else(|_| path.clone(), |rest| target.given.join(rest))
+        .map(|path| match path.strip_prefix(&target.real) {
+            Ok(rest) => target.given.join(rest).display().to_string(),
+            Err(_) => path.display().to_string(),
         })
-        .map(|path| path.display().to_string())
         .collect();
-    let mut content = shown.join("\n");
-    if shown.len() < total {
-        content.push_str(&format!(
-            "\n[the newest {} of {total}; narrow the pattern or the path]",
-            shown.len()
+    if lines.len() < total {
+        lines.push(format!(
+            "[the newest {} of {total}; narrow the pattern or the path]",
+            lines.len()
         ));
     }
     if ignored {
-        content.push_str("\n[only files that are hidden or ignored by git match]");
+        lines.push("[only files that are hidden or ignored by git match]".into());
     }
-    ToolOutput::ok(content, counted(total, "file"))
+    ToolOutput::ok(lines.join("\n"), counted(total, "file"))
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher, String> {

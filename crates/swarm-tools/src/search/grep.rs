@@ -173,7 +173,7 @@ impl Search<'_> {
                 break;
             }
         }
-        self.output(total, &found, asked, counted(total, "file"))
+        output(total, &found, asked, counted(total, "file"))
     }
 
     fn count(mut self, asked: &Asked<'_>) -> ToolOutput {
@@ -194,9 +194,9 @@ impl Search<'_> {
             true
         });
         let summary = format!("{} in {}", counted(lines, "line"), counted(files, "file"));
-        let mut output = self.output(files, &found, asked, summary.clone());
+        let mut output = output(files, &found, asked, summary.clone());
         if files > 0 {
-            output.content.push_str(&format!("\n{summary}"));
+            output.content = format!("{}\n{summary}", output.content);
         }
         output
     }
@@ -224,7 +224,7 @@ impl Search<'_> {
             !found.cut
         });
         let summary = format!("{} in {}", counted(matches, "line"), counted(files, "file"));
-        self.output(files, &found, asked, summary)
+        output(files, &found, asked, summary)
     }
 
     /// Calls `visit` with each file that has a match and its number of matching lines, counted up to `enough`.
@@ -251,25 +251,19 @@ impl Search<'_> {
             &self.ctx.cwd,
         )
     }
+}
 
-    fn output(
-        &self,
-        files: usize,
-        found: &Found,
-        asked: &Asked<'_>,
-        summary: String,
-    ) -> ToolOutput {
-        if files == 0 {
-            return ToolOutput::ok("Nothing matches.", "0 files");
-        }
-        if found.entries.is_empty() {
-            return ToolOutput::ok(
-                format!("Nothing stands behind offset {}.", asked.offset),
-                summary,
-            );
-        }
-        ToolOutput::ok(found.text(asked.offset), summary)
+fn output(files: usize, found: &Found, asked: &Asked<'_>, summary: String) -> ToolOutput {
+    if files == 0 {
+        return ToolOutput::ok("Nothing matches.", "0 files");
     }
+    if found.entries.is_empty() {
+        return ToolOutput::ok(
+            format!("Nothing stands behind offset {}.", asked.offset),
+            summary,
+        );
+    }
+    ToolOutput::ok(found.text(asked.offset), summary)
 }
 
 /// A found path in terms of the path that was asked for, which may be a link.

@@ -1,0 +1,6 @@
+//! Counting lines.
+
+/// How many line ends there are.
+pub(crate) fn line_ends(bytes: &[u8]) -> usize {
+    bytes.split(|byte| *byte == b'\n').count() - 1
+}

@@ -1,0 +1,286 @@
+//! Bash with commands that behave, and with those that do not.
+
+mod scene;
+
+use std::time::{Duration, Instant};
+
+use scene::Scene;
+use serde_json::json;
+use swarm_tools::processes;
+
+/// Longer than any test may take: what runs into it hangs.
+const LONG: &str = "1000";
+
+fn marked() -> Scene {
+    let mut scene = Scene::new();
+    let mut env = (*scene.ctx.env).clone();
+    env.insert(
+        "SWARM_SPAWN_ID".into(),
+        format!("test-{}", scene.base().display()),
+    );
+    scene.ctx.env = std::sync::Arc::new(env);
+    scene.ctx.limits.kill_grace = Duration::from_millis(300);
+    scene
+}
+
+/// The processes of a scene that are alive.
+fn alive(scene: &Scene) -> usize {
+    processes::find_by_env("SWARM_SPAWN_ID", &scene.ctx.env["SWARM_SPAWN_ID"]).len()
+}
+
+#[tokio::test]
+async fn output_and_exit_code_are_shown() {
+    let scene = Scene::new();
+    let run = |command: &str| scene.call("Bash", json!({"command": command}));
+    let output = run("echo one; echo two >&2; echo three").await;
+    assert_eq!(
+        (
+            output.content.as_str(),
+            output.is_error,
+            output.one_line.as_str()
+        ),
+        ("one\ntwo\nthree", false, "ok, 3 lines")
+    );
+    let output = run("echo bad; exit 101").await;
+    assert_eq!(
+        (
+            output.content.as_str(),
+            output.is_error,
+            output.one_line.as_str()
+        ),
+        ("Exit code 101\nbad", true, "exit 101, 1 line")
+    );
+    assert_eq!(run("true").await.content, "(no output)");
+    assert_eq!(run("kill -9 $$").await.content, "Killed by signal 9");
+    assert_eq!(run("printf 'a\\xffb'").await.content, "a\u{fffd}b");
+}
+
+#[tokio::test]
+async fn each_call_starts_in_the_working_folder_with_exactly_the_given_environment() {
+    let scene = Scene::new();
+    scene
+        .ok("Bash", json!({"command": "mkdir sub; cd sub; export X=1"}))
+        .await;
+    let again = scene
+        .ok("Bash", json!({"command": "pwd; echo \"[$X]\""}))
+        .await;
+    assert_eq!(again, format!("{}\n[]", scene.ctx.cwd.display()));
+    let names = scene
+        .ok(
+            "Bash",
+            json!({"command": "env -0 | tr '\\0' '\\n' | cut -d= -f1 | sort | tr '\\n' ' '"}),
+        )
+        .await;
+    assert_eq!(names, "LANG PATH PWD SHLVL SWARM_CALL_ID _ ");
+}
+
+#[tokio::test]
+async fn there_is_no_standard_input() {
+    let scene = Scene::new();
+    assert_eq!(
+        scene
+            .ok("Bash", json!({"command": "cat; read x || echo end"}))
+            .await,
+        "end"
+    );
+}
+
+#[tokio::test]
+async fn a_flood_is_cut_in_memory_and_in_the_result() {
+    let scene = Scene::new();
+    let output = scene.call("Bash", json!({"command": "echo first; head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo last"})).await;
+    assert!(output.content.starts_with("first\nxxx") && output.content.ends_with("xxx\nlast"));
+    assert!(output.content.contains("left out"));
+    assert!(output.content.len() < 30_100, "{}", output.content.len());
+    assert_eq!(output.one_line, "ok, 3 lines");
+}
+
+#[tokio::test]
+async fn a_command_that_ignores_sigterm_is_killed_at_its_time_limit() {
+    let scene = marked();
+    let begun = Instant::now();
+    let command = format!("trap '' TERM; echo begun; while :; do sleep {LONG}; done");
+    let output = scene
+        .call("Bash", json!({"command": command, "timeout": 200}))
+        .await;
+    assert!(
+        output.is_error
+            && output
+                .content
+                .starts_with("The command was ended at its time limit of 200 ms.\nbegun"),
+        "{}",
+        output.content
+    );
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert_eq!(alive(&scene), 0);
+}
+
+#[tokio::test]
+async fn sigterm_gives_a_command_the_time_to_clean_up() {
+    let mut scene = marked();
+    scene.ctx.limits.kill_grace = Duration::from_secs(60);
+    let command = format!("trap 'echo cleaned > done; exit' TERM; sleep {LONG} & wait");
+    let output = scene
+        .call("Bash", json!({"command": command, "timeout": 300}))
+        .await;
+    assert!(output.is_error);
+    assert_eq!(scene.get("done"), b"cleaned\n");
+    assert_eq!(alive(&scene), 0);
+}
+
+#[tokio::test]
+async fn a_grandchild_that_left_the_group_is_found_and_ended() {
+    let scene = marked();
+    let command = format!(
+        "setsid sh -c 'trap \"\" TERM; sleep {LONG}; sleep {LONG}' >/dev/null 2>&1 & setsid -f sleep {LONG}; sleep {LONG}"
+    );
+    let output = scene
+        .call("Bash", json!({"command": command, "timeout": 500}))
+        .await;
+    assert!(output.one_line.starts_with("timed out"), "{output:?}");
+    assert_eq!(alive(&scene), 0);
+}
+
+#[tokio::test]
+async fn an_interruption_ends_the_whole_tree() {
+    let scene = marked();
+    let cancel = scene.ctx.cancel.clone();
+    let begun = scene.path("begun");
+    let command = format!("setsid -f sleep {LONG}; touch begun; sleep {LONG}");
+    let call = scene.call("Bash", json!({"command": command}));
+    let interrupt = async {
+        while !begun.exists() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(call, interrupt);
+    assert_eq!(output.one_line, "interrupted, 0 lines");
+    assert_eq!(alive(&scene), 0);
+}
+
+#[tokio::test]
+async fn a_dropped_call_leaves_no_process() {
+    let scene = marked();
+    let begun = scene.path("begun");
+    let command = format!("setsid -f sleep {LONG}; touch begun; sleep {LONG}");
+    let call = scene.call("Bash", json!({"command": command}));
+    let started = async {
+        while !begun.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        output = call => panic!("{output:?}"),
+        () = started => {}
+    }
+    // The kill was sent; the kernel may need a moment to carry it out.
+    while alive(&scene) > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_background_process_that_holds_the_output_does_not_hold_the_call() {
+    let scene = marked();
+    let begun = Instant::now();
+    let output = scene
+        .call(
+            "Bash",
+            json!({"command": format!("sleep {LONG} & echo done")}),
+        )
+        .await;
+    assert!(
+        !output.is_error
+            && output
+                .content
+                .starts_with("done\n[still running in the background"),
+        "{}",
+        output.content
+    );
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert_eq!(alive(&scene), 1, "it lives on");
+    let ended = processes::end_marked(
+        "SWARM_SPAWN_ID",
+        &scene.ctx.env["SWARM_SPAWN_ID"],
+        processes::GRACE,
+    )
+    .await;
+    assert_eq!((ended.found, ended.killed, ended.left), (1, 0, 0));
+    assert_eq!(alive(&scene), 0);
+}
+
+#[tokio::test]
+async fn a_background_process_may_write_after_the_call_is_over() {
+    let scene = marked();
+    let command =
+        "(while [ ! -e go ]; do sleep 0.01; done; echo late; echo survived > proof) & echo done";
+    scene.ok("Bash", json!({"command": command})).await;
+    scene.put("go", "");
+    while !scene.path("proof").exists() {
+        tokio::task::yield_now().await;
+    }
+    while alive(&scene) > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_closes_its_output_is_still_waited_for() {
+    let scene = marked();
+    scene
+        .ok(
+            "Bash",
+            json!({"command": "exec >&- 2>&-; sleep 0.2; echo x > proof"}),
+        )
+        .await;
+    assert_eq!(scene.get("proof"), b"x\n");
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_refused_with_a_reason() {
+    let scene = Scene::new();
+    for (input, why) in [
+        (json!({"command": "  "}), "is empty"),
+        (json!({"command": "a\0b"}), "NUL"),
+        (json!({}), "needs the parameter `command`"),
+        (
+            json!({"command": "true", "run_in_background": true}),
+            "cannot be kept running in the background",
+        ),
+        (
+            json!({"command": "true", "timeout": 0}),
+            "at least 1 millisecond",
+        ),
+        (json!({"command": "true", "cwd": "/"}), "no parameter `cwd`"),
+    ] {
+        let said = scene.refused("Bash", input).await;
+        assert!(said.contains(why), "{said}");
+    }
+    std::fs::remove_dir(&scene.ctx.cwd).unwrap();
+    assert!(
+        scene
+            .refused("Bash", json!({"command": "true"}))
+            .await
+            .contains("does not exist any more")
+    );
+}
+
+#[tokio::test]
+async fn a_call_is_one_plain_line_in_a_pane() {
+    let bash = scene::tool_named("Bash");
+    assert_eq!(
+        bash.one_line(&json!({"command": "cargo test"})),
+        "Bash cargo test"
+    );
+    assert_eq!(
+        bash.one_line(&json!({"command": "a\n\u{1b}[2Jb"})),
+        "Bash a [2Jb"
+    );
+    let read = scene::tool_named("Read");
+    assert_eq!(
+        read.one_line(&json!({"file_path": "/w/src/lib.rs"})),
+        "Read /w/src/lib.rs"
+    );
+    assert_eq!(read.one_line(&json!({})), "Read ");
+}

@@ -1,0 +1,114 @@
+//! Finding and ending processes by their environment.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a process that cannot be started fails the test"
+)]
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use swarm_tools::processes::{self, Ended, Target};
+
+const MARK: &str = "SWARM_TEST_MARK";
+
+fn mark(test: &str) -> String {
+    format!("{test}-{}", std::process::id())
+}
+
+fn start(mark: &str, script: &str) -> Child {
+    Command::new("sh")
+        .args(["-c", script])
+        .env(MARK, mark)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
+        std::thread::yield_now();
+    }
+}
+
+fn count(mark: &str) -> usize {
+    processes::find_by_env(MARK, mark).len()
+}
+
+#[test]
+fn a_value_must_fit_as_a_whole() {
+    let mark = mark("whole");
+    let mut child = start(&mark, "exec sleep 1000");
+    until(|| count(&mark) == 1);
+    let pid = i32::try_from(child.id()).unwrap();
+    assert_eq!(processes::find_by_env(MARK, &mark)[0].pid, pid);
+    assert_eq!(count(&mark[..mark.len() - 1]), 0);
+    assert_eq!(processes::find_by_env("SWARM_TEST", &mark), []);
+    child.kill().unwrap();
+    until(|| count(&mark) == 0);
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_process_that_wiped_its_environment_is_found_through_its_parent() {
+    let mark = mark("wiped");
+    let mut child = start(&mark, "env -i setsid sleep 1001 & sleep 1002; sleep 1003");
+    until(|| count(&mark) == 2);
+    let ended = processes::end_marked(MARK, &mark, Duration::from_secs(20)).await;
+    assert_eq!((ended.found >= 3, ended.left), (true, 0), "{ended:?}");
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn what_ignores_sigterm_is_killed_and_counted() {
+    let mark = mark("stubborn");
+    let mut child = start(&mark, "trap '' TERM; sleep 1004");
+    until(|| count(&mark) == 2);
+    let ended = processes::end_marked(MARK, &mark, Duration::from_millis(50)).await;
+    assert_eq!(
+        ended,
+        Ended {
+            found: 2,
+            killed: 2,
+            left: 0
+        }
+    );
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn processes_that_keep_coming_back_are_ended_too() {
+    let mark = mark("respawn");
+    let mut child = start(
+        &mark,
+        "trap '' TERM; while :; do sh -c 'trap \"\" TERM; sleep 0.01'; setsid -f sleep 1005; done",
+    );
+    until(|| count(&mark) > 4);
+    let ended = processes::end_marked(MARK, &mark, Duration::from_millis(20)).await;
+    assert_eq!(ended.left, 0);
+    assert_eq!(count(&mark), 0);
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn nobody_else_is_touched() {
+    let (ours, theirs) = (mark("ours"), mark("theirs"));
+    let mut one = start(&ours, "exec sleep 1006");
+    let mut other = start(&theirs, "exec sleep 1007");
+    until(|| count(&ours) + count(&theirs) == 2);
+    processes::end_marked(MARK, &ours, Duration::from_secs(20)).await;
+    assert_eq!((count(&ours), count(&theirs)), (0, 1));
+    one.wait().unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[tokio::test]
+async fn nothing_to_end_is_no_error() {
+    let ended = processes::end_marked(MARK, "no such mark", Duration::from_secs(20)).await;
+    assert_eq!(ended, Ended::default());
+    processes::end_now(&Target {
+        group: None,
+        env: Some((MARK.into(), "no such mark".into())),
+    });
+}

@@ -1,0 +1,112 @@
+//! A scratch folder and a context to call tools in.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part of it, and a scene that cannot be set fails the test"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use swarm_protocol::MemberName;
+use swarm_tools::{
+    Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput, builtin,
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// A working folder `work` and a state folder `root` beside it.
+#[derive(Debug)]
+pub struct Scene {
+    scratch: TempDir,
+    pub ctx: ToolContext,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = scratch.path().canonicalize().unwrap();
+        let cwd = base.join("work");
+        std::fs::create_dir_all(&cwd).unwrap();
+        std::fs::create_dir_all(base.join("root")).unwrap();
+        let env = BTreeMap::from([
+            ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ]);
+        let ctx = ToolContext {
+            cwd,
+            env: Arc::new(env),
+            protected: Arc::new(ProtectedPaths::new(&base.join("root"))),
+            files: Arc::new(Mutex::new(FileState::new())),
+            cancel: CancellationToken::new(),
+            limits: ToolLimits::default(),
+            tool_use_id: "toolu_1".into(),
+            caller: Caller {
+                name: MemberName::lead(),
+                team: None,
+                agent_id: None,
+            },
+        };
+        Self { scratch, ctx }
+    }
+
+    pub fn base(&self) -> PathBuf {
+        self.scratch.path().canonicalize().unwrap()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.ctx.cwd.join(name)
+    }
+
+    pub fn text_path(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        put_at(&path, content);
+        path
+    }
+
+    pub fn get(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    pub async fn call(&self, tool: &str, input: Value) -> ToolOutput {
+        let tool = tool_named(tool);
+        let output = tool.call(input, &self.ctx).await;
+        let plain = |line: &str| !line.contains(char::is_control) && line.chars().count() < 120;
+        assert!(plain(&output.one_line), "{:?}", output.one_line);
+        output
+    }
+
+    pub async fn ok(&self, tool: &str, input: Value) -> String {
+        let output = self.call(tool, input).await;
+        assert!(!output.is_error, "{}", output.content);
+        output.content
+    }
+
+    pub async fn refused(&self, tool: &str, input: Value) -> String {
+        let output = self.call(tool, input).await;
+        assert!(output.is_error, "{}", output.content);
+        output.content
+    }
+}
+
+pub fn put_at(path: &Path, content: impl AsRef<[u8]>) {
+    use std::io::Write;
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::File::create(path)
+        .unwrap()
+        .write_all(content.as_ref())
+        .unwrap();
+}
+
+pub fn tool_named(name: &str) -> Arc<dyn Tool> {
+    builtin()
+        .into_iter()
+        .find(|tool| tool.name() == name)
+        .unwrap()
+}
