@@ -1,10 +1,8 @@
 //! Glob and Grep on a small tree.
 
-mod scene;
-
 use std::time::{Duration, SystemTime};
 
-use scene::Scene;
+use crate::scene::Scene;
 use serde_json::json;
 
 fn tree() -> Scene {

@@ -1,8 +1,4 @@
 //! Finding and ending processes by their environment.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a process that cannot be started fails the test"
-)]
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

@@ -1,9 +1,4 @@
 //! A scratch folder and a context to call tools in.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "each test binary uses a part of it, and a scene that cannot be set fails the test"
-)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,13 +14,13 @@ use tokio_util::sync::CancellationToken;
 
 /// A working folder `work` and a state folder `root` beside it.
 #[derive(Debug)]
-pub struct Scene {
+pub(crate) struct Scene {
     scratch: TempDir,
-    pub ctx: ToolContext,
+    pub(crate) ctx: ToolContext,
 }
 
 impl Scene {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let base = scratch.path().canonicalize().unwrap();
         let cwd = base.join("work");
@@ -52,29 +47,29 @@ impl Scene {
         Self { scratch, ctx }
     }
 
-    pub fn base(&self) -> PathBuf {
+    pub(crate) fn base(&self) -> PathBuf {
         self.scratch.path().canonicalize().unwrap()
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.ctx.cwd.join(name)
     }
 
-    pub fn text_path(&self, name: &str) -> String {
+    pub(crate) fn text_path(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
-    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         put_at(&path, content);
         path
     }
 
-    pub fn get(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn get(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    pub async fn call(&self, tool: &str, input: Value) -> ToolOutput {
+    pub(crate) async fn call(&self, tool: &str, input: Value) -> ToolOutput {
         let tool = tool_named(tool);
         let output = tool.call(input, &self.ctx).await;
         let plain = |line: &str| !line.contains(char::is_control) && line.chars().count() < 120;
@@ -82,20 +77,20 @@ impl Scene {
         output
     }
 
-    pub async fn ok(&self, tool: &str, input: Value) -> String {
+    pub(crate) async fn ok(&self, tool: &str, input: Value) -> String {
         let output = self.call(tool, input).await;
         assert!(!output.is_error, "{}", output.content);
         output.content
     }
 
-    pub async fn refused(&self, tool: &str, input: Value) -> String {
+    pub(crate) async fn refused(&self, tool: &str, input: Value) -> String {
         let output = self.call(tool, input).await;
         assert!(output.is_error, "{}", output.content);
         output.content
     }
 }
 
-pub fn put_at(path: &Path, content: impl AsRef<[u8]>) {
+pub(crate) fn put_at(path: &Path, content: impl AsRef<[u8]>) {
     use std::io::Write;
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::File::create(path)
@@ -104,7 +99,7 @@ pub fn put_at(path: &Path, content: impl AsRef<[u8]>) {
         .unwrap();
 }
 
-pub fn tool_named(name: &str) -> Arc<dyn Tool> {
+pub(crate) fn tool_named(name: &str) -> Arc<dyn Tool> {
     builtin()
         .into_iter()
         .find(|tool| tool.name() == name)

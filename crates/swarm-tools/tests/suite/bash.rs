@@ -1,10 +1,8 @@
 //! Bash with commands that behave, and with those that do not.
 
-mod scene;
-
 use std::time::{Duration, Instant};
 
-use scene::Scene;
+use crate::scene::{self, Scene};
 use serde_json::json;
 use swarm_tools::processes;
 
@@ -118,7 +116,7 @@ async fn a_command_that_ignores_sigterm_is_killed_at_its_time_limit() {
 #[tokio::test]
 async fn sigterm_gives_a_command_the_time_to_clean_up() {
     let mut scene = marked();
-    scene.ctx.limits.kill_grace = Duration::from_secs(60);
+    scene.ctx.limits.kill_grace = Duration::from_mins(1);
     let command = format!("trap 'echo cleaned > done; exit' TERM; sleep {LONG} & wait");
     let output = scene
         .call("Bash", json!({"command": command, "timeout": 300}))

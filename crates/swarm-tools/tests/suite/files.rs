@@ -1,10 +1,8 @@
 //! Read, Write and Edit on real files.
 
-mod scene;
-
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use scene::{Scene, put_at};
+use crate::scene::{self, Scene, put_at};
 use serde_json::json;
 
 #[tokio::test]
@@ -410,11 +408,11 @@ async fn what_a_call_touches_is_known_before_it_runs() {
     );
     assert_eq!(
         touches("Grep", json!({"pattern": "x"})),
-        [scene.ctx.cwd.clone()]
+        vec![scene.ctx.cwd.clone()]
     );
     assert_eq!(
         touches("Grep", json!({"pattern": "x", "path": "link"})),
-        [etc.clone()]
+        vec![etc.clone()]
     );
     assert_eq!(touches("Glob", json!({"pattern": "/etc/**/*.conf"})), [etc]);
 }

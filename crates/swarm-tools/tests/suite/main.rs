@@ -1,0 +1,11 @@
+//! The tools at work on real files and processes.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a scene that cannot be set fails the test"
+)]
+
+mod bash;
+mod files;
+mod processes;
+mod scene;
+mod search;
