@@ -15,7 +15,7 @@ use swarm_ui::{PaneHeader, PaneView, Theme};
 fn header() -> PaneHeader {
     PaneHeader {
         name: MemberName::parse("explorer").unwrap(),
-        team: TeamName::parse("demo").unwrap(),
+        team: Some(TeamName::parse("demo").unwrap()),
         color: Some(Color::Blue),
         model: "scripted/demo".to_owned(),
         mode: PermissionMode::AcceptEdits,
