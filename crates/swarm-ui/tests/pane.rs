@@ -249,6 +249,22 @@ fn colours_change_nothing_but_the_look() {
 }
 
 #[test]
+fn a_lead_without_a_team_has_a_header_too() {
+    let lead = PaneHeader {
+        name: MemberName::lead(),
+        team: None,
+        ..header()
+    };
+    let mut screen = Vec::new();
+    drop(PaneView::new(&mut screen, Theme::PLAIN, &lead));
+    let drawn = String::from_utf8(screen).unwrap();
+    assert_eq!(
+        drawn,
+        "[team-lead] scripted/demo · acceptEdits · ~/calc\n\n"
+    );
+}
+
+#[test]
 fn a_person_is_told_the_command_that_answers() {
     let plain = transcript(Theme::PLAIN);
     assert!(plain.contains("▲ needs an answer: Bash cargo publish\n"));

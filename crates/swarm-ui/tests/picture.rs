@@ -249,6 +249,17 @@ fn lines_of_boxes_are_strokes() {
 }
 
 #[test]
+fn a_border_reaches_the_edge_of_its_window() {
+    let elements = elements(&svg(&[team()]));
+    let edge = format!("M{} ", run(&elements, "$").get("x").unwrap());
+    let red = elements
+        .iter()
+        .find(|element| element.get("stroke") == Some("#f0717a"));
+    let path = red.and_then(|element| element.get("d")).unwrap();
+    assert!(path.starts_with(&edge), "{path} begins at {edge}");
+}
+
+#[test]
 fn a_window_beyond_all_measure_is_cut() {
     let huge = Window {
         columns: u16::MAX,
