@@ -54,7 +54,6 @@ fn a_symbolic_link_is_refused_by_everything_and_its_target_untouched() {
         create_sidecar(&link),
         LifeHolder::take(&link, b"x").map(drop),
         swarm_fs::probe(&link).map(drop),
-        swarm_fs::wait_for_death(&link),
         check_own_dir(&link),
         remove_tree(&link),
         ground.within(Duration::from_secs(1), |held| held.replace(&link, b"x")),
@@ -65,6 +64,8 @@ fn a_symbolic_link_is_refused_by_everything_and_its_target_untouched() {
             "{refused:?}"
         );
     }
+    let refused = swarm_fs::wait_for_death(&link);
+    assert!(matches!(refused, Err(FsError::NotOurs { .. })));
     assert_eq!(fs::read(&victim).unwrap(), b"0");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(ground.litter().is_empty());
