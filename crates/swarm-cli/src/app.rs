@@ -28,16 +28,34 @@ impl App {
         let root = env.root()?;
         let settings = Settings::load(&root)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let limits = StoreLimits { max_unread: settings.max_unread, ..StoreLimits::default() };
+        let limits = StoreLimits {
+            max_unread: settings.max_unread,
+            ..StoreLimits::default()
+        };
         let store = FileStore::new(root.clone(), Arc::clone(&clock)).with_limits(limits);
-        let asked_team = global.team.clone().or_else(|| env.get("SWARM_TEAM").map(str::to_owned));
+        let asked_team = global
+            .team
+            .clone()
+            .or_else(|| env.get("SWARM_TEAM").map(str::to_owned));
         let out = Output::new(&env, global);
-        Ok(Self { env, root, settings, store: Arc::new(store), clock, out, asked_team })
+        Ok(Self {
+            env,
+            root,
+            settings,
+            store: Arc::new(store),
+            clock,
+            out,
+            asked_team,
+        })
     }
 
     /// The team that was asked for by flag or variable, if any.
     pub(crate) fn asked_team(&self) -> Result<Option<TeamName>, Failure> {
-        Ok(self.asked_team.as_deref().map(TeamName::parse).transpose()?)
+        Ok(self
+            .asked_team
+            .as_deref()
+            .map(TeamName::parse)
+            .transpose()?)
     }
 
     /// The team to act on: the one asked for, else the only one there is. Brings its records in line.

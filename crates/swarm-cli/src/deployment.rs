@@ -29,14 +29,22 @@ pub(crate) struct Choices {
 }
 
 /// The deployment of this process, and the permission rules of the one who acts.
-pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<(Deployment, Permissions), Failure> {
+pub(crate) fn deployment(
+    app: &App,
+    choices: &Choices,
+) -> Result<(Deployment, Permissions), Failure> {
     let home = app.env.home();
     let permissions = Permissions::load(&app.root, &app.env.cwd, home.as_deref())?;
-    let mode = choices.mode.or(permissions.default_mode).unwrap_or(app.settings.mode);
+    let mode = choices
+        .mode
+        .or(permissions.default_mode)
+        .unwrap_or(app.settings.mode);
     let aliases = app.settings.aliases.clone();
     let cwd = app.env.cwd.clone();
     let named = choices.model.as_deref().unwrap_or(&app.settings.model);
-    let model = resolve(named, &aliases, &cwd).map_err(Failure::usage)?.to_string();
+    let model = resolve(named, &aliases, &cwd)
+        .map_err(Failure::usage)?
+        .to_string();
     let base = cwd.clone();
     let deployment = Deployment {
         root: app.root.clone(),
@@ -69,7 +77,8 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<(Deployment, Pe
 }
 
 fn limits(app: &App) -> MemberLimits {
-    let millis = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let millis =
+        |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     MemberLimits {
         max_requests: app.settings.max_requests,
         permission_timeout_ms: millis(app.settings.permission_timeout),
@@ -103,7 +112,11 @@ pub(crate) fn terminal(app: &App) -> TerminalFacts {
 
 /// A folder for sockets whose path is short enough for one: tmux's own, of this user.
 fn socket_folder(app: &App) -> Option<PathBuf> {
-    let base = app.env.get("TMUX_TMPDIR").or_else(|| app.env.get("TMPDIR")).unwrap_or("/tmp");
+    let base = app
+        .env
+        .get("TMUX_TMPDIR")
+        .or_else(|| app.env.get("TMPDIR"))
+        .unwrap_or("/tmp");
     let folder = PathBuf::from(base).join(format!("tmux-{}", rustix::process::getuid().as_raw()));
     (folder.as_os_str().len() < 80).then_some(folder)
 }
@@ -115,7 +128,10 @@ fn teammate_program(app: &App) -> Result<PathBuf, Failure> {
         return Ok(beside);
     }
     app.env.find_program("swarm-teammate").ok_or_else(|| {
-        let message = format!("swarm-teammate was found neither beside {} nor on the PATH", own.display());
+        let message = format!(
+            "swarm-teammate was found neither beside {} nor on the PATH",
+            own.display()
+        );
         Failure::new(ErrorKind::Environment, message).with_hint("install both programs of swarm")
     })
 }
@@ -126,7 +142,10 @@ pub(crate) fn identity() -> ProcessIdentity {
     ProcessIdentity {
         pid,
         start: start_time(pid).unwrap_or_default(),
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
         pid_space: pid_space(),
     }
 }

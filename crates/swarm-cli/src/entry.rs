@@ -35,7 +35,10 @@ pub fn main_impl() -> ExitCode {
 fn run(args: Args) -> Result<ExitCode, Failure> {
     let env = Environment::read()?;
     let app = App::new(env, &args.global)?;
-    let filter = app.env.get("SWARM_LOG").or((args.global.verbose > 0).then_some("swarm=debug"));
+    let filter = app
+        .env
+        .get("SWARM_LOG")
+        .or((args.global.verbose > 0).then_some("swarm=debug"));
     logging::start(filter, &app.root, "swarm");
     commands::run(&app, args.command)
 }

@@ -9,19 +9,51 @@ use crate::failure::Failure;
 
 /// Variables that shell commands of agents get when they are set. Provider keys are not among them.
 const PASSED: [&str; 22] = [
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
-    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy",
-    "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
 ];
 
 /// Variables of the model clients: keys, addresses, and the way there.
 const PROVIDER: [&str; 11] = [
-    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-    "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "NO_PROXY",
+    "no_proxy",
 ];
 
 /// Variables that hold secrets, whatever a settings file says about passing them.
-const SECRET: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"];
+const SECRET: [&str; 3] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+];
 
 /// The variables of this process and its working folder.
 #[derive(Debug, Clone)]
@@ -31,20 +63,29 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the environment"
+    )]
     pub(crate) fn read() -> Result<Self, Failure> {
         let vars = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let cwd = std::env::current_dir().map_err(|error| {
-            Failure::new(ErrorKind::Environment, format!("the working folder cannot be read: {error}"))
-                .with_hint("change into a folder that exists")
+            Failure::new(
+                ErrorKind::Environment,
+                format!("the working folder cannot be read: {error}"),
+            )
+            .with_hint("change into a folder that exists")
         })?;
         Ok(Self { vars, cwd })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.vars
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     pub(crate) fn home(&self) -> Option<PathBuf> {
@@ -57,15 +98,21 @@ impl Environment {
             return Ok(self.cwd.join(root));
         }
         let home = self.home().ok_or_else(|| {
-            Failure::new(ErrorKind::Environment, "neither CLAUDE_CONFIG_DIR nor HOME is set")
-                .with_hint("set CLAUDE_CONFIG_DIR to the folder that shall hold teams and tasks")
+            Failure::new(
+                ErrorKind::Environment,
+                "neither CLAUDE_CONFIG_DIR nor HOME is set",
+            )
+            .with_hint("set CLAUDE_CONFIG_DIR to the folder that shall hold teams and tasks")
         })?;
         Ok(home.join(".claude"))
     }
 
     /// What shell commands of agents get: the usual variables and those that the user lists.
     pub(crate) fn shell(&self, further: &[String]) -> BTreeMap<String, String> {
-        let names = PASSED.iter().copied().chain(further.iter().map(String::as_str));
+        let names = PASSED
+            .iter()
+            .copied()
+            .chain(further.iter().map(String::as_str));
         names
             .filter(|name| !SECRET.contains(name))
             .filter_map(|name| Some((name.to_owned(), self.vars.get(name)?.clone())))
@@ -103,5 +150,6 @@ impl Environment {
 
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

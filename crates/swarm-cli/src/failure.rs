@@ -17,7 +17,11 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None }
+        Self {
+            kind,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -46,7 +50,11 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self { kind: error.kind(), message: error.to_string(), hint: error.hint() }
+        Self {
+            kind: error.kind(),
+            message: error.to_string(),
+            hint: error.hint(),
+        }
     }
 }
 

@@ -42,11 +42,17 @@ impl Acting {
                 Err(error) => return Err(error),
             };
             for name in config.names() {
-                let Some(life) = life_record(&store.life_path(&team, &name)) else { continue };
+                let Some(life) = life_record(&store.life_path(&team, &name)) else {
+                    continue;
+                };
                 let here = lineage.contains(&life.pid)
                     && start_time(life.pid).is_some_and(|start| start == life.proc_start);
                 if here {
-                    return Ok(Self::Member { team, name, spawn_id: life.spawn_id });
+                    return Ok(Self::Member {
+                        team,
+                        name,
+                        spawn_id: life.spawn_id,
+                    });
                 }
             }
         }
@@ -61,8 +67,11 @@ impl Acting {
             Self::Member { team, name, .. } => format!("{name} of the team {team}"),
             Self::Stray => "a member's process".to_owned(),
         };
-        Err(Failure::new(ErrorKind::Refused, format!("`swarm {what}` is for people, and this is {who}"))
-            .with_hint("an agent cannot answer, grant or end; ask the person or the lead"))
+        Err(Failure::new(
+            ErrorKind::Refused,
+            format!("`swarm {what}` is for people, and this is {who}"),
+        )
+        .with_hint("an agent cannot answer, grant or end; ask the person or the lead"))
     }
 }
 
@@ -84,10 +93,17 @@ fn lineage() -> HashSet<u32> {
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in brackets may hold anything, so the fields are counted from its last bracket.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 fn has_mark(pid: u32) -> bool {
     let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ.split(|byte| *byte == 0).any(|entry| entry.starts_with(b"SWARM_SPAWN_ID="))
+    environ
+        .split(|byte| *byte == 0)
+        .any(|entry| entry.starts_with(b"SWARM_SPAWN_ID="))
 }

@@ -11,8 +11,13 @@ pub(crate) fn start(filter: Option<&str>, root: &Path, program: &str) {
     let Some(filter) = filter else { return };
     let folder = root.join("swarm").join("logs");
     let path = folder.join(format!("{program}-{}.log", std::process::id()));
-    let file = std::fs::create_dir_all(&folder)
-        .and_then(|()| OpenOptions::new().create(true).append(true).mode(0o600).open(path));
+    let file = std::fs::create_dir_all(&folder).and_then(|()| {
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(path)
+    });
     // Without a log file the program works all the same.
     let Ok(file) = file else { return };
     let subscriber = tracing_subscriber::fmt()

@@ -28,7 +28,11 @@ pub(crate) fn client(
 ) -> Result<Arc<dyn Model>, Failure> {
     let name = ModelName::parse(name).map_err(|error| Failure::usage(error.to_string()))?;
     let first = |names: &[&str]| {
-        names.iter().find_map(|name| provider.get(*name)).filter(|value| !value.is_empty()).cloned()
+        names
+            .iter()
+            .find_map(|name| provider.get(*name))
+            .filter(|value| !value.is_empty())
+            .cloned()
     };
     let mut messages_api = MessagesApiConfig {
         api_key: first(&["ANTHROPIC_API_KEY"]).map(Secret::new),
@@ -40,6 +44,12 @@ pub(crate) fn client(
     if let Some(base_url) = first(&["ANTHROPIC_BASE_URL"]) {
         messages_api.base_url = base_url;
     }
-    connect(&name, &ModelSettings { messages_api, pace: Pace::times(pace) })
-        .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))
+    connect(
+        &name,
+        &ModelSettings {
+            messages_api,
+            pace: Pace::times(pace),
+        },
+    )
+    .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))
 }

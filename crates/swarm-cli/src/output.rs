@@ -22,8 +22,16 @@ impl Output {
     pub(crate) fn new(env: &Environment, global: &GlobalArgs) -> Self {
         let terminal = io::stdout().is_terminal();
         let width = terminal.then(terminal_width).flatten();
-        let theme = Theme { color: env.color(terminal), width, unicode: true };
-        Self { json: global.json, quiet: global.quiet, theme }
+        let theme = Theme {
+            color: env.color(terminal),
+            width,
+            unicode: true,
+        };
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            theme,
+        }
     }
 
     /// One JSON document on stdout.

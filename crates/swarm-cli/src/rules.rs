@@ -64,13 +64,22 @@ impl Permissions {
     }
 }
 
-fn read(path: &Path, base: &Path, home: Option<&Path>) -> Result<Option<PermissionSettings>, Failure> {
+fn read(
+    path: &Path,
+    base: &Path,
+    home: Option<&Path>,
+) -> Result<Option<PermissionSettings>, Failure> {
     let origin = path.display().to_string();
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
-        Err(error) => return Err(Failure::new(ErrorKind::Environment, format!("{origin}: {error}"))),
+        Err(error) => {
+            return Err(Failure::new(
+                ErrorKind::Environment,
+                format!("{origin}: {error}"),
+            ));
+        }
     };
     let settings: Value = serde_json::from_slice(&bytes)
         .map_err(|error| Failure::usage(format!("{origin} is not JSON: {error}")))?;

@@ -61,10 +61,19 @@ macro_rules! table {
 }
 
 table!(ModelTable { default: String, aliases: BTreeMap<String, String> });
-table!(PermissionTable { mode: PermissionMode, timeout_s: u64 });
+table!(PermissionTable {
+    mode: PermissionMode,
+    timeout_s: u64
+});
 table!(TurnTable { max_requests: u32 });
-table!(SpawnTable { backend: String, hello_timeout_s: u64 });
-table!(StopTable { grace_s: u64, kill_grace_s: u64 });
+table!(SpawnTable {
+    backend: String,
+    hello_timeout_s: u64
+});
+table!(StopTable {
+    grace_s: u64,
+    kill_grace_s: u64
+});
 table!(InboxTable { max_unread: usize });
 table!(TmuxTable { place: String });
 table!(EnvTable { pass: Vec<String> });
@@ -73,8 +82,9 @@ table!(ScriptedTable { pace: f64 });
 impl Layer {
     fn parse(text: &str, origin: &str) -> Result<Self, Failure> {
         toml::from_str(text).map_err(|error| {
-            Failure::usage(format!("{origin}: {}", error.to_string().trim_end()))
-                .with_hint("correct the file; `config/default.toml` in the sources lists every setting")
+            Failure::usage(format!("{origin}: {}", error.to_string().trim_end())).with_hint(
+                "correct the file; `config/default.toml` in the sources lists every setting",
+            )
         })
     }
 
@@ -118,12 +128,18 @@ impl Settings {
     fn of(layer: Layer) -> Result<Self, Failure> {
         fn need<T>(value: Option<T>, key: &str) -> Result<T, Failure> {
             value.ok_or_else(|| {
-                Failure::new(ErrorKind::Internal, format!("the built-in settings lack `{key}`"))
+                Failure::new(
+                    ErrorKind::Internal,
+                    format!("the built-in settings lack `{key}`"),
+                )
             })
         }
         let seconds = |value, key| need(value, key).map(Duration::from_secs);
         let models: ModelFile = toml::from_str(MODELS).map_err(|error| {
-            Failure::new(ErrorKind::Internal, format!("the built-in model table: {error}"))
+            Failure::new(
+                ErrorKind::Internal,
+                format!("the built-in model table: {error}"),
+            )
         })?;
         let mut aliases = models.aliases;
         aliases.extend(layer.model.aliases.unwrap_or_default());

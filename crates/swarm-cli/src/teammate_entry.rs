@@ -48,7 +48,11 @@ pub fn teammate_main_impl() -> ExitCode {
 
 fn start(args: Args) -> anyhow::Result<Ending> {
     let env = Environment::read().map_err(|failure| anyhow::anyhow!(failure.message))?;
-    logging::start(env.get("SWARM_LOG"), &args.root, args.agent_id.name.as_str());
+    logging::start(
+        env.get("SWARM_LOG"),
+        &args.root,
+        args.agent_id.name.as_str(),
+    );
     // What the shell of this member leaves behind becomes our child, not init's, and so can be found.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -56,13 +60,18 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     let folder = store.member_dir(&args.agent_id.team, &args.agent_id.name);
     let order = SpawnOrder::take(&folder.join(SpawnOrder::file_name(args.spawn_id)))?;
     if order.version != VERSION {
-        anyhow::bail!("this is version {VERSION} but the lead runs {}: install both of one version", order.version);
+        anyhow::bail!(
+            "this is version {VERSION} but the lead runs {}: install both of one version",
+            order.version
+        );
     }
     let model = models::client(&order.model, &order.provider, order.pace)
         .map_err(|failure| anyhow::anyhow!(failure.message))?;
     let process = process_facts(&env);
     // One thread: a member waits nearly all the time, and a thread costs memory.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let parts = TeammateParts {
             home: order.env.get("HOME").map(PathBuf::from),
@@ -83,7 +92,11 @@ fn start(args: Args) -> anyhow::Result<Ending> {
 fn process_facts(env: &Environment) -> ProcessFacts {
     let own = identity();
     let pane = env.get("TMUX_PANE").map(PaneId::new);
-    let backend = if pane.is_some() { BackendType::Tmux } else { BackendType::Headless };
+    let backend = if pane.is_some() {
+        BackendType::Tmux
+    } else {
+        BackendType::Headless
+    };
     ProcessFacts {
         pid: own.pid,
         start: own.start,
@@ -98,13 +111,21 @@ fn process_facts(env: &Environment) -> ProcessFacts {
 /// Name of the operating system.
 pub(crate) fn platform() -> String {
     let name = rustix::system::uname();
-    format!("{} {}", name.sysname().to_string_lossy(), name.machine().to_string_lossy())
+    format!(
+        "{} {}",
+        name.sysname().to_string_lossy(),
+        name.machine().to_string_lossy()
+    )
 }
 
 /// Falls when the process is told to end: by a signal, or because its pane is gone.
 fn terminate() -> anyhow::Result<CancellationToken> {
     let token = CancellationToken::new();
-    for kind in [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()] {
+    for kind in [
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+    ] {
         let mut signals = signal(kind)?;
         let token = token.clone();
         tokio::spawn(async move {

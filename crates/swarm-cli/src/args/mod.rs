@@ -1,14 +1,26 @@
 //! The arguments as they are typed.
 
+mod demo;
+mod look;
+mod mail;
+mod request;
 mod run;
 mod spawn;
+mod stop;
+mod task;
 mod team;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
+pub(crate) use demo::DemoArgs;
+pub(crate) use look::{AttachArgs, LogArgs, LogsArgs, PeekArgs, StatusArgs};
+pub(crate) use mail::{InboxArgs, SendArgs, WaitFor};
+pub(crate) use request::{ApproveArgs, DenyArgs};
 pub(crate) use run::{OutputFormat, RunArgs};
 pub(crate) use spawn::SpawnArgs;
-pub(crate) use team::TeamCommand;
+pub(crate) use stop::{KillArgs, ShutdownArgs, Whom};
+pub(crate) use task::{TaskClaimArgs, TaskCommand, TaskCreateArgs, TaskUpdateArgs};
+pub(crate) use team::{TeamCommand, TeamCreateArgs, TeamDeleteArgs};
 
 /// A team of coding agents at work in tmux panes.
 #[derive(Debug, Parser)]
@@ -45,6 +57,35 @@ pub(crate) enum Command {
     Team(TeamCommand),
     /// Start a teammate.
     Spawn(SpawnArgs),
+    /// Send a message.
+    Send(SendArgs),
+    /// Show an inbox; looking acknowledges nothing.
+    Inbox(InboxArgs),
+    /// Make, list, change, take or give back tasks.
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Show who does what, the tasks, and who waits for an answer.
+    Status(StatusArgs),
+    /// Ask members to stop, and end those that say nothing.
+    Shutdown(ShutdownArgs),
+    /// End members now, with everything that they started.
+    Kill(KillArgs),
+    /// List the requests that wait for an answer.
+    Requests,
+    /// Answer a request with yes.
+    Approve(ApproveArgs),
+    /// Answer a request with no.
+    Deny(DenyArgs),
+    /// Bring the pane of a member to this terminal.
+    Attach(AttachArgs),
+    /// Print the last lines of a member's pane.
+    Peek(PeekArgs),
+    /// Print everything that a member has printed.
+    Logs(LogsArgs),
+    /// Print the journal: messages, task changes, spawns, stops.
+    Log(LogArgs),
     /// Let a headless team lead work on a prompt.
     Run(RunArgs),
+    /// Watch a whole team at work in a throw-away folder: no key, no network.
+    Demo(DemoArgs),
 }

@@ -29,6 +29,9 @@ pub(crate) struct RunArgs {
     /// Remove the team at the end.
     #[arg(long)]
     pub(crate) rm: bool,
+    /// Also write the report into this file.
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) report: Option<std::path::PathBuf>,
 }
 
 /// What `run` prints on stdout.

@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::args::Command;
 use crate::failure::Failure;
 
-use super::{run as run_command, spawn, team};
+use super::{demo, run as run_command, spawn, team};
 
 /// Runs a command.
 pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
@@ -14,5 +14,6 @@ pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
         Command::Team(command) => team::run(app, command),
         Command::Spawn(args) => spawn::run(app, args),
         Command::Run(args) => run_command::run(app, args),
+        Command::Demo(args) => demo::run(app, &args),
     }
 }

@@ -1,5 +1,6 @@
 //! The commands.
 
+mod demo;
 mod dispatch;
 mod run;
 mod run_events;
@@ -12,5 +13,8 @@ use crate::failure::Failure;
 
 /// A runtime for a command that waits on several things.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?)
 }

@@ -21,11 +21,18 @@ use crate::teammate_entry::platform;
 pub(super) fn run(app: &App, args: RunArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("run")?;
     let prompt = prompt(&args.prompt)?;
-    let choices =
-        Choices { model: args.model.clone(), mode: args.mode, backend: args.backend.clone() };
+    let choices = Choices {
+        model: args.model.clone(),
+        mode: args.mode,
+        backend: args.backend.clone(),
+    };
     let (deployment, permissions) = deployment(app, &choices)?;
     let model = models::client(&deployment.model, &deployment.provider, deployment.pace)?;
-    let output = if app.out.json { OutputFormat::Json } else { args.output };
+    let output = if app.out.json {
+        OutputFormat::Json
+    } else {
+        args.output
+    };
     let parts = LeadParts {
         home: app.env.home(),
         session: SessionId::random(),
@@ -52,7 +59,12 @@ pub(super) fn run(app: &App, args: RunArgs) -> Result<ExitCode, Failure> {
     });
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
-    show(app, output, &report?)
+    let report = report?;
+    if let Some(path) = &args.report {
+        let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
+        swarm_fs::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
+    }
+    show(app, output, &report)
 }
 
 fn prompt(given: &str) -> Result<String, Failure> {
@@ -106,8 +118,16 @@ fn summary(report: &RunReport) -> Vec<String> {
         lines.push(format!("swarm: {}", report.outcome.sentence()));
     }
     for task in &report.tasks {
-        let owner = task.owner.as_deref().map_or_else(String::new, |owner| format!(" ({owner})"));
-        lines.push(format!("  #{} [{}] {}{owner}", task.id, task.state.name(), task.subject));
+        let owner = task
+            .owner
+            .as_deref()
+            .map_or_else(String::new, |owner| format!(" ({owner})"));
+        lines.push(format!(
+            "  #{} [{}] {}{owner}",
+            task.id,
+            task.state.name(),
+            task.subject
+        ));
     }
     for member in &report.members {
         lines.push(format!(
@@ -120,7 +140,13 @@ fn summary(report: &RunReport) -> Vec<String> {
     }
     let seconds = report.duration_ms / 1000;
     let tenths = report.duration_ms % 1000 / 100;
-    let team = report.team.as_ref().map_or_else(String::new, |team| format!("team {team}, "));
-    lines.push(format!("swarm: {team}{} tokens, {seconds}.{tenths} s", report.usage.total()));
+    let team = report
+        .team
+        .as_ref()
+        .map_or_else(String::new, |team| format!("team {team}, "));
+    lines.push(format!(
+        "swarm: {team}{} tokens, {seconds}.{tenths} s",
+        report.usage.total()
+    ));
     lines
 }

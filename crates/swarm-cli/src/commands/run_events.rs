@@ -48,7 +48,9 @@ impl LiveView {
 impl EventSink for LiveView {
     fn emit(&self, event: AgentEvent) {
         if let Some(view) = &self.0 {
-            view.lock().unwrap_or_else(PoisonError::into_inner).event(&event);
+            view.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .event(&event);
         }
     }
 }

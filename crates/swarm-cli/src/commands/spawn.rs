@@ -21,22 +21,37 @@ pub(super) fn run(app: &App, args: SpawnArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("spawn")?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team()?;
-    let choices = Choices { backend: args.backend.clone(), ..Choices::default() };
+    let choices = Choices {
+        backend: args.backend.clone(),
+        ..Choices::default()
+    };
     let (mut deployment, _) = deployment(app, &choices)?;
     // A person at the shell may give any mode; a member's ceiling is the mode it gets.
     if let Some(mode) = args.mode {
         deployment.ceiling = mode;
     }
     let resolve = &deployment.resolve_model;
-    let model = args.model.as_deref().map(|name| resolve(name)).transpose().map_err(Failure::usage)?;
+    let model = args
+        .model
+        .as_deref()
+        .map(|name| resolve(name))
+        .transpose()
+        .map_err(Failure::usage)?;
     let options = SpawnOptions {
         name,
         agent_type: args.agent.clone(),
         prompt: prompt(&args)?.map(|text| Draft::new(LEAD_NAME, text)),
         model,
         mode: args.mode,
-        cwd: args.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd)),
-        backend: args.backend.as_deref().map(|word| backend(app, Some(word))).transpose()?,
+        cwd: args
+            .cwd
+            .as_ref()
+            .map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd)),
+        backend: args
+            .backend
+            .as_deref()
+            .map(|word| backend(app, Some(word)))
+            .transpose()?,
         env: variables(&args.env)?,
         replace: args.replace,
         fresh: args.fresh,
@@ -90,7 +105,10 @@ fn prompt(args: &SpawnArgs) -> Result<Option<String>, Failure> {
             Some(text)
         }
         (None, Some(path)) => Some(std::fs::read_to_string(path).map_err(|error| {
-            Failure::usage(format!("the prompt file {} cannot be read: {error}", path.display()))
+            Failure::usage(format!(
+                "the prompt file {} cannot be read: {error}",
+                path.display()
+            ))
         })?),
         (None, None) => None,
     };
@@ -105,9 +123,14 @@ fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     given
         .iter()
         .map(|pair| {
-            let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-                Failure::usage(format!("`{pair}` is not a variable: write it as NAME=VALUE"))
-            })?;
+            let (name, value) = pair
+                .split_once('=')
+                .filter(|(name, _)| !name.is_empty())
+                .ok_or_else(|| {
+                    Failure::usage(format!(
+                        "`{pair}` is not a variable: write it as NAME=VALUE"
+                    ))
+                })?;
             Ok((name.to_owned(), value.to_owned()))
         })
         .collect()

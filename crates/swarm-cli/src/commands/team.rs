@@ -14,7 +14,9 @@ pub(super) fn run(app: &App, command: TeamCommand) -> Result<ExitCode, Failure> 
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("team")?;
     match command {
         TeamCommand::Create { name, description } => create(app, &name, description),
-        TeamCommand::List | TeamCommand::Show { .. } | TeamCommand::Delete { .. } => Ok(ExitCode::SUCCESS),
+        TeamCommand::List | TeamCommand::Show { .. } | TeamCommand::Delete { .. } => {
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

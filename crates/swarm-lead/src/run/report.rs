@@ -1,10 +1,10 @@
 //! What a run came to.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskState, TeamName, Usage};
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome", content = "detail")]
 pub enum Outcome {
     /// The lead has finished and every task is completed.
@@ -51,7 +51,7 @@ impl Outcome {
 }
 
 /// One task at the end of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLine {
     /// Its number.
     pub id: TaskId,
@@ -66,7 +66,7 @@ pub struct TaskLine {
 }
 
 /// One member at the end of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberLine {
     /// Its name.
     pub name: MemberName,
@@ -79,7 +79,7 @@ pub struct MemberLine {
 }
 
 /// The report of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunReport {
     /// How it ended.
     #[serde(flatten)]

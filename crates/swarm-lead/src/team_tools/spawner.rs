@@ -35,7 +35,11 @@ impl TeammateSpawner for LeadSpawner {
         let name =
             MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
         let resolve = &self.deployment.resolve_model;
-        let model = request.model.as_deref().map(|name| resolve(name)).transpose()?;
+        let model = request
+            .model
+            .as_deref()
+            .map(|name| resolve(name))
+            .transpose()?;
         let team = self
             .seat
             .team_or_found()

@@ -1,0 +1,9 @@
+//! `swarm demo`: a whole team at work in a throw-away folder, with a scripted model.
+
+mod account;
+mod picture;
+mod play;
+mod server;
+mod stage;
+
+pub(super) use play::run;

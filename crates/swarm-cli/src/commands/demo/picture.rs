@@ -1,0 +1,60 @@
+//! A picture of the panes, as they are at one moment.
+
+use swarm_panes::{PaneBackend as _, TmuxBackend, WindowView};
+use swarm_protocol::{Color, TeamName};
+use swarm_ui::picture::{Pane, Window};
+
+use crate::failure::Failure;
+
+/// The panes of the team and its lead.
+pub(super) async fn capture(
+    backend: &TmuxBackend,
+    team: &TeamName,
+) -> Result<Vec<Window>, Failure> {
+    let views = backend.view(team).await?;
+    Ok(views.into_iter().map(window).collect())
+}
+
+/// How many panes of members a picture shows.
+pub(super) fn panes(windows: &[Window]) -> usize {
+    windows.iter().map(|window| window.panes.len()).sum()
+}
+
+fn window(view: WindowView) -> Window {
+    Window {
+        name: view.name,
+        columns: view.size.columns,
+        rows: view.size.rows,
+        status: String::new(),
+        panes: view
+            .panes
+            .into_iter()
+            .map(|pane| {
+                let is_lead = pane.member.is_none();
+                let name = if is_lead {
+                    "team-lead".to_owned()
+                } else {
+                    pane.title
+                };
+                let title = match pane.state.as_str() {
+                    "" => name,
+                    state => format!("{name} · {state}"),
+                };
+                Pane {
+                    left: pane.left,
+                    top: pane.top,
+                    width: pane.size.columns,
+                    height: pane.size.rows,
+                    title,
+                    color: if is_lead {
+                        Some(Color::Red)
+                    } else {
+                        pane.color
+                    },
+                    active: is_lead,
+                    content: pane.content,
+                }
+            })
+            .collect(),
+    }
+}

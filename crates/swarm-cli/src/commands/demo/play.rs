@@ -1,0 +1,224 @@
+//! The play itself, with an audience at a terminal or without.
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_fs::{FolderWatcher, NameFilter, replace_alone};
+use swarm_lead::RunReport;
+use swarm_panes::TmuxBackend;
+use swarm_protocol::{ErrorKind, TeamName};
+use swarm_store::{FileStore, TeamStore};
+use swarm_ui::picture::{self as drawing, Window};
+
+use super::account::{is_farewell, line};
+use super::picture::{capture, panes};
+use super::server::DemoServer;
+use super::stage::Stage;
+use crate::app::App;
+use crate::args::DemoArgs;
+use crate::failure::Failure;
+use crate::identity::Acting;
+
+/// Pace for people who read an account instead of watching.
+const ACCOUNT_PACE: f64 = 0.35;
+
+/// The longest a whole play may take.
+const CURTAIN: Duration = Duration::from_secs(120);
+
+/// How long the panes must be quiet for a picture of a finished moment.
+const STILL: Duration = Duration::from_millis(300);
+
+const TEAM: &str = "demo";
+const PROMPT: &str =
+    "A test of this repository fails. Make a team, find the cause, mend it, and prove it.";
+
+/// Runs the demonstration.
+pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
+    Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("demo")?;
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let attach = terminal && !args.no_attach && args.picture.is_none();
+    let pace = args.pace.unwrap_or(if attach { 1.0 } else { ACCOUNT_PACE });
+    let stage = Stage::build(app, pace, args.keep)?;
+    let (before, passes) = stage.run_test(app)?;
+    if passes {
+        return Err(Failure::new(
+            ErrorKind::Internal,
+            "the test of the stage passes before anything was done",
+        ));
+    }
+    app.out.say("A small repository whose test fails:");
+    tell(app, &before);
+    let server = DemoServer::start(app, &stage, &lead_command(&stage)?)?;
+    let windows = if attach {
+        server.attach()?;
+        Vec::new()
+    } else {
+        super::super::runtime()?.block_on(watch(app, &stage, &server))?
+    };
+    finish(app, &stage, args, &windows)
+}
+
+fn tell(app: &App, text: &str) {
+    for line in text.lines() {
+        app.out.say(&format!("    {line}"));
+    }
+    app.out.say("");
+}
+
+fn lead_command(stage: &Stage) -> Result<Vec<OsString>, Failure> {
+    let own = std::env::current_exe()?;
+    let mut model = OsString::from("scripted/");
+    model.push(stage.scenario());
+    let mut words: Vec<OsString> = vec![own.into(), "run".into(), PROMPT.into()];
+    words.extend([
+        "--mode".into(),
+        "acceptEdits".into(),
+        "--model".into(),
+        model,
+    ]);
+    words.extend(["--report".into(), stage.report().into()]);
+    Ok(words)
+}
+
+/// Prints the account as it happens and keeps the last picture of the team at work.
+async fn watch(app: &App, stage: &Stage, server: &DemoServer) -> Result<Vec<Window>, Failure> {
+    let audience = Audience {
+        app,
+        store: FileStore::new(stage.root(), Arc::clone(&app.clock)),
+        team: TeamName::parse(TEAM)?,
+        backend: server.backend()?,
+        began: app.clock.now(),
+    };
+    tokio::time::timeout(CURTAIN, audience.follow(stage))
+        .await
+        .map_err(|_| {
+            let message = format!("the play did not end within {} s", CURTAIN.as_secs());
+            Failure::new(ErrorKind::TimedOut, message)
+        })?
+}
+
+struct Audience<'a> {
+    app: &'a App,
+    store: FileStore,
+    team: TeamName,
+    backend: TmuxBackend,
+    began: swarm_protocol::UnixMs,
+}
+
+impl Audience<'_> {
+    async fn follow(&self, stage: &Stage) -> Result<Vec<Window>, Failure> {
+        let watcher = FolderWatcher::new();
+        let mut report = watcher.subscribe(
+            stage.folder(),
+            NameFilter::Exact(vec!["report.json".into()]),
+        );
+        let mut teams = watcher.subscribe(&stage.root().join("teams"), NameFilter::Any);
+        let journal = self.store.journal_path(&self.team);
+        let mut events = None;
+        let (mut position, mut farewell) = (0, false);
+        let mut pictures = Vec::new();
+        loop {
+            if events.is_none() && journal.exists() {
+                let folder = journal.parent().unwrap_or(Path::new("/"));
+                events = Some(
+                    watcher.subscribe(folder, NameFilter::Exact(vec!["journal.jsonl".into()])),
+                );
+            }
+            if journal.exists() {
+                let news = self.store.events_from(&self.team, position)?;
+                position = news.next;
+                for entry in &news.entries {
+                    farewell |= is_farewell(&entry.event);
+                    if let Some(line) = line(entry, self.began) {
+                        self.app.out.say(&line);
+                    }
+                }
+            }
+            if stage.report().exists() {
+                return Ok(pictures);
+            }
+            let still = tokio::time::sleep(STILL);
+            let journal_changed = async {
+                match events.as_mut() {
+                    Some(events) => events.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = report.changed() => {}
+                () = teams.changed() => {}
+                () = journal_changed => {}
+                () = still, if !farewell => {
+                    self.take_picture(&mut pictures).await;
+                    // One picture of each still moment is enough.
+                    tokio::select! {
+                        () = report.changed() => {}
+                        () = teams.changed() => {}
+                        () = async {
+                            match events.as_mut() {
+                                Some(events) => events.changed().await,
+                                None => std::future::pending().await,
+                            }
+                        } => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Replaces the picture unless panes have gone meanwhile.
+    async fn take_picture(&self, pictures: &mut Vec<Window>) {
+        match capture(&self.backend, &self.team).await {
+            Ok(fresh) if panes(&fresh) >= panes(pictures) => *pictures = fresh,
+            Ok(_) => {}
+            Err(failure) => tracing::debug!(message = failure.message, "no picture"),
+        }
+    }
+}
+
+fn finish(
+    app: &App,
+    stage: &Stage,
+    args: &DemoArgs,
+    windows: &[Window],
+) -> Result<ExitCode, Failure> {
+    if !windows.is_empty() {
+        app.out.data("")?;
+        app.out.data(&drawing::text(windows, true))?;
+    }
+    if let Some(path) = &args.picture {
+        replace_alone(&app.env.cwd.join(path), drawing::svg(windows).as_bytes())
+            .map_err(anyhow::Error::from)?;
+        app.out
+            .say(&format!("The picture is in {}.", path.display()));
+    }
+    let (after, passes) = stage.run_test(app)?;
+    app.out.say("The same test afterwards:");
+    tell(app, &after);
+    if args.keep {
+        app.out.say(&format!(
+            "Everything is kept in {}.",
+            stage.folder().display()
+        ));
+    }
+    let report = std::fs::read(stage.report()).ok();
+    let report: Option<RunReport> = report.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    match report {
+        Some(report) if passes && report.outcome.error_kind().is_none() => {
+            app.out.data(report.result.trim_end())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(report) => Err(Failure::new(
+            ErrorKind::AgentFailed,
+            report.outcome.sentence(),
+        )),
+        None => Err(Failure::new(
+            ErrorKind::Interrupted,
+            "the play was left before its end",
+        )),
+    }
+}

@@ -1,0 +1,140 @@
+//! The demonstration's own tmux server, on a socket inside the stage.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use swarm_panes::TmuxBackend;
+use swarm_protocol::ErrorKind;
+
+use super::stage::Stage;
+use crate::app::App;
+use crate::failure::Failure;
+
+/// Columns and rows of the window while nobody watches.
+const COLUMNS: &str = "180";
+const ROWS: &str = "46";
+
+/// A running server whose first pane is the lead's. It is ended when this is dropped.
+#[derive(Debug)]
+pub(super) struct DemoServer {
+    program: PathBuf,
+    socket: PathBuf,
+    /// The first pane.
+    pub(super) lead_pane: String,
+    pid: String,
+}
+
+impl DemoServer {
+    /// Starts the server with `swarm run` in its first pane.
+    pub(super) fn start(app: &App, stage: &Stage, lead: &[OsString]) -> Result<Self, Failure> {
+        let program = app.env.find_program("tmux").ok_or_else(|| {
+            Failure::new(ErrorKind::Environment, "tmux was not found on the PATH")
+                .with_hint("install tmux, for example with `apt-get install tmux`")
+        })?;
+        let mut command = Command::new(&program);
+        command
+            .arg("-S")
+            .arg(stage.socket())
+            .args(["-f", "/dev/null", "new-session", "-d"]);
+        command.args(["-x", COLUMNS, "-y", ROWS, "-s", "swarm-demo", "-n", "team"]);
+        command
+            .args(["-P", "-F", "#{pane_id} #{pid}", "-c"])
+            .arg(stage.repo());
+        command.arg("--").args(lead);
+        // Whatever is asked of tmux, its panes get the environment of this server.
+        command
+            .env_clear()
+            .envs(app.env.shell(&[]))
+            .env("HOME", stage.home());
+        command.env("CLAUDE_CONFIG_DIR", stage.root());
+        for name in ["NO_COLOR", "COLORTERM"] {
+            if let Some(value) = app.env.get(name) {
+                command.env(name, value);
+            }
+        }
+        let started = command.stdin(Stdio::null()).output()?;
+        if !started.status.success() {
+            let words = String::from_utf8_lossy(&started.stderr);
+            let message = format!("tmux did not start: {}", words.trim());
+            return Err(Failure::new(ErrorKind::Environment, message));
+        }
+        let answer = String::from_utf8_lossy(&started.stdout).into_owned();
+        let (lead_pane, pid) = answer.trim().split_once(' ').ok_or_else(|| {
+            Failure::new(
+                ErrorKind::Environment,
+                format!("tmux answered `{}`", answer.trim()),
+            )
+        })?;
+        let server = Self {
+            program,
+            socket: stage.socket(),
+            lead_pane: lead_pane.to_owned(),
+            pid: pid.to_owned(),
+        };
+        server.tmux(&[
+            "set-option",
+            "-g",
+            "status-style",
+            "bg=default,fg=colour244",
+        ])?;
+        server.tmux(&["set-option", "-g", "status-right", ""])?;
+        server.tmux(&["set-option", "-g", "mouse", "on"])?;
+        Ok(server)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("-S")
+            .arg(&self.socket)
+            .env_remove("TMUX")
+            .env_remove("TMUX_PANE");
+        command
+    }
+
+    fn tmux(&self, args: &[&str]) -> Result<(), Failure> {
+        self.command()
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()?;
+        Ok(())
+    }
+
+    /// Shows the session in this terminal until it ends or the person detaches.
+    pub(super) fn attach(&self) -> Result<(), Failure> {
+        self.command()
+            .args(["attach-session", "-t", "swarm-demo"])
+            .status()?;
+        Ok(())
+    }
+
+    /// The panes as the lead sees them.
+    pub(super) fn backend(&self) -> Result<TmuxBackend, Failure> {
+        let env = format!("{},{},0", self.socket.display(), self.pid);
+        let place = swarm_panes::Place::default();
+        Ok(TmuxBackend::inside(
+            self.program.clone(),
+            &env,
+            &self.lead_pane,
+            place,
+        )?)
+    }
+}
+
+impl Drop for DemoServer {
+    fn drop(&mut self) {
+        // It ends by itself with its last pane; then there is nobody to tell.
+        let ended = self
+            .command()
+            .arg("kill-server")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if let Err(error) = ended {
+            tracing::debug!(%error, "tmux server not ended");
+        }
+    }
+}

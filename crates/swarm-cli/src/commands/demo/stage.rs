@@ -1,0 +1,162 @@
+//! The stage: a throw-away root, a home, and a real small repository with a failing test.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use swarm_fs::{create_private_dir, ensure_private_dir, remove_tree, replace_alone};
+use swarm_protocol::{ErrorKind, SpawnId};
+
+use crate::app::App;
+use crate::failure::Failure;
+
+const FILES: [(&str, &str); 4] = [
+    (
+        "repo/README.md",
+        include_str!("../../../../../config/demo/repo/README.md"),
+    ),
+    (
+        "repo/src/total.sh",
+        include_str!("../../../../../config/demo/repo/src/total.sh"),
+    ),
+    (
+        "repo/tests/run.sh",
+        include_str!("../../../../../config/demo/repo/tests/run.sh"),
+    ),
+    (
+        "scenario.toml",
+        include_str!("../../../../../config/demo/scenario.toml"),
+    ),
+];
+const SETTINGS: &str = include_str!("../../../../../config/demo/settings.json");
+
+/// A throw-away folder. It goes when this is dropped, unless it is kept.
+#[derive(Debug)]
+pub(super) struct Stage {
+    folder: PathBuf,
+    keep: bool,
+}
+
+impl Stage {
+    /// Sets the stage and shows that the test fails.
+    pub(super) fn build(app: &App, pace: f64, keep: bool) -> Result<Self, Failure> {
+        let base = app.env.get("TMPDIR").unwrap_or("/tmp");
+        let unique = SpawnId::random().uuid().simple().to_string();
+        let folder = Path::new(base).join(format!("swarm-demo-{}", &unique[..8]));
+        create_private_dir(&folder).map_err(anyhow::Error::from)?;
+        let stage = Self { folder, keep };
+        for name in [
+            "root",
+            "root/teams",
+            "home",
+            "repo",
+            "repo/src",
+            "repo/tests",
+        ] {
+            ensure_private_dir(&stage.folder.join(name)).map_err(anyhow::Error::from)?;
+        }
+        for (name, text) in FILES {
+            replace_alone(&stage.folder.join(name), text.as_bytes())
+                .map_err(anyhow::Error::from)?;
+        }
+        let settings = format!("[scripted]\npace = {pace:?}\n");
+        for (name, text) in [
+            ("root/settings.json", SETTINGS),
+            ("root/swarm.toml", &settings),
+        ] {
+            replace_alone(&stage.folder.join(name), text.as_bytes())
+                .map_err(anyhow::Error::from)?;
+        }
+        stage.make_repository(app)?;
+        Ok(stage)
+    }
+
+    fn make_repository(&self, app: &App) -> Result<(), Failure> {
+        for name in ["repo/src/total.sh", "repo/tests/run.sh"] {
+            std::fs::set_permissions(
+                self.folder.join(name),
+                std::fs::Permissions::from_mode(0o755),
+            )?;
+        }
+        let git = app.env.find_program("git").ok_or_else(|| {
+            Failure::new(ErrorKind::Environment, "git was not found on the PATH")
+                .with_hint("install git, for example with `apt-get install git`")
+        })?;
+        let steps: [&[&str]; 3] = [
+            &["init", "--quiet", "--initial-branch=main"],
+            &["add", "."],
+            &["commit", "--quiet", "--message=A bill and its cases"],
+        ];
+        for step in steps {
+            let done = Command::new(&git)
+                .args(["-c", "user.name=demo", "-c", "user.email=demo@localhost"])
+                .args(step)
+                .current_dir(self.repo())
+                .env_clear()
+                .envs(app.env.shell(&[]))
+                .env("HOME", self.home())
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .stdin(Stdio::null())
+                .output()?;
+            if !done.status.success() {
+                let words = String::from_utf8_lossy(&done.stderr);
+                let message = format!("git {} failed: {}", step[0], words.trim());
+                return Err(Failure::new(ErrorKind::Environment, message));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.join("root")
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.folder.join("home")
+    }
+
+    pub(super) fn repo(&self) -> PathBuf {
+        self.folder.join("repo")
+    }
+
+    pub(super) fn scenario(&self) -> PathBuf {
+        self.folder.join("scenario.toml")
+    }
+
+    pub(super) fn report(&self) -> PathBuf {
+        self.folder.join("report.json")
+    }
+
+    pub(super) fn socket(&self) -> PathBuf {
+        self.folder.join("tmux")
+    }
+
+    /// Output of the repository's test, and whether it passes.
+    pub(super) fn run_test(&self, app: &App) -> Result<(String, bool), Failure> {
+        let done = Command::new("sh")
+            .arg("tests/run.sh")
+            .current_dir(self.repo())
+            .env_clear()
+            .envs(app.env.shell(&[]))
+            .stdin(Stdio::null())
+            .output()?;
+        Ok((
+            String::from_utf8_lossy(&done.stdout).into_owned(),
+            done.status.success(),
+        ))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if !self.keep
+            && let Err(error) = remove_tree(&self.folder)
+        {
+            tracing::warn!(%error, "stage not removed");
+        }
+    }
+}
