@@ -153,12 +153,12 @@ impl World {
         }
     }
 
-    /// The whole environment of what is started here.
-    pub fn environment(&self) -> Vec<(String, String)> {
+    /// The environment that every program of this world has, a tmux server of the user's as well.
+    fn surroundings(&self) -> Vec<(String, String)> {
         let path =
             std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
         let below = |part: &str| self.folder.join(part).display().to_string();
-        let mut environment: Vec<(String, String)> = [
+        [
             ("PATH", format!("{}:{path}", self.programs.display())),
             ("HOME", below("home")),
             ("CLAUDE_CONFIG_DIR", below("root")),
@@ -170,9 +170,7 @@ impl World {
             ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
-        .into();
-        environment.extend(self.variables.iter().cloned());
-        environment
+        .into()
     }
 
     /// A command of this world that is not started yet.
@@ -180,7 +178,8 @@ impl World {
         let mut command = Command::new(program);
         command
             .env_clear()
-            .envs(self.environment())
+            .envs(self.surroundings())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.project())
             .stdin(Stdio::null());
         command
@@ -273,7 +272,7 @@ impl World {
 
     /// The tmux server on a socket.
     pub fn tmux_at(&self, socket: &Path) -> Tmux {
-        Tmux::new(socket.to_owned(), self.environment())
+        Tmux::new(socket.to_owned(), self.surroundings())
     }
 
     /// The tmux servers that swarm made outside of tmux.
