@@ -165,7 +165,7 @@ pub enum StoreError {
     /// A key of the metadata is not the caller's to set.
     #[error("metadata key `{key}` of task {id} is kept by swarm itself")]
     ReservedKey {
-        /// Which task; 0 for one that is being made.
+        /// Which task; for one that is being made, the number that it would have had.
         id: TaskId,
         /// The key.
         key: &'static str,

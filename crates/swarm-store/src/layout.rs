@@ -178,3 +178,58 @@ impl TeamLayout {
         self.own().join("tasks.redo.json")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::path::Component;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Names as people of all languages and with bad intentions write them.
+    fn any_name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "\\PC{0,40}",
+            "[A-Za-z0-9_-]{0,70}",
+            "(\\.|/|\\\\|a|\u{202e}|\u{0}|~|\n){1,6}",
+        ]
+    }
+
+    proptest! {
+            #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+            #[test]
+            fn d12_names_become_files_one_to_one_and_none_leaves_its_folder(
+                names in prop::collection::vec(any_name(), 50),
+            ) {
+                let layout = Layout::new(PathBuf::from("/root-folder"));
+                let mut taken: HashMap<PathBuf, String> = HashMap::new();
+                for given in names {
+                    let team = TeamName::parse(&given);
+                    let member = MemberName::parse(&given);
+                    prop_assert_eq!(team.is_ok(), member.is_ok());
+                    let (Ok(team), Ok(member)) = (team, member) else { continue };
+                    let at = layout.team(&team);
+                    for (path, folder) in [
+                        (at.folder().to_owned(), layout.teams()),
+                        (at.tasks().to_owned(), layout.all_tasks()),
+                        (at.inbox(&member), at.inboxes()),
+                        (at.member(&member), at.members()),
+                        (at.inbox_lock(&member), at.locks()),
+                        (at.mail_archive(&member), at.archive()),
+                    ] {
+                        prop_assert_eq!(path.parent(), Some(folder.as_path()));
+                        let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::RootDir);
+                        prop_assert!(path.components().all(plain));
+                        let before = taken.insert(path, given.clone());
+                        prop_assert!(before.is_none_or(|before| before == given));
+                    }
+    let inbox = at.inbox(&member);
+                    let stem = inbox.file_stem().and_then(|stem| stem.to_str());
+                    prop_assert_eq!(stem, Some(given.as_str()));
+                }
+            }
+        }
+}

@@ -68,8 +68,8 @@ mod tests {
     fn an_ended_child_that_nobody_collected_does_not_run() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let start = start_time(child.id()).unwrap_or_default();
-        let stat = format!("/proc/{}/stat", child.id());
-        while !fs::read_to_string(&stat).unwrap().contains(") Z ") {
+        let path = format!("/proc/{}/stat", child.id());
+        while !fs::read_to_string(&path).unwrap().contains(") Z ") {
             std::thread::yield_now();
         }
         assert_eq!(is_running(child.id(), &start), Some(false));

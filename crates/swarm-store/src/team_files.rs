@@ -47,7 +47,9 @@ impl TeamFiles<'_> {
 
     /// Holds the queue of requests, which no other program knows.
     pub(crate) fn with_requests_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
-        self.locked(&self.at.requests_lock(), &[], work)
+        let sidecar = self.at.requests_lock();
+        // Where the flock is left out, the lock directory of the sidecar itself excludes.
+        self.locked(&sidecar, std::slice::from_ref(&sidecar), work)
     }
 
     pub(crate) fn locked<T>(

@@ -26,7 +26,7 @@ impl FileStore {
         swarm_fs::create_sidecar(&lock)?;
         let plan = LockPlan {
             sidecar: &lock,
-            data: &[],
+            data: std::slice::from_ref(&lock),
         };
         swarm_fs::with_lock(&plan, &self.lock_options, |_held| {
             self.refuse_collision(&new.name)?;
@@ -145,13 +145,14 @@ impl TeamFiles<'_> {
         };
         let alive = |view: &&crate::MemberView| view.liveness == Liveness::Alive;
         let members = views.iter().filter(|view| !view.member.name.is_lead());
+        let count = members.clone().count();
+        let noun = if count == 1 { "teammate" } else { "teammates" };
         let lead = match views.iter().find(|view| view.member.name.is_lead()) {
             Some(lead) if lead.liveness == Liveness::Alive => "its lead runs",
             _ => "no lead runs",
         };
         format!(
-            "{} teammates, {} of them alive, {lead}",
-            members.clone().count(),
+            "{count} {noun}, {} of them alive, {lead}",
             members.filter(alive).count()
         )
     }

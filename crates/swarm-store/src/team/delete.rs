@@ -22,6 +22,7 @@ impl TeamFiles<'_> {
         }
         let removed = removed?;
         if let Some(archive) = &archive {
+            drop_if_empty(&archive.join("tasks").join(".lock.lock"));
             keep(&removed.at.journal(), &archive.join("journal.jsonl"))?;
         }
         swarm_fs::remove_tree(removed.at.folder())?;
@@ -31,22 +32,32 @@ impl TeamFiles<'_> {
         Ok(archive)
     }
 
-    /// Takes the sidecars alone: a lock directory would move with the folder that it is in, and could not be let
-    /// go of. Another program that is writing finds its file gone.
+    /// Takes the sidecars alone where they exclude: the lock directory of a data file moves with the folder that it is
+    /// in, and cannot be let go of. Another program that is writing finds its file gone.
     fn take_down(&self, archive: Option<&Path>, force: bool) -> Result<Self> {
         // What was cut short is completed, and a missing list made, so that there is one to move.
         self.with_list_lock(|_held| Ok(()))?;
-        self.locked(&self.at.config_lock(), &[], |_held| {
+        let roster = self.without_flock(self.at.config());
+        let list = self.without_flock(self.at.list_file());
+        self.locked(&self.at.config_lock(), &roster, |_held| {
             if !force {
                 self.refuse_if_busy(&self.read_config()?)?;
             }
-            self.locked(&self.at.tasks_lock(), &[], |_held| {
+            self.locked(&self.at.tasks_lock(), &list, |_held| {
                 self.record(Event::TeamDeleted {
                     by: LEAD_NAME.to_owned(),
                 })?;
                 self.move_away(archive)
             })
         })
+    }
+
+    fn without_flock(&self, data: PathBuf) -> Vec<PathBuf> {
+        if self.store.lock_options.directory_only {
+            vec![data]
+        } else {
+            Vec::new()
+        }
     }
 
     /// Moves the task list first and the team last: killed in between, the team is still there to be deleted again.
@@ -125,9 +136,10 @@ fn keep(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes the archive of a team away that was not deleted after all.
-fn drop_if_empty(archive: &Path) {
-    if let Err(error) = std::fs::remove_dir(archive) {
-        tracing::debug!(path = %archive.display(), %error, "archive kept");
+/// Removes a folder that has served its purpose: the archive of a team that was not deleted after all, or a lock
+/// directory that moved. One that is not empty stays.
+fn drop_if_empty(folder: &Path) {
+    if let Err(error) = std::fs::remove_dir(folder) {
+        tracing::debug!(path = %folder.display(), %error, "folder kept");
     }
 }

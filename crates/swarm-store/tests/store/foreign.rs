@@ -217,3 +217,56 @@ fn a_team_of_another_program_can_be_looked_at_and_is_not_written_to() {
     }
     assert_eq!(world.files(), before);
 }
+
+#[test]
+fn everything_works_by_lock_directories_alone() {
+    let mut world = World::new();
+    let by_directory = swarm_fs::LockOptions {
+        directory_only: true,
+        ..swarm_fs::LockOptions::default()
+    };
+    world.store = world.store.clone().with_lock_options(by_directory);
+    let spawn = world.join("alice");
+    let sent: Vec<_> = std::thread::scope(|scope| {
+        let senders: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let draft = Draft::new("team-lead", "hello");
+                    let sent = world.store.send(&world.team, &name("alice"), draft);
+                    world.create("work", &[]);
+                    sent.unwrap()
+                })
+            })
+            .collect();
+        senders
+            .into_iter()
+            .map(|sender| sender.join().unwrap())
+            .collect()
+    });
+    assert_eq!(world.unread("alice").len(), sent.len());
+    assert_eq!(world.store.tasks(&world.team).unwrap().tasks.len(), 4);
+    let alice = name("alice");
+    world.store.ack(&world.team, &alice, &sent).unwrap();
+    world
+        .store
+        .remove_member(&world.team, &alice, Some(&spawn))
+        .unwrap();
+    let archive = world.store.delete_team(&world.team, false, false).unwrap();
+    let mut names: Vec<_> = fs::read_dir(archive.unwrap().join("tasks"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            ".highwatermark",
+            ".lock",
+            "1.json",
+            "2.json",
+            "3.json",
+            "4.json"
+        ]
+    );
+    assert_eq!(fs::read_dir(world.root.join("teams")).unwrap().count(), 0);
+}

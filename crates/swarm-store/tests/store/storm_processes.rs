@@ -52,6 +52,7 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
                 if let Ok(bytes) = fs::read(&path) {
                     serde_json::from_slice::<Vec<Value>>(&bytes).expect("half a file was seen");
                 }
+                thread::yield_now();
             }
         });
         let senders = start_all("sends 50", &world, 8);

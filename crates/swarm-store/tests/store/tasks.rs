@@ -376,6 +376,7 @@ fn metadata_is_merged_and_ours_is_not_for_sale() {
 
 #[test]
 fn every_change_of_state_is_in_the_journal() {
+    use TaskState::{Completed, InProgress, Pending};
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
@@ -397,7 +398,6 @@ fn every_change_of_state_is_in_the_journal() {
             _ => None,
         })
         .collect();
-    use TaskState::{Completed, InProgress, Pending};
     assert_eq!(
         steps,
         [

@@ -38,7 +38,10 @@ fn a_new_team_has_everything_that_its_members_need() {
     assert_eq!(config["leadAgentId"], "team-lead@crew");
     assert_eq!(config["members"][0]["name"], "team-lead");
     assert_eq!(config["members"][0]["tmuxPaneId"], "leader");
-    assert_eq!(world.store.teams().unwrap(), [world.team.clone()]);
+    assert_eq!(
+        world.store.teams().unwrap(),
+        std::slice::from_ref(&world.team)
+    );
     assert_eq!(
         fs::read_dir(world.root.join("teams")).unwrap().count(),
         1,
@@ -52,7 +55,12 @@ fn an_existing_team_is_a_conflict_that_tells_its_state() {
     let before = world.files();
     let error = world.store.create_team(new_team("crew")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
-    assert!(error.to_string().contains("1 teammates"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("1 teammate, 0 of them alive, no lead runs"),
+        "{error}"
+    );
     assert_eq!(world.files(), before);
 }
 

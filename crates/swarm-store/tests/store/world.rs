@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use swarm_fs::{LifeHolder, LockOptions};
@@ -19,7 +20,8 @@ pub(crate) struct World {
     pub(crate) root: PathBuf,
     pub(crate) store: FileStore,
     pub(crate) team: TeamName,
-    _folder: Option<tempfile::TempDir>,
+    /// Goes with the world; a child process only visits.
+    folder: Option<tempfile::TempDir>,
 }
 
 pub(crate) fn name(text: &str) -> MemberName {
@@ -36,7 +38,7 @@ pub(crate) fn id(number: u64) -> TaskId {
 
 pub(crate) fn store_at(root: &Path) -> FileStore {
     let options = LockOptions {
-        deadline: std::time::Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         ..LockOptions::default()
     };
     FileStore::new(root.to_owned(), Arc::new(SystemClock)).with_lock_options(options)
@@ -46,7 +48,7 @@ impl World {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut world = Self::at(&folder.path().join("root"));
-        world._folder = Some(folder);
+        world.folder = Some(folder);
         world.store.create_team(new_team("crew")).unwrap();
         world
     }
@@ -57,7 +59,7 @@ impl World {
             root: root.to_owned(),
             store: store_at(root),
             team: team("crew"),
-            _folder: None,
+            folder: None,
         }
     }
 
