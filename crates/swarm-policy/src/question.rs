@@ -14,7 +14,7 @@ pub struct Question<'a> {
     pub tool: &'a str,
     /// Its input.
     pub input: &'a Value,
-    /// The agent's working folder, absolute.
+    /// The agent's working folder, absolute and without symbolic links in it, like the paths it is compared with.
     pub cwd: &'a Path,
     /// The user's home folder, for rules that begin with `~/`.
     pub home: Option<&'a Path>,

@@ -13,7 +13,8 @@ use crate::{FileState, ProtectedPaths};
 /// Everything a call is given besides its input. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The working folder, absolute. Relative paths in an input start here, and shell commands run here.
+    /// The working folder, absolute and without symbolic links in it. Relative paths in an input start here, and shell
+    /// commands run here.
     pub cwd: PathBuf,
     /// The environment of shell commands: exactly this, nothing of our own process.
     pub env: Arc<BTreeMap<String, String>>,
