@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use super::arrange::{self, Owner};
 use super::batch::Batch;
 use super::commands::{self, KILLED};
-use super::own_server::{UNWATCHED, remove_dead_socket};
+use super::own_server::{UNWATCHED, is_own_socket, remove_dead_socket};
 use super::placement::{self, Lead, Placement};
 use super::server::{Server, socket_of};
 use super::snapshot::{Snapshot, Tag};
@@ -112,6 +112,7 @@ impl TmuxBackend {
     pub(super) fn owner(&self) -> Owner {
         match self.role {
             Role::Own => Owner::Swarm,
+            Role::Visitor if is_own_socket(self.socket()) => Owner::Swarm,
             Role::Inside(_) | Role::Visitor => Owner::User,
         }
     }

@@ -34,6 +34,7 @@ pub(crate) async fn open(backend: &TmuxBackend, spec: &PaneSpec) -> Result<Pane,
             if let Err(left) = backend.server().run(&Batch::new().then(&kill)).await {
                 tracing::debug!(pane = %id, error = %left, "half-made pane not closed");
             }
+            backend.tidy(backend.server(), None).await;
             Err(error)
         }
     }

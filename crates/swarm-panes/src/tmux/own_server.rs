@@ -1,5 +1,6 @@
 //! Our own tmux server: for a lead outside tmux, or where panes are to stay out of the user's sight.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -23,9 +24,19 @@ pub(crate) const UNWATCHED: Size = Size::new(200, 50);
 const TILED_NEEDS: [&str; 2] = ["@swarm_tiled_columns", "@swarm_tiled_rows"];
 const STACKED_NEEDS: [&str; 2] = ["@swarm_stacked_columns", "@swarm_stacked_rows"];
 
+/// What the file names of our sockets begin with.
+const SOCKET_PREFIX: &str = "claude-swarm-";
+
 /// The socket of the server that the process `pid` creates, in a folder that only the user can enter.
 pub fn own_socket(folder: &Path, pid: u32) -> PathBuf {
-    folder.join(format!("claude-swarm-{pid}"))
+    folder.join(format!("{SOCKET_PREFIX}{pid}"))
+}
+
+/// Whether a socket that a roster names is that of a server of our own.
+pub(crate) fn is_own_socket(socket: &Path) -> bool {
+    let name = socket.file_name().and_then(OsStr::to_str);
+    let pid = name.and_then(|name| name.strip_prefix(SOCKET_PREFIX));
+    pid.is_some_and(|pid| pid.parse::<u32>().is_ok())
 }
 
 /// Starts the server if need be and makes the session with one pane, whose id is printed.

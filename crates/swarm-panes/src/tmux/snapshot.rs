@@ -14,7 +14,7 @@ use super::server::Server;
 use crate::process::Process;
 use crate::{PaneError, PaneStatus, Size, text};
 
-/// The fields of one line, in the order of [`PaneRow::parse`]; free text comes last.
+/// The fields of one line, in the order of [`PaneRow::parse`]. Options that anybody may set to anything come last.
 const FIELDS: [&str; 28] = [
     "pane_id",
     "window_id",
@@ -38,12 +38,12 @@ const FIELDS: [&str; 28] = [
     "@swarm_spawn",
     "@swarm_started",
     "@swarm_color",
-    "@swarm_set",
+    "session_name",
+    "window_name",
     "pane-border-status",
+    "@swarm_set",
     "@swarm_state",
     "@swarm_title",
-    "window_name",
-    "session_name",
 ];
 
 /// Pauses between looks while tmux collects the end of a process, in milliseconds.
@@ -149,12 +149,12 @@ impl PaneRow {
             closed,
             server_pid,
             color: next()?.parse().ok(),
-            options_set: next()?.to_owned(),
-            border_status: next()?.to_owned(),
-            state: text::undoubled(next()?),
-            title: text::undoubled(next()?),
-            window_name: next()?.to_owned(),
             session_name: next()?.to_owned(),
+            window_name: next()?.to_owned(),
+            border_status: next()?.to_owned(),
+            options_set: fields.next().unwrap_or_default().to_owned(),
+            state: text::undoubled(fields.next().unwrap_or_default()),
+            title: text::undoubled(fields.next().unwrap_or_default()),
         })
     }
 
@@ -194,6 +194,8 @@ impl Snapshot {
     pub(crate) fn parse(output: &str) -> Result<Self, PaneError> {
         let rows = output
             .lines()
+            // Where somebody has given an option several lines, it goes on in lines that are no pane's.
+            .filter(|line| line.starts_with('%'))
             .map(PaneRow::parse)
             .collect::<Result<_, _>>()?;
         Ok(Self { rows })
@@ -274,6 +276,16 @@ impl Snapshot {
 mod tests {
     use super::*;
 
+    #[test]
+    fn an_option_of_several_lines_hides_no_pane() {
+        let first = line(&[("pane_id", "%1"), ("@swarm_state", "a\nb\n")]);
+        let output = format!("{first}\n{}\n", line(&[("pane_id", "%2")]));
+        let snapshot = Snapshot::parse(&output).unwrap();
+        let ids: Vec<_> = snapshot.rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(ids, ["%1", "%2"]);
+        assert_eq!(snapshot.rows[0].state, "a");
+    }
+
     fn line(changes: &[(&str, &str)]) -> String {
         let value = |field: &&str| {
             let given = changes.iter().find(|(name, _)| name == field);
@@ -296,6 +308,7 @@ mod tests {
     #[test]
     fn a_status_is_read_even_while_others_hold_the_terminal_open() {
         let snapshot = Snapshot::parse(&line(&[
+            ("pane_id", "%1"),
             ("pane_pid", "77"),
             ("pane_dead_status", "7"),
             ("pane_dead_signal", ""),

@@ -282,6 +282,24 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
 }
 
 #[tokio::test]
+async fn twenty_programs_that_end_at_once_all_leave_their_status() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    for n in 0..20 {
+        let spec = spec(&format!("mate-{n}"));
+        let pane = backend.open(&spec).await.unwrap();
+        backend.start(&pane, &sh("exit 7", &[])).await.unwrap();
+        let ended = within("the end is seen", backend.exited(&pane)).await;
+        let failed = PaneStatus::Dead {
+            code: Some(7),
+            signal: None,
+        };
+        assert_eq!(ended.unwrap(), failed, "{n}");
+        backend.close(&pane, &spec.spawn_id).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_killed_program_leaves_its_signal() {
     let server = UserServer::start(200, 50);
     let backend = server.backend(Place::Auto);

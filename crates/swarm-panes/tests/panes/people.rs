@@ -37,31 +37,31 @@ async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane()
     })
     .await;
     let text: String = ('a'..='z').cycle().take(2000).collect();
-    let typist = {
-        let text = text.clone();
-        std::thread::spawn(move || {
-            for piece in text.as_bytes().chunks(10) {
-                terminal.keys.write_all(piece).unwrap();
-                terminal.keys.flush().unwrap();
-                std::thread::yield_now();
-            }
-            terminal
-        })
+    let mut pieces = text.as_bytes().chunks(20);
+    let mut type_some = || {
+        terminal
+            .keys
+            .write_all(pieces.next().unwrap_or_default())
+            .unwrap();
+        terminal.keys.flush().unwrap();
     };
     let backend = server.backend(Place::Auto);
     for n in 0..10 {
+        type_some();
         let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
         for state in ["working", "waiting", "idle", "working", "idle"] {
+            type_some();
             backend.set_state(&pane, state).await.unwrap();
         }
     }
-    let terminal = typist.join().unwrap();
+    for _ in 0..40 {
+        type_some();
+    }
     until("all 2000 characters have arrived", || {
         std::fs::metadata(&typed).unwrap().len() >= 2000
     })
     .await;
     assert_eq!(std::fs::read_to_string(&typed).unwrap(), text);
-    drop(terminal);
 }
 
 #[tokio::test]
