@@ -102,6 +102,7 @@ fn process_facts(env: &Environment) -> ProcessFacts {
         start: own.start,
         host: own.host,
         platform: platform(),
+        cwd: env.cwd.clone(),
         pane: pane.filter(|_| backend == BackendType::Tmux),
         backend,
         version: VERSION.to_owned(),

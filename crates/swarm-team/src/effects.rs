@@ -1,5 +1,6 @@
 //! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
 
+use crate::send::summary_of;
 use swarm_protocol::{
     ControlFrame, LEAD_NAME, MemberName, MemberState, Task, TaskAssignment, TaskState, TeamName,
     UnixMs,
@@ -92,8 +93,9 @@ pub fn announce_unblocked(
     Ok(())
 }
 
+/// What the program says; the first line is its summary.
 fn system(text: &str) -> Draft {
-    Draft::system(LEAD_NAME, text)
+    Draft::system(LEAD_NAME, text).with_summary(summary_of(text, None))
 }
 
 /// Brings a team's records in line with who is alive, and tells the lead of every member that ended without having

@@ -24,20 +24,22 @@ pub struct HelloMismatch {
 /// # Errors
 /// The first difference.
 pub fn check_hello(order: &SpawnOrder, hello: &Hello) -> Result<(), HelloMismatch> {
-    same("spawn id", order.spawn_id, hello.spawn_id)?;
+    same("spawn id", &order.spawn_id, &hello.spawn_id)?;
     same("program version", &order.version, &hello.version)?;
     same("model", &order.model, &hello.model)?;
-    same("permission mode", order.mode, hello.mode)?;
-    same("session", order.session_id, hello.session_id)?;
+    same("permission mode", &order.mode, &hello.mode)?;
+    same("session", &order.session_id, &hello.session_id)?;
     same(
         "working folder",
-        canonical(&order.cwd),
-        canonical(&hello.cwd),
+        &canonical(&order.cwd),
+        &canonical(&hello.cwd),
     )
 }
 
+/// One folder may be reached by several paths; the child reports what the kernel calls it.
 fn canonical(path: &Path) -> String {
-    path.canonicalize()
+    let found = path.canonicalize();
+    found
         .unwrap_or_else(|_| path.to_owned())
         .display()
         .to_string()
@@ -45,8 +47,8 @@ fn canonical(path: &Path) -> String {
 
 fn same<T: PartialEq + Display>(
     what: &'static str,
-    ordered: T,
-    reported: T,
+    ordered: &T,
+    reported: &T,
 ) -> Result<(), HelloMismatch> {
     if ordered == reported {
         return Ok(());

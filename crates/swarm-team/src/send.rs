@@ -127,7 +127,7 @@ pub fn send_text(
         }
     };
     let summary = summary_of(text, summary);
-    let mut sent = Vec::with_capacity(receivers.len());
+    let mut queued = Vec::with_capacity(receivers.len());
     for to in receivers {
         let draft = Draft {
             from: seat.name.to_string(),
@@ -142,11 +142,11 @@ pub fn send_text(
         let msg_id = seat.store.send(&team, &to, draft)?;
         let receiver = seat.store.state(&team, &to)?.map(|report| report.state);
         seat.note_sent(&to, &summary);
-        sent.push(Sent {
+        queued.push(Sent {
             to,
             msg_id,
             receiver,
         });
     }
-    Ok(sent)
+    Ok(queued)
 }

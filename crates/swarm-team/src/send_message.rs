@@ -1,4 +1,4 @@
-//! The SendMessage tool, in the shape that models trained for Claude Code expect.
+//! The `SendMessage` tool, in the shape that models trained for Claude Code expect.
 
 use std::sync::Arc;
 
@@ -148,9 +148,9 @@ fn refused(why: &str) -> ToolOutput {
     }
 }
 
-fn sent_output(seat: &Seat, sent: &[Sent]) -> ToolOutput {
-    let names: Vec<&str> = sent.iter().map(|sent| sent.to.as_str()).collect();
-    let out = match sent {
+fn sent_output(seat: &Seat, queued: &[Sent]) -> ToolOutput {
+    let names: Vec<&str> = queued.iter().map(|sent| sent.to.as_str()).collect();
+    let out = match queued {
         [one] => {
             let doing = one
                 .receiver
@@ -164,7 +164,7 @@ fn sent_output(seat: &Seat, sent: &[Sent]) -> ToolOutput {
         }
         _ => json!({
             "success": true,
-            "message": format!("Message queued for {} members.", sent.len()),
+            "message": format!("Message queued for {} members.", queued.len()),
             "recipients": names,
         }),
     };

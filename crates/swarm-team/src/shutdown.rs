@@ -95,7 +95,7 @@ pub enum ShutdownVerdict {
     Open(ShutdownRequest),
 }
 
-/// The open request of a member in a turn, shared by its loop and its SendMessage tool.
+/// The open request of a member in a turn, shared by its loop and its `SendMessage` tool.
 #[derive(Debug, Default)]
 pub struct ShutdownDesk {
     open: Mutex<Option<ShutdownRequest>>,

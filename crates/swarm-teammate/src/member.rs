@@ -149,8 +149,11 @@ impl Life {
             }
         }
         if self.terminate.is_cancelled() {
-            self.reporter
-                .state(MemberState::Stopped, Some("told to end".to_owned()));
+            // Not by the handshake, so the lead is to hear of it as of any other death.
+            self.reporter.state(
+                MemberState::Dead,
+                Some("its process was told to end".to_owned()),
+            );
             return Ok(Some(Ending::Terminated));
         }
         Ok(None)

@@ -22,6 +22,8 @@ pub struct ProcessFacts {
     pub host: String,
     /// Name of the operating system, for the system prompt.
     pub platform: String,
+    /// Its working folder.
+    pub cwd: PathBuf,
     /// The pane it runs in.
     pub pane: Option<PaneId>,
     /// What holds it.

@@ -38,7 +38,7 @@ pub(crate) fn hello(order: &SpawnOrder, process: &ProcessFacts, tools: Vec<Strin
         pid: process.pid,
         proc_start: process.start.clone(),
         pane: process.pane.clone(),
-        cwd: order.cwd.clone(),
+        cwd: process.cwd.clone(),
         worktree: None,
         model: order.model.clone(),
         mode: order.mode,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use swarm_lead::{LeadParts, Outcome, RunReport, run_headless};
 use swarm_protocol::SessionId;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::run_events::{LiveView, StreamJson};
@@ -16,6 +17,7 @@ use crate::deployment::{Choices, deployment};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models;
+use crate::output::Output;
 use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: RunArgs) -> Result<ExitCode, Failure> {
@@ -79,12 +81,24 @@ fn prompt(given: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Ctrl-C once: an orderly end. Twice: an end now.
-async fn interrupts(out: crate::output::Output, stop: CancellationToken, kill: CancellationToken) {
-    while tokio::signal::ctrl_c().await.is_ok() {
+/// Ctrl-C once: an orderly end. Twice: an end now. A terminal that closes and SIGTERM count like Ctrl-C.
+async fn interrupts(
+    out: Output,
+    stop: CancellationToken,
+    kill: CancellationToken,
+) -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
         if stop.is_cancelled() {
             kill.cancel();
-            return;
+            return Ok(());
         }
         out.say("swarm: ending the team in order; Ctrl-C again kills it");
         stop.cancel();

@@ -10,6 +10,7 @@ use swarm_protocol::MemberName;
 use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, task_tools};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::LeadParts;
 use super::desk::LeadDesk;
@@ -58,6 +59,7 @@ pub(super) fn assemble(
         deployment: dep.clone(),
         seat: Arc::clone(&seat),
         reporter: Arc::clone(&reporter),
+        partings: TaskTracker::new(),
     });
     let gate = LeadGate {
         seat: Arc::clone(&seat),

@@ -9,6 +9,7 @@ use swarm_protocol::{
 };
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, sort_mail};
+use tokio_util::task::TaskTracker;
 
 use super::reporter::Reporter;
 use crate::Deployment;
@@ -20,6 +21,8 @@ pub(super) struct LeadDesk {
     pub(super) deployment: Deployment,
     pub(super) seat: Arc<Seat>,
     pub(super) reporter: Arc<Reporter>,
+    /// Members that have agreed to stop and are being taken out of the roster.
+    pub(super) partings: TaskTracker,
 }
 
 impl LeadDesk {
@@ -71,7 +74,7 @@ impl LeadDesk {
         };
         self.reporter.notice(format!("{name} shuts down"));
         let (deployment, team) = (self.deployment.clone(), team.clone());
-        tokio::spawn(async move {
+        self.partings.spawn(async move {
             let spawn_id = match deployment.store.config(&team) {
                 Ok(config) => config
                     .member(&name)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use swarm_engine::{Injected, Session, TurnOutcome};
 use swarm_fs::{NameFilter, Subscription};
-use swarm_protocol::{Event, LEAD_NAME, MemberState, TeamName};
+use swarm_protocol::{Event, LEAD_NAME, MemberState};
 use swarm_store::TaskList;
 use swarm_team::{Seat, reconcile};
 use swarm_tools::processes;
@@ -13,11 +13,11 @@ use swarm_tools::processes;
 use super::LeadParts;
 use super::assemble::{Assembled, assemble};
 use super::desk::LeadDesk;
-use super::report::{MemberLine, Outcome, RunReport, TaskLine};
+use super::farewell::{end_members, take_stock};
+use super::report::{Outcome, RunReport};
 use super::reporter::Reporter;
 use super::settle::{Situation, any_failed, situation, stalled_text};
 use super::turn::run_turn;
-use crate::stop::{EndedTeam, StopOptions, end_team, kill};
 use crate::supervise::Supervisor;
 use crate::{LeadError, Leadership, implicit_team_name};
 
@@ -81,7 +81,7 @@ struct Run {
 impl Run {
     async fn work(&mut self, prompt: String) -> Result<Outcome, LeadError> {
         self.session.deliver(vec![Injected::prompt(prompt)])?;
-        let stop = self.parts.stop.clone();
+        let interrupted = self.parts.stop.clone();
         let end = self
             .parts
             .timeout
@@ -95,7 +95,7 @@ impl Run {
         tokio::pin!(time_up);
         loop {
             // The turn itself is cut by the same two, through a token of its own.
-            let cut = stop.child_token();
+            let cut = interrupted.child_token();
             let step = self.step(&cut);
             tokio::pin!(step);
             let done = tokio::select! {
@@ -106,7 +106,7 @@ impl Run {
                     return Ok(Outcome::TimedOut);
                 }
             };
-            if stop.is_cancelled() {
+            if interrupted.is_cancelled() {
                 return Ok(Outcome::Interrupted);
             }
             if let Some(outcome) = done {
@@ -241,117 +241,23 @@ impl Run {
             usage: self.session.totals().usage,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
+        let dep = &self.parts.deployment;
         if let Some(team) = report.team.clone() {
             self.reporter.state(MemberState::Stopping, None);
-            self.take_stock(&team, &mut report)?;
-            let ended = self.end_members(&team).await?;
-            for stopped in &ended.stopped {
-                let line = report
-                    .members
-                    .iter_mut()
-                    .find(|line| line.name == stopped.member);
-                if let Some(line) = line {
-                    stopped.outcome.word().clone_into(&mut line.end);
-                }
-            }
+            let ended = end_members(dep, &team, &self.parts.kill).await?;
+            self.desk.partings.close();
+            self.desk.partings.wait().await;
+            take_stock(&*dep.store, &team, &mut report)?;
             self.reporter.state(MemberState::Stopped, None);
             self.leadership.resign()?;
-            if self.parts.remove_team {
-                self.parts.deployment.store.delete_team(&team, true, true)?;
-            }
             if let Some((_, error)) = ended.failed.into_iter().next() {
                 return Err(error);
             }
-        }
-        let marker = self.parts.deployment.spawn_id.to_string();
-        processes::end_marked("SWARM_SPAWN_ID", &marker, self.parts.deployment.kill_grace).await;
-        Ok(report)
-    }
-
-    fn take_stock(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
-        let store = &self.parts.deployment.store;
-        let tasks = store.tasks(team)?;
-        report.tasks = tasks
-            .tasks
-            .iter()
-            .map(|task| TaskLine {
-                id: task.id,
-                subject: task.subject.clone(),
-                state: tasks.state(task),
-                owner: task.owner.clone(),
-                result: task.swarm().result,
-            })
-            .collect();
-        // Members that have left are no longer in the roster, so the journal tells what they used.
-        for entry in store.events(team)?.entries {
-            note(&mut report.members, &entry.event);
-        }
-        for line in &report.members {
-            report.usage += line.usage;
-        }
-        Ok(())
-    }
-
-    async fn end_members(&self, team: &TeamName) -> Result<EndedTeam, LeadError> {
-        let dep = &self.parts.deployment;
-        let options = StopOptions {
-            reason: Some("the run is over".to_owned()),
-            timeout: dep.limits.shutdown_grace(),
-            force: true,
-        };
-        tokio::select! {
-            ended = end_team(dep, team, &options) => ended,
-            () = self.parts.kill.cancelled() => {
-                let names: Vec<_> =
-                    dep.store.config(team)?.teammates().map(|member| member.name.clone()).collect();
-                let mut ended = EndedTeam::default();
-                for name in names {
-                    match kill(dep, team, &name).await {
-                        Ok(stopped) => ended.stopped.push(stopped),
-                        Err(error) => ended.failed.push((name, error)),
-                    }
-                }
-                Ok(ended)
+            if self.parts.remove_team {
+                dep.store.delete_team(&team, true, true)?;
             }
         }
-    }
-}
-
-/// Adds what one event of the journal says about members.
-fn note(members: &mut Vec<MemberLine>, event: &Event) {
-    let line = |members: &mut Vec<MemberLine>, name: &swarm_protocol::MemberName| {
-        let at = members
-            .iter()
-            .position(|line| &line.name == name)
-            .unwrap_or_else(|| {
-                members.push(MemberLine {
-                    name: name.clone(),
-                    end: "alive".to_owned(),
-                    turns: 0,
-                    usage: swarm_protocol::Usage::default(),
-                });
-                members.len() - 1
-            });
-        at
-    };
-    match event {
-        Event::SpawnCommitted { member, .. } => {
-            let at = line(members, member);
-            "alive".clone_into(&mut members[at].end);
-        }
-        Event::TurnEnded { member, usage, .. } if !member.is_lead() => {
-            let at = line(members, member);
-            members[at].turns += 1;
-            members[at].usage += *usage;
-        }
-        Event::MemberStopped { member, how, .. } => {
-            let at = line(members, member);
-            members[at].end.clone_from(how);
-        }
-        Event::MemberDied { member, reason, .. } => {
-            let at = line(members, member);
-            members[at].end = format!("died: {reason}");
-        }
-        _ => {}
+        processes::end_marked("SWARM_SPAWN_ID", &dep.spawn_id.to_string(), dep.kill_grace).await;
+        Ok(report)
     }
 }

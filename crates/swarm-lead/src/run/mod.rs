@@ -2,6 +2,7 @@
 
 mod assemble;
 mod desk;
+mod farewell;
 mod gate;
 mod headless;
 mod parts;

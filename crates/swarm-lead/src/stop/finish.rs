@@ -29,12 +29,20 @@ pub(crate) async fn finish(
     else {
         return Ok(Vec::new());
     };
-    let event = Event::MemberStopped {
-        member: name.clone(),
-        spawn_id,
-        how: outcome.word().to_owned(),
-    };
-    deployment.store.journal(team, event)?;
+    // A reconcile that saw the end first has entered it.
+    let recorded = removed
+        .member
+        .swarm
+        .as_ref()
+        .is_some_and(|mark| mark.died_at.is_some());
+    if !recorded {
+        let event = Event::MemberStopped {
+            member: name.clone(),
+            spawn_id,
+            how: outcome.word().to_owned(),
+        };
+        deployment.store.journal(team, event)?;
+    }
     close_pane(deployment, &removed.member, spawn_id).await;
     Ok(removed.released)
 }

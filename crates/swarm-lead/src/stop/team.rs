@@ -1,6 +1,7 @@
 //! The end of a whole team.
 
 use swarm_protocol::{MemberName, TeamName};
+use swarm_store::StoreError;
 
 use super::{StopOptions, Stopped, shutdown};
 use crate::{Deployment, LeadError};
@@ -39,6 +40,8 @@ pub async fn end_team(
     for (name, result) in names.into_iter().zip(results) {
         match result {
             Ok(stopped) => ended.stopped.push(stopped),
+            // It has left in the meantime.
+            Err(LeadError::Store(StoreError::MemberNotFound { .. })) => {}
             Err(error) => ended.failed.push((name, error)),
         }
     }

@@ -1,4 +1,4 @@
-//! TeamCreate.
+//! `TeamCreate`.
 
 use std::sync::Arc;
 

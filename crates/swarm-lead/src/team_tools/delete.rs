@@ -1,4 +1,4 @@
-//! TeamDelete.
+//! `TeamDelete`.
 
 use std::sync::Arc;
 

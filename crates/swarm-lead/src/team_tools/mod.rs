@@ -1,4 +1,4 @@
-//! The lead's own tools: TeamCreate, TeamDelete, and spawning behind the Agent tool.
+//! The lead's own tools: `TeamCreate`, `TeamDelete`, and spawning behind the Agent tool.
 
 mod create;
 mod delete;

@@ -1,4 +1,4 @@
-//! TaskCreate.
+//! `TaskCreate`.
 
 use std::sync::Arc;
 
@@ -72,9 +72,8 @@ impl Tool for TaskCreate {
 
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
         match parse("TaskCreate", input).map(|input| self.create(input)) {
-            Ok(Ok(output)) => output,
+            Ok(Ok(output)) | Err(output) => output,
             Ok(Err(error)) => ToolOutput::error(error),
-            Err(output) => output,
         }
     }
 }

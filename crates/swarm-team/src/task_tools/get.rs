@@ -1,4 +1,4 @@
-//! TaskGet.
+//! `TaskGet`.
 
 use std::sync::Arc;
 

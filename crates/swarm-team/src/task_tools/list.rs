@@ -1,4 +1,4 @@
-//! TaskList.
+//! `TaskList`.
 
 use std::sync::Arc;
 

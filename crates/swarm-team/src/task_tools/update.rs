@@ -1,4 +1,4 @@
-//! TaskUpdate.
+//! `TaskUpdate`.
 
 use std::sync::Arc;
 
@@ -99,9 +99,8 @@ impl Tool for TaskUpdate {
 
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
         match parse("TaskUpdate", input).map(|input| self.update(input)) {
-            Ok(Ok(output)) => output,
+            Ok(Ok(output)) | Err(output) => output,
             Ok(Err(error)) => ToolOutput::error(error),
-            Err(output) => output,
         }
     }
 }
@@ -184,7 +183,8 @@ fn answer(seat: &Seat, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
             .iter()
             .map(|task| format!("#{}", task.id))
             .collect();
-        text.push_str(&format!(". No longer blocked: {}", freed.join(", ")));
+        text.push_str(". No longer blocked: ");
+        text.push_str(&freed.join(", "));
     }
     if updated.task.status == TaskStatus::Completed && !seat.is_lead() {
         text.push_str(". Call TaskList to see what can be done next.");

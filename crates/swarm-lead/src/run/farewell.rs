@@ -1,0 +1,93 @@
+//! The end of a run: members are ended, and stock is taken of tasks and members.
+
+use swarm_protocol::{Event, MemberName, TeamName, Usage};
+use swarm_store::TeamStore;
+use tokio_util::sync::CancellationToken;
+
+use super::report::{MemberLine, RunReport, TaskLine};
+use crate::stop::{EndedTeam, StopOptions, end_team, kill};
+use crate::{Deployment, LeadError};
+
+/// Shuts all members down, or kills them when a person will not wait.
+pub(super) async fn end_members(
+    deployment: &Deployment,
+    team: &TeamName,
+    at_once: &CancellationToken,
+) -> Result<EndedTeam, LeadError> {
+    let options = StopOptions {
+        reason: Some("the run is over".to_owned()),
+        timeout: deployment.limits.shutdown_grace(),
+        force: true,
+    };
+    tokio::select! {
+        ended = end_team(deployment, team, &options) => return ended,
+        () = at_once.cancelled() => {}
+    }
+    let mut ended = EndedTeam::default();
+    let config = deployment.store.config(team)?;
+    for member in config.teammates().filter(|member| member.swarm.is_some()) {
+        match kill(deployment, team, &member.name).await {
+            Ok(stopped) => ended.stopped.push(stopped),
+            Err(error) => ended.failed.push((member.name.clone(), error)),
+        }
+    }
+    Ok(ended)
+}
+
+/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal tells
+/// of them.
+pub(super) fn take_stock(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    report: &mut RunReport,
+) -> Result<(), LeadError> {
+    let list = store.tasks(team)?;
+    let line = |task: &swarm_protocol::Task| TaskLine {
+        id: task.id,
+        subject: task.subject.clone(),
+        state: list.state(task),
+        owner: task.owner.clone(),
+        result: task.swarm().result,
+    };
+    report.tasks = list.tasks.iter().map(line).collect();
+    for entry in store.events(team)?.entries {
+        note(&mut report.members, &entry.event);
+    }
+    for member in &report.members {
+        report.usage += member.usage;
+    }
+    Ok(())
+}
+
+/// Adds what one event of the journal says about members.
+fn note(members: &mut Vec<MemberLine>, event: &Event) {
+    match event {
+        Event::SpawnCommitted { member, .. } => "alive".clone_into(&mut line(members, member).end),
+        Event::TurnEnded { member, usage, .. } if !member.is_lead() => {
+            let line = line(members, member);
+            line.turns += 1;
+            line.usage += *usage;
+        }
+        Event::MemberStopped { member, how, .. } => line(members, member).end.clone_from(how),
+        Event::MemberDied { member, reason, .. } => {
+            line(members, member).end = format!("died: {reason}");
+        }
+        _ => {}
+    }
+}
+
+fn line<'a>(members: &'a mut Vec<MemberLine>, name: &MemberName) -> &'a mut MemberLine {
+    let at = members
+        .iter()
+        .position(|line| &line.name == name)
+        .unwrap_or_else(|| {
+            members.push(MemberLine {
+                name: name.clone(),
+                end: "alive".to_owned(),
+                turns: 0,
+                usage: Usage::default(),
+            });
+            members.len() - 1
+        });
+    &mut members[at]
+}
