@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_fs::FolderWatcher;
-use swarm_lead::{Deployment, ProcessIdentity};
+use swarm_lead::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_protocol::{ErrorKind, PermissionMode, SpawnId};
 use swarm_store::process::{pid_space, start_time};
@@ -47,16 +47,8 @@ pub(crate) fn deployment(
         .to_string();
     let base = cwd.clone();
     let deployment = Deployment {
-        root: app.root.clone(),
-        cwd,
-        store: Arc::clone(&app.store),
-        clock: Arc::clone(&app.clock),
-        watcher: Arc::new(FolderWatcher::new()),
         program: teammate_program(app)?,
-        terminal: terminal(app),
         backend: backend(app, choices.backend.as_deref())?,
-        shell_env: app.env.shell(&app.settings.pass),
-        provider: app.env.provider(),
         model,
         resolve_model: Arc::new(move |name| {
             resolve(name, &aliases, &base).map(|resolved| resolved.to_string())
@@ -64,6 +56,32 @@ pub(crate) fn deployment(
         mode,
         ceiling: mode,
         rules: permissions.texts(),
+        ..for_stopping(app)
+    };
+    Ok((deployment, permissions))
+}
+
+/// What ending members takes. Nothing in it can be wrong in a settings file, so that whatever runs can be stopped;
+/// it starts nobody.
+pub(crate) fn for_stopping(app: &App) -> Deployment {
+    Deployment {
+        root: app.root.clone(),
+        cwd: app.env.cwd.clone(),
+        store: Arc::clone(&app.store),
+        clock: Arc::clone(&app.clock),
+        watcher: Arc::new(FolderWatcher::new()),
+        program: PathBuf::new(),
+        terminal: terminal(app),
+        backend: BackendRequest::default(),
+        shell_env: app.env.shell(&app.settings.pass),
+        provider: app.env.provider(),
+        model: String::new(),
+        resolve_model: Arc::new(|name| {
+            Err(format!("no member is started with model `{name}` here"))
+        }),
+        mode: PermissionMode::Plan,
+        ceiling: PermissionMode::Plan,
+        rules: RuleTexts::default(),
         limits: limits(app),
         hello_deadline: app.settings.hello_timeout,
         kill_grace: app.settings.kill_grace,
@@ -72,8 +90,7 @@ pub(crate) fn deployment(
         version: VERSION.to_owned(),
         process: identity(),
         spawn_id: SpawnId::random(),
-    };
-    Ok((deployment, permissions))
+    }
 }
 
 fn limits(app: &App) -> MemberLimits {

@@ -2,8 +2,10 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Serialize;
 use swarm_ui::Theme;
+use swarm_ui::print::Table;
 
 use crate::args::GlobalArgs;
 use crate::environment::Environment;
@@ -56,6 +58,19 @@ impl Output {
         }
     }
 
+    /// A table on stdout.
+    pub(crate) fn table(self, table: &Table) -> Result<(), Failure> {
+        self.data(table.render(self.theme).trim_end())
+    }
+
+    /// Whether anybody still reads stdout; a pipe whose reader has left is no place to follow anything into.
+    pub(crate) fn is_wanted(self) -> bool {
+        let stdout = io::stdout();
+        let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+        let looked = rustix::event::poll(&mut fds, Some(&Timespec::default()));
+        looked.is_err() || !fds[0].revents().contains(PollFlags::ERR)
+    }
+
     /// A line for people, on stderr; nothing when quiet.
     pub(crate) fn say(self, line: &str) {
         if !self.quiet {
@@ -73,6 +88,12 @@ pub(crate) fn say(line: &str) {
 pub(crate) fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// Rows of the terminal on stdout.
+pub(crate) fn terminal_height() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_row > 0).then(|| usize::from(size.ws_row))
 }
 
 /// A text of others, without anything that a terminal would obey.

@@ -1,11 +1,24 @@
 //! The commands.
 
+mod acting;
 mod demo;
 mod dispatch;
+mod given;
+mod inbox;
+mod journal;
+mod members;
+mod pane;
+mod requests;
 mod run;
 mod run_events;
+mod send;
+mod sgr;
 mod spawn;
+mod status;
+mod stop;
+mod task;
 mod team;
+mod watch;
 
 pub(crate) use dispatch::run;
 

@@ -1,0 +1,90 @@
+//! In whose name a command acts.
+
+use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
+use swarm_store::Actor;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::identity::Acting;
+
+/// The one in whose name a command acts on a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Party {
+    /// The team.
+    pub(super) team: TeamName,
+    /// The member's name; a person acts as the lead.
+    pub(super) name: MemberName,
+    /// The member's spawn; a person has none.
+    pub(super) spawn_id: Option<SpawnId>,
+    /// Whether it is a person.
+    pub(super) is_person: bool,
+}
+
+/// Who runs this command.
+pub(super) fn find(app: &App) -> Result<Acting, Failure> {
+    let marked = app.env.get("SWARM_SPAWN_ID").is_some();
+    Ok(Acting::find(&*app.store, marked)?)
+}
+
+/// Refuses everybody but people.
+pub(super) fn require_person(app: &App, what: &str) -> Result<(), Failure> {
+    find(app)?.require_person(what)
+}
+
+/// A person in the lead's name, or a member for itself in its own team.
+pub(super) fn party(app: &App, what: &str) -> Result<Party, Failure> {
+    match find(app)? {
+        Acting::Person => Ok(Party {
+            team: app.team()?,
+            name: MemberName::lead(),
+            spawn_id: None,
+            is_person: true,
+        }),
+        Acting::Member {
+            team,
+            name,
+            spawn_id,
+        } => {
+            if let Some(asked) = app.asked_team()?.filter(|asked| *asked != team) {
+                let message = format!("{name} belongs to the team {team}, not to {asked}");
+                return Err(Failure::new(ErrorKind::Refused, message)
+                    .with_hint("a member acts in its own team only; leave `--team` out"));
+            }
+            swarm_team::reconcile(&*app.store, &team)?;
+            Ok(Party {
+                team,
+                name,
+                spawn_id: Some(spawn_id),
+                is_person: false,
+            })
+        }
+        Acting::Stray => {
+            let message = format!(
+                "`swarm {what}` was started by a member that is no longer known, and may not act"
+            );
+            Err(Failure::new(ErrorKind::Refused, message)
+                .with_hint("a person can run it in a shell that no agent started"))
+        }
+    }
+}
+
+impl Party {
+    /// The actor that the task list sees.
+    pub(super) fn actor(&self) -> Actor {
+        if self.is_person {
+            Actor::person(&self.team)
+        } else {
+            Actor::member(&self.team, self.name.clone(), self.spawn_id)
+        }
+    }
+
+    /// Refuses a flag that only people may use.
+    pub(super) fn require_person(&self, flag: &str) -> Result<(), Failure> {
+        if self.is_person {
+            return Ok(());
+        }
+        let message = format!("`{flag}` is for people, and this is {}", self.name);
+        Err(Failure::new(ErrorKind::Refused, message)
+            .with_hint("a member acts for itself; ask the person or the lead"))
+    }
+}

@@ -1,0 +1,61 @@
+//! A message as people read it.
+
+use swarm_protocol::{ControlFrame, InboxEntry, UnixMs};
+use swarm_team::Incoming;
+
+use crate::commands::members::age;
+use crate::output::plain;
+
+/// A heading with sender, age and state, then the text, indented. Frames are shown as what they mean.
+pub(super) fn message(entry: &InboxEntry, state: &str, now: UnixMs) -> String {
+    let when = entry.timestamp.unix_ms().map_or_else(
+        || entry.timestamp.to_string(),
+        |at| format!("{} ago", age(now, at)),
+    );
+    let urgent = if entry.is_urgent() { ", urgent" } else { "" };
+    let frame = ControlFrame::of_entry(entry);
+    let kind = frame
+        .as_ref()
+        .map_or_else(String::new, |frame| format!(" [{}]", frame.type_name()));
+    let from = swarm_ui::clean_line(&entry.from);
+    let heading = format!("{from}{kind}, {when}, {state}{urgent}");
+    let body = match frame {
+        Some(_) => Incoming::of(entry.clone()).line(),
+        None => entry.text.clone(),
+    };
+    let body: Vec<String> = plain(body.trim_end())
+        .lines()
+        .map(|line| format!("  {line}"))
+        .collect();
+    format!("{heading}\n{}", body.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_a_heading_and_its_text_without_anything_that_a_terminal_obeys() {
+        let now = UnixMs(1_795_195_646_590);
+        let mut entry = InboxEntry::new("bob", "one\n\u{1b}]0;x\u{7}two\n", now.iso());
+        let later = UnixMs(now.0 + 61_500);
+        assert_eq!(
+            message(&entry, "queued", later),
+            "bob, 1m 01s ago, queued\n  one\n  ␛]0;x␇two"
+        );
+        entry.from = "b\u{1b}[2Job".to_owned();
+        entry.timestamp = swarm_protocol::IsoTime::new("yesterday");
+        assert!(message(&entry, "acked", now).starts_with("bob, yesterday, acked\n"));
+    }
+
+    #[test]
+    fn a_frame_is_shown_as_what_it_means() {
+        let text =
+            r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"All green."}"#;
+        let entry = InboxEntry::new("bob", text, UnixMs(0).iso());
+        assert_eq!(
+            message(&entry, "queued", UnixMs(0)),
+            "bob [idle_notification], 0 s ago, queued\n  idle: All green."
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Members as commands look for them and show them.
+
+use serde_json::{Value, json};
+use swarm_protocol::{
+    Event, Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs, Usage,
+};
+use swarm_store::{Actor, MemberView, StoreError};
+use swarm_ui::print::{Cell, short_duration};
+
+use crate::app::App;
+use crate::failure::Failure;
+
+/// The member of this name, or an error that lists those there are.
+pub(super) fn known<'a>(config: &'a TeamConfig, name: &MemberName) -> Result<&'a Member, Failure> {
+    let missing = || StoreError::MemberNotFound {
+        team: config.name.clone(),
+        name: name.clone(),
+        known: config.names(),
+    };
+    Ok(config.member(name).ok_or_else(missing)?)
+}
+
+/// A member's record on disk with its state and what belongs to that.
+pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Result<Value, Failure> {
+    let mut record = serde_json::to_value(&view.member).map_err(anyhow::Error::from)?;
+    let report = view.report.as_ref();
+    let id = view.member.id_in(team);
+    let at_work = tasks
+        .iter()
+        .filter(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&id));
+    let ids: Vec<_> = at_work.map(|task| task.id).collect();
+    record["state"] = json!(view.state);
+    record["detail"] = json!(report.and_then(|report| report.detail.as_deref()));
+    record["since"] = json!(report.map(|report| report.since));
+    record["unread"] = json!(view.unread);
+    record["tasks"] = json!(ids);
+    record["turns"] = json!(report.map_or(0, |report| report.turns));
+    record["usage"] = json!(report.map_or_else(Usage::default, |report| report.usage));
+    Ok(record)
+}
+
+/// What a member is doing, as the second half of a sentence about it.
+pub(super) fn doing(view: &MemberView, now: UnixMs) -> String {
+    let report = view.report.as_ref();
+    let time = report.map(|report| age(now, report.since));
+    let detail = report
+        .and_then(|report| report.detail.as_deref())
+        .filter(|_| !is_over(view.state));
+    let mut words = match (view.state, &time) {
+        (MemberState::Foreign, _) if view.member.name.is_lead() => {
+            return "nobody leads this team by program; `swarm inbox team-lead` shows its mail"
+                .to_owned();
+        }
+        (MemberState::Foreign, _) => {
+            return "it belongs to another program; what it does is not known".to_owned();
+        }
+        (MemberState::Dead | MemberState::Stopped, _) => {
+            return format!(
+                "it is {}; the message waits until it is spawned again",
+                view.state.name()
+            );
+        }
+        (state, Some(time)) => format!("{} for {time}", state.name()),
+        (state, None) => state.name().to_owned(),
+    };
+    if let Some(detail) = detail {
+        words = format!("{words}: {detail}");
+    }
+    words
+}
+
+/// Whether a member in this state does nothing any more.
+pub(super) fn is_over(state: MemberState) -> bool {
+    matches!(state, MemberState::Dead | MemberState::Stopped)
+}
+
+/// How long ago something was, in whole seconds at least.
+pub(super) fn age(now: UnixMs, at: UnixMs) -> String {
+    match now.since(at) {
+        0..1000 => "0 s".to_owned(),
+        milliseconds => short_duration(milliseconds / 1000 * 1000),
+    }
+}
+
+/// Why members died, by name, as the journal has it.
+pub(super) fn deaths(app: &App, team: &TeamName) -> Result<Vec<(MemberName, String)>, Failure> {
+    let events = app.store.events(team)?;
+    let deaths = events.entries.into_iter().rev();
+    Ok(deaths
+        .filter_map(|entry| match entry.event {
+            Event::MemberDied { member, reason, .. } => Some((member, reason)),
+            _ => None,
+        })
+        .collect())
+}
+
+/// A member as an actor on the task list, for a person who acts in its place.
+pub(super) fn actor(config: &TeamConfig, name: &MemberName) -> Result<Actor, Failure> {
+    let member = known(config, name)?;
+    Ok(Actor::member(&config.name, name.clone(), member.spawn_id()))
+}
+
+/// A member's state as a field of a table.
+pub(super) fn state_cell(view: &MemberView) -> Cell {
+    let lead_by_hand = view.member.name.is_lead() && view.state == MemberState::Foreign;
+    let word = if lead_by_hand {
+        "by hand"
+    } else {
+        view.state.name()
+    };
+    let cell = Cell::new(word);
+    match view.state {
+        MemberState::Dead | MemberState::Exhausted => cell.bad(),
+        MemberState::WaitingPermission
+        | MemberState::WaitingPlan
+        | MemberState::IdleUnreported
+        | MemberState::Throttled
+        | MemberState::Paused
+        | MemberState::Parked => cell.warn(),
+        MemberState::Working | MemberState::Background => cell.good(),
+        MemberState::Foreign | MemberState::Stopped | MemberState::Stopping => cell.dim(),
+        MemberState::Starting | MemberState::Idle => cell,
+    }
+}

@@ -1,0 +1,57 @@
+//! The file that keeps what a member printed.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::{MemberName, TeamName};
+use swarm_store::StoreError;
+
+use crate::app::App;
+use crate::commands::sgr::colored;
+use crate::failure::Failure;
+use crate::output::plain;
+
+/// Where it is.
+pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> PathBuf {
+    app.store.member_dir(team, name).join("output.log")
+}
+
+/// All of it; `None` if there is no such file.
+pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
+    let bytes = swarm_fs::read_optional(path).map_err(StoreError::from)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The text as it may reach our output: in colours where those are wanted, else as plain words.
+pub(super) fn shown(app: &App, text: &str) -> String {
+    if app.out.theme.color {
+        colored(text)
+    } else {
+        plain(text)
+    }
+}
+
+/// The last lines of a text; blank lines at its end do not count.
+pub(super) fn last_lines(text: &str, count: usize) -> &str {
+    let text = text.trim_end();
+    let breaks = text.rmatch_indices('\n').map(|(at, _)| at + 1);
+    match (count, breaks.take(count).nth(count.saturating_sub(1))) {
+        (0, _) => "",
+        (_, Some(start)) => &text[start..],
+        (_, None) => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_counted_from_the_last_one_with_words() {
+        let text = "one\ntwo\n\nthree\n\n";
+        assert_eq!(last_lines(text, 0), "");
+        assert_eq!(last_lines(text, 1), "three");
+        assert_eq!(last_lines(text, 2), "\nthree");
+        assert_eq!(last_lines(text, 3), "two\n\nthree");
+        assert_eq!(last_lines(text, 9), "one\ntwo\n\nthree");
+    }
+}

@@ -1,0 +1,133 @@
+//! A request as people read it. What they allow is the exact call, so it is shown in full as far as that can be read.
+
+use serde_json::Value;
+use swarm_protocol::{RequestKind, RequestRecord, UnixMs};
+
+use crate::commands::members::age;
+use crate::output::plain;
+
+/// Lines of one field of a call's input; the rest is counted.
+const FIELD_LINES: usize = 12;
+
+/// Everything that is asked, and the commands that answer it.
+pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
+    let RequestKind::Permission {
+        tool,
+        input,
+        suggestions,
+        ..
+    } = &request.request;
+    let mut lines = vec![format!(
+        "{}: {} asks for {} since {}; silence means no in {}",
+        request.id,
+        request.from,
+        swarm_ui::clean_line(tool),
+        age(now, request.asked_at),
+        age(request.deadline, now),
+    )];
+    if !request.description.trim().is_empty() {
+        lines.push(format!("  {}", swarm_ui::clean_line(&request.description)));
+    }
+    lines.extend(fields(input));
+    let always = if suggestions.is_empty() {
+        ""
+    } else {
+        " [--always]"
+    };
+    lines.push(format!("  yes: swarm approve {}{always}", request.id));
+    lines.push(format!("  no:  swarm deny {} [--why TEXT]", request.id));
+    lines.join("\n")
+}
+
+/// One line with the command that answers.
+pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
+    let RequestKind::Permission { tool, .. } = &request.request;
+    let what = swarm_ui::clean_line(&format!("{tool}: {}", request.description));
+    format!(
+        "{} asks for {what}\n  swarm approve {}",
+        request.from, request.id
+    )
+}
+
+fn fields(input: &Value) -> Vec<String> {
+    let Value::Object(fields) = input else {
+        return field("input", input);
+    };
+    fields
+        .iter()
+        .flat_map(|(name, value)| field(name, value))
+        .collect()
+}
+
+fn field(name: &str, value: &Value) -> Vec<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let (name, text) = (swarm_ui::clean_line(name), plain(text.trim_end()));
+    let all: Vec<&str> = text.lines().collect();
+    if let [] | [_] = all[..] {
+        return vec![format!("  {name}: {text}")];
+    }
+    let mut lines = vec![format!("  {name}:")];
+    lines.extend(
+        all.iter()
+            .take(FIELD_LINES)
+            .map(|line| format!("    {line}")),
+    );
+    if all.len() > FIELD_LINES {
+        let left = all.len() - FIELD_LINES;
+        lines.push(format!(
+            "    … {left} more lines; `swarm requests --json` has them all"
+        ));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use swarm_protocol::{MemberName, RequestId, RequestState, SpawnId};
+
+    use super::*;
+
+    fn request(input: Value) -> RequestRecord {
+        RequestRecord {
+            id: RequestId::new("perm-1-abcdefg"),
+            from: MemberName::parse("bob").unwrap(),
+            spawn_id: SpawnId::random(),
+            request: RequestKind::Permission {
+                tool: "Bash".to_owned(),
+                tool_use_id: "t".to_owned(),
+                input,
+                digest: "d".to_owned(),
+                suggestions: Vec::new(),
+            },
+            description: "Bash\u{1b}[2J touch made".to_owned(),
+            asked_at: UnixMs(1000),
+            deadline: UnixMs(301_000),
+            state: RequestState::Open,
+        }
+    }
+
+    #[test]
+    fn a_request_shows_the_exact_call_and_how_to_answer_it() {
+        let text = in_full(
+            &request(json!({"command": "touch made", "timeout": 5})),
+            UnixMs(13_000),
+        );
+        assert_eq!(
+            text,
+            "perm-1-abcdefg: bob asks for Bash since 12 s; silence means no in 4m 48s\n  \
+             Bash touch made\n  command: touch made\n  timeout: 5\n  \
+             yes: swarm approve perm-1-abcdefg\n  no:  swarm deny perm-1-abcdefg [--why TEXT]"
+        );
+    }
+
+    #[test]
+    fn a_long_field_is_cut_and_says_so() {
+        let long = vec!["x"; 40].join("\n");
+        let text = in_full(&request(json!({"content": long})), UnixMs(13_000));
+        assert!(text.contains("    x\n    … 28 more lines"), "{text}");
+    }
+}

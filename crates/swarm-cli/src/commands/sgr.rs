@@ -1,0 +1,65 @@
+//! Output of members, of which nothing but colours may reach the terminal.
+
+/// A text with its colour sequences, and nothing else that a terminal would obey. Colours end with the text.
+pub(super) fn colored(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut plain = 0;
+    let mut at = 0;
+    let mut is_colored = false;
+    while let Some(found) = text[at..].find('\u{1b}') {
+        let start = at + found;
+        match sgr_length(&text[start..]) {
+            Some(length) => {
+                clean += &swarm_ui::clean_text(&text[plain..start]);
+                clean += &text[start..start + length];
+                is_colored = true;
+                at = start + length;
+                plain = at;
+            }
+            None => at = start + 1,
+        }
+    }
+    clean += &swarm_ui::clean_text(&text[plain..]);
+    if is_colored {
+        clean += "\u{1b}[0m";
+    }
+    clean
+}
+
+/// Length of the sequence that sets colours and the like, which `text` begins with: `ESC [`, parameters, `m`.
+fn sgr_length(text: &str) -> Option<usize> {
+    let body = text.strip_prefix("\u{1b}[")?;
+    let parameters = body
+        .bytes()
+        .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b';' | b':'))
+        .count();
+    (body.as_bytes().get(parameters) == Some(&b'm')).then_some(parameters + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn colours_stay_and_everything_else_becomes_visible() {
+        let given = "\u{1b}[1;31mred\u{1b}[0m\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}\u{1b}[32mgreen";
+        assert_eq!(
+            colored(given),
+            "\u{1b}[1;31mred\u{1b}[0m␛]0;t␇␛\u{1b}[32mgreen\u{1b}[0m"
+        );
+        assert_eq!(colored("plain\n\ttext"), "plain\n\ttext");
+    }
+
+    proptest! {
+        #[test]
+        fn every_escape_that_is_left_sets_a_colour(text in "(\\x1b|\\[|\\]|[0-9;:]|m|J|\\x07|\\PC){0,40}") {
+            let clean = colored(&text);
+            for (at, _) in clean.match_indices('\u{1b}') {
+                prop_assert!(sgr_length(&clean[at..]).is_some(), "{clean:?}");
+            }
+            prop_assert!(!clean.contains('\u{7}'));
+        }
+    }
+}

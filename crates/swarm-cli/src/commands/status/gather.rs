@@ -1,0 +1,126 @@
+//! Everything that a status shows, read once.
+
+use serde_json::{Map, Value, json};
+use swarm_protocol::{
+    MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
+};
+use swarm_store::{MemberView, TaskList};
+
+use crate::app::App;
+use crate::commands::members::{self, is_over};
+use crate::commands::requests::is_open;
+use crate::commands::task;
+use crate::commands::team::state_of;
+use crate::failure::Failure;
+
+/// The states of tasks in the order in which they are counted.
+pub(super) const TASK_STATES: [TaskState; 5] = [
+    TaskState::InProgress,
+    TaskState::Pending,
+    TaskState::Blocked,
+    TaskState::Failed,
+    TaskState::Completed,
+];
+
+/// A team at one moment.
+pub(super) struct Status {
+    pub(super) config: TeamConfig,
+    /// `led`, `orphaned` or `by-hand`.
+    pub(super) state: &'static str,
+    pub(super) members: Vec<MemberView>,
+    /// Why members died, the latest first.
+    pub(super) deaths: Vec<(MemberName, String)>,
+    pub(super) tasks: TaskList,
+    /// Those that wait for an answer.
+    pub(super) requests: Vec<RequestRecord>,
+    damaged: Vec<String>,
+}
+
+impl Status {
+    pub(super) fn gather(app: &App, team: &TeamName) -> Result<Self, Failure> {
+        let config = app.store.config(team)?;
+        let members = app.store.member_view(team)?;
+        let tasks = app.store.tasks(team)?;
+        let mut requests = app.store.requests(team)?;
+        requests.requests.retain(is_open);
+        let deaths = if members.iter().any(|view| is_over(view.state)) {
+            members::deaths(app, team)?
+        } else {
+            Vec::new()
+        };
+        let damaged = tasks.broken.iter().chain(&requests.broken);
+        Ok(Self {
+            state: state_of(app, &config)?,
+            damaged: damaged
+                .map(|broken| format!("{} is damaged: {}", broken.path.display(), broken.reason))
+                .collect(),
+            config,
+            members,
+            deaths,
+            tasks,
+            requests: requests.requests,
+        })
+    }
+
+    /// A status shows what can be read, and says what cannot.
+    pub(super) fn warn_of_damage(&self, app: &App) {
+        for damaged in &self.damaged {
+            app.out
+                .say(&format!("swarm: {}", crate::output::plain(damaged)));
+        }
+    }
+
+    /// Why a member died.
+    pub(super) fn death(&self, name: &MemberName) -> Option<&str> {
+        let death = self.deaths.iter().find(|(member, _)| member == name);
+        death.map(|(_, reason)| reason.as_str())
+    }
+
+    /// The tasks that are not done, in their order.
+    pub(super) fn open_tasks(&self) -> impl Iterator<Item = &Task> {
+        let tasks = self.tasks.tasks.iter();
+        tasks.filter(|task| task.status != TaskStatus::Completed)
+    }
+
+    /// How many tasks are in a state.
+    pub(super) fn count(&self, state: TaskState) -> usize {
+        let tasks = self.tasks.tasks.iter();
+        tasks.filter(|task| self.tasks.state(task) == state).count()
+    }
+
+    /// Tokens of all members together.
+    pub(super) fn usage(&self) -> Usage {
+        let mut all = Usage::default();
+        for report in self.members.iter().filter_map(|view| view.report.as_ref()) {
+            all += report.usage;
+        }
+        all
+    }
+
+    /// The form that scripts read.
+    pub(super) fn document(&self) -> Result<Value, Failure> {
+        let mut document = serde_json::to_value(&self.config).map_err(anyhow::Error::from)?;
+        document["state"] = json!(self.state);
+        let members = self.members.iter().map(|view| {
+            let mut record = members::record(view, &self.tasks.tasks, &self.config.name)?;
+            if is_over(view.state) {
+                record["reason"] = json!(self.death(&view.member.name));
+            }
+            Ok(record)
+        });
+        document["members"] = members.collect::<Result<Value, Failure>>()?;
+        let counts: Map<String, Value> = TASK_STATES
+            .iter()
+            .map(|state| (state.name().to_owned(), json!(self.count(*state))))
+            .collect();
+        let open = self.open_tasks().map(|one| task::record(one, &self.tasks));
+        document["tasks"] = json!({
+            "counts": counts,
+            "open": open.collect::<Result<Value, Failure>>()?,
+        });
+        document["requests"] = json!(self.requests);
+        document["usage"] = json!(self.usage());
+        document["damaged"] = json!(self.damaged);
+        Ok(document)
+    }
+}

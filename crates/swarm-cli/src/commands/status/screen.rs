@@ -1,0 +1,81 @@
+//! A terminal whose content is drawn anew.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use crate::failure::Failure;
+use crate::output::terminal_height;
+
+/// To the upper left corner.
+const HOME: &str = "\u{1b}[H";
+/// Everything behind the cursor in its line.
+const CLEAR_LINE: &str = "\u{1b}[K";
+/// Everything below the cursor.
+const CLEAR_BELOW: &str = "\u{1b}[J";
+
+pub(super) struct Screen {
+    is_terminal: bool,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        Self {
+            is_terminal: io::stdout().is_terminal(),
+        }
+    }
+
+    pub(super) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Shows a text in place of the last one, in one write so that nothing flickers.
+    pub(super) fn draw(&mut self, text: &str) -> Result<(), Failure> {
+        let frame = frame(text, terminal_height());
+        let mut out = io::stdout().lock();
+        out.write_all(frame.as_bytes())?;
+        Ok(out.flush()?)
+    }
+}
+
+/// The text as it is drawn: cut to the height, since a terminal that scrolls has no upper left corner to return to.
+fn frame(text: &str, height: Option<usize>) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let room = height.map_or(lines.len(), |height| height.saturating_sub(1).max(1));
+    let kept = if lines.len() > room {
+        room - 1
+    } else {
+        lines.len()
+    };
+    let mut frame = HOME.to_owned();
+    for line in &lines[..kept] {
+        frame += line;
+        frame += CLEAR_LINE;
+        frame.push('\n');
+    }
+    if kept < lines.len() {
+        frame += &format!("… {} more lines{CLEAR_LINE}\n", lines.len() - kept);
+    }
+    frame + CLEAR_BELOW
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_fits_and_says_what_it_leaves_out() {
+        let text = "1\n2\n3\n4\n";
+        assert_eq!(
+            frame(text, None),
+            "\u{1b}[H1\u{1b}[K\n2\u{1b}[K\n3\u{1b}[K\n4\u{1b}[K\n\u{1b}[J"
+        );
+        assert_eq!(
+            frame(text, Some(4)),
+            "\u{1b}[H1\u{1b}[K\n2\u{1b}[K\n… 2 more lines\u{1b}[K\n\u{1b}[J"
+        );
+        assert_eq!(frame(text, Some(5)), frame(text, None));
+        assert_eq!(
+            frame(text, Some(1)),
+            "\u{1b}[H… 4 more lines\u{1b}[K\n\u{1b}[J"
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! `swarm kill`.
+
+use std::process::ExitCode;
+
+use futures::future::join_all;
+
+use super::{report, whom};
+use crate::app::App;
+use crate::args::KillArgs;
+use crate::commands::acting::require_person;
+use crate::commands::runtime;
+use crate::deployment::for_stopping;
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "kill")?;
+    let team = app.team()?;
+    let names = whom(app, &team, &args.whom)?;
+    let deployment = for_stopping(app);
+    let results = runtime()?.block_on(join_all(
+        names
+            .iter()
+            .map(|name| swarm_lead::kill(&deployment, &team, name)),
+    ));
+    report::report(app, names.into_iter().zip(results), args.whom.all)
+}

@@ -1,0 +1,110 @@
+//! What came of ending members.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use swarm_lead::{LeadError, StopOutcome, Stopped};
+use swarm_protocol::{ErrorKind, MemberName};
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::output::plain;
+
+/// Prints one line, or one object, for each member that has ended, and fails with the worst of what did not go
+/// well. JSON is a list where all members were meant.
+pub(super) fn report(
+    app: &App,
+    results: impl Iterator<Item = (MemberName, Result<Stopped, LeadError>)>,
+    is_list: bool,
+) -> Result<ExitCode, Failure> {
+    let mut records = Vec::new();
+    let mut failures = Vec::new();
+    for (name, result) in results {
+        match result {
+            Ok(stopped) => {
+                records.push(serde_json::to_value(&stopped).map_err(anyhow::Error::from)?);
+                match refusal(&stopped) {
+                    Some(failure) => failures.push(failure),
+                    None if !app.out.json => app.out.data(&line(&stopped))?,
+                    None => {}
+                }
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                let mut record = failure.to_json();
+                record["member"] = json!(name);
+                record["outcome"] = json!("failed");
+                records.push(record);
+                failures.push(failure);
+            }
+        }
+    }
+    if app.out.json {
+        show(app, &records, is_list)?;
+    }
+    worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
+    match records {
+        [one] if !is_list => app.out.json(one),
+        records => app.out.json(&records),
+    }
+}
+
+fn line(stopped: &Stopped) -> String {
+    let how = match &stopped.outcome {
+        StopOutcome::Approved => "has shut down",
+        StopOutcome::Terminated => "said nothing in time and was ended",
+        StopOutcome::Killed => "was killed",
+        StopOutcome::AlreadyGone => "had ended already",
+        StopOutcome::Refused { .. } => "goes on",
+    };
+    let released: Vec<String> = stopped.released.iter().map(|id| format!("#{id}")).collect();
+    if released.is_empty() {
+        format!("{} {how}", stopped.member)
+    } else {
+        format!(
+            "{} {how}; given back: {}",
+            stopped.member,
+            released.join(", ")
+        )
+    }
+}
+
+fn refusal(stopped: &Stopped) -> Option<Failure> {
+    let StopOutcome::Refused { reason } = &stopped.outcome else {
+        return None;
+    };
+    let message = format!("{} refused to shut down: {}", stopped.member, plain(reason));
+    let hint = format!(
+        "`swarm shutdown {} --force` ends it all the same",
+        stopped.member
+    );
+    Some(Failure::new(ErrorKind::Refused, message).with_hint(hint))
+}
+
+/// The failure with the highest exit code, with the words of all.
+fn worst(mut failures: Vec<Failure>) -> Option<Failure> {
+    failures.sort_by_key(|failure| failure.kind.exit_code().0);
+    let mut worst = failures.pop()?;
+    for other in failures.into_iter().rev() {
+        worst.message = format!("{}; {}", worst.message, other.message);
+    }
+    Some(worst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_failure_gives_the_code_and_every_one_is_told() {
+        let refused = Failure::new(ErrorKind::Refused, "bob refused");
+        let internal = Failure::new(ErrorKind::Internal, "ann is still alive");
+        let worst = worst(vec![refused, internal]).unwrap();
+        assert_eq!(worst.kind, ErrorKind::Refused);
+        assert_eq!(worst.message, "bob refused; ann is still alive");
+        assert!(super::worst(Vec::new()).is_none());
+    }
+}

@@ -1,0 +1,80 @@
+//! `swarm task claim` and `swarm task release`.
+
+use std::process::ExitCode;
+
+use swarm_protocol::{ErrorKind, Task, TaskId, TaskState};
+use swarm_store::Actor;
+
+use super::{record, tell};
+use crate::app::App;
+use crate::args::TaskClaimArgs;
+use crate::commands::acting::{Party, party};
+use crate::commands::members;
+use crate::failure::Failure;
+
+pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
+    let party = party(app, "task claim")?;
+    let actor = claimant(app, &party, args)?;
+    let claimed = match args.id {
+        Some(id) => app.store.claim(&party.team, &id, &actor)?,
+        None => app
+            .store
+            .claim_next(&party.team, &actor)?
+            .ok_or_else(|| nothing_free(&actor))?,
+    };
+    if app.out.json {
+        show(app, &party, &claimed)?;
+    } else {
+        let owner = claimed.owner.as_deref().unwrap_or_default();
+        let line = format!("#{} is {owner}'s: {}", claimed.id, claimed.subject);
+        app.out.data(&swarm_ui::clean_line(&line))?;
+    }
+    let config = app.store.config(&party.team)?;
+    // A member with a program of its own does not know yet that it has something to do.
+    if config
+        .member(actor.name())
+        .is_some_and(|member| member.swarm.is_some())
+    {
+        tell::owner(app, &party, &claimed)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The one who gets the task: a person may name any member.
+fn claimant(app: &App, party: &Party, args: &TaskClaimArgs) -> Result<Actor, Failure> {
+    match &args.member {
+        Some(name) if name != &party.name => {
+            party.require_person("--as")?;
+            members::actor(&app.store.config(&party.team)?, name)
+        }
+        _ => Ok(party.actor()),
+    }
+}
+
+fn nothing_free(actor: &Actor) -> Failure {
+    let message = format!("there is no task that {} could take", actor.name());
+    Failure::new(ErrorKind::NotFound, message)
+        .with_hint("`swarm task list` shows what the others wait for")
+}
+
+pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
+    let party = party(app, "task release")?;
+    let task = app.store.release(&party.team, &id, &party.actor())?;
+    let list = app.store.tasks(&party.team)?;
+    if app.out.json {
+        show(app, &party, &task)?;
+    } else {
+        let state = list.state(&task).name();
+        app.out
+            .data(&format!("#{id} is {state} and has no owner"))?;
+    }
+    if list.state(&task) == TaskState::Pending {
+        tell::free(app, &party, &[task])?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(app: &App, party: &Party, task: &Task) -> Result<(), Failure> {
+    let list = app.store.tasks(&party.team)?;
+    app.out.json(&record::record(task, &list)?)
+}

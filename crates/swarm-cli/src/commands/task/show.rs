@@ -1,0 +1,73 @@
+//! `swarm task show`.
+
+use std::process::ExitCode;
+
+use swarm_protocol::{Task, TaskId, UnixMs};
+use swarm_store::TaskList;
+
+use super::record;
+use crate::app::App;
+use crate::commands::members::age;
+use crate::failure::Failure;
+use crate::output::plain;
+
+pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
+    let team = app.team()?;
+    let task = app.store.task(&team, &id)?;
+    let list = app.store.tasks(&team)?;
+    if app.out.json {
+        app.out.json(&record::record(&task, &list)?)?;
+    } else {
+        app.out.data(&plain(&text(&task, &list, app.clock.now())))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(task: &Task, list: &TaskList, now: UnixMs) -> String {
+    let mark = task.swarm();
+    let mut lines = vec![format!(
+        "#{} [{}] {}",
+        task.id,
+        list.state(task).name(),
+        task.subject
+    )];
+    if let Some(owner) = &task.owner {
+        let claimed = mark
+            .claimed_at
+            .map_or_else(String::new, |at| format!(", claimed {} ago", age(now, at)));
+        lines.push(format!("owner       {owner}{claimed}"));
+    }
+    let edges = |ids: &[TaskId]| -> String {
+        let words: Vec<String> = ids
+            .iter()
+            .map(|id| match list.get(*id) {
+                Some(other) => format!("#{id} ({})", list.state(other).name()),
+                None => format!("#{id} (deleted)"),
+            })
+            .collect();
+        words.join(", ")
+    };
+    if !task.blocked_by.is_empty() {
+        lines.push(format!("waits for   {}", edges(&task.blocked_by)));
+    }
+    if !task.blocks.is_empty() {
+        lines.push(format!("blocks      {}", edges(&task.blocks)));
+    }
+    if mark.attempt > 0 {
+        lines.push(format!(
+            "attempts    {} ended with their owner",
+            mark.attempt
+        ));
+    }
+    if let Some(failed) = &mark.failed {
+        lines.push(format!("failed      {}", failed.reason));
+    }
+    if let Some(result) = &mark.result {
+        lines.push(format!("result      {result}"));
+    }
+    if !task.description.trim().is_empty() {
+        lines.push(String::new());
+        lines.push(task.description.trim_end().to_owned());
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,53 @@
+//! Telling members what became of tasks. The change itself is done by then.
+
+use swarm_protocol::{MemberName, Task};
+use swarm_team::{announce_assignment, announce_unblocked};
+
+use crate::app::App;
+use crate::commands::acting::Party;
+use crate::failure::Failure;
+
+/// Tells the owner of a task that it is its own.
+pub(super) fn owner(app: &App, party: &Party, task: &Task) -> Result<(), Failure> {
+    let now = app.clock.now();
+    announce_assignment(&*app.store, &party.team, task, &party.name, now).map_err(|error| {
+        let mut failure = Failure::from(error);
+        failure.message = format!(
+            "task {} was changed, but its owner was not told: {}",
+            task.id, failure.message
+        );
+        failure
+    })
+}
+
+/// Tells whoever can act that tasks became free.
+pub(super) fn free(app: &App, party: &Party, tasks: &[Task]) -> Result<(), Failure> {
+    announce_unblocked(&*app.store, &party.team, tasks, &party.name).map_err(|error| {
+        let mut failure = Failure::from(error);
+        failure.message = format!(
+            "the task was changed, but nobody was told what is free: {}",
+            failure.message
+        );
+        failure
+    })
+}
+
+/// Says so when a task is given to somebody who is not in the team: it may be a slip of the pen, or a member that
+/// is still to be spawned.
+pub(super) fn warn_of_stranger(
+    app: &App,
+    party: &Party,
+    owner: Option<&MemberName>,
+) -> Result<(), Failure> {
+    let Some(owner) = owner else { return Ok(()) };
+    let config = app.store.config(&party.team)?;
+    if config.member(owner).is_none() {
+        let names: Vec<String> = config.names().iter().map(ToString::to_string).collect();
+        app.out.say(&format!(
+            "swarm: {owner} is not a member of {} (yet); members: {}",
+            party.team,
+            names.join(", ")
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! `swarm team list`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use swarm_fs::Liveness;
+use swarm_protocol::{MemberName, TeamConfig, TeamName};
+use swarm_store::{MemberView, StoreError, TaskList};
+use swarm_ui::print::{Cell, Table};
+
+use crate::app::App;
+use crate::commands::members::{age, is_over};
+use crate::failure::Failure;
+
+/// One team, as far as it can be read.
+struct Line {
+    config: TeamConfig,
+    members: Vec<MemberView>,
+    tasks: TaskList,
+    state: &'static str,
+}
+
+pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+    let mut lines = Vec::new();
+    let mut damaged = None;
+    for team in app.store.teams()? {
+        match look(app, &team) {
+            Ok(line) => lines.push(line),
+            // Deleted since the names were listed.
+            Err(StoreError::TeamNotFound { .. }) => {}
+            Err(error) => damaged = damaged.or(Some(error)),
+        }
+    }
+    if app.out.json {
+        let records: Vec<Value> = lines.iter().map(record).collect::<Result<_, Failure>>()?;
+        app.out.json(&records)?;
+    } else if lines.is_empty() && damaged.is_none() {
+        app.out
+            .say("there are no teams; make one with `swarm team create NAME`");
+    } else if !lines.is_empty() {
+        app.out.table(&table(app, &lines))?;
+    }
+    // The sound ones have been shown; whoever relies on the list must still hear of the other.
+    damaged.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
+}
+
+fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
+    swarm_team::reconcile(&*app.store, team)?;
+    let config = app.store.config(team)?;
+    Ok(Line {
+        members: app.store.member_view(team)?,
+        tasks: app.store.tasks(team)?,
+        state: state_of(app, &config)?,
+        config,
+    })
+}
+
+/// Who leads a team: `led` by a process, `orphaned` by one that has died, or `by-hand`.
+pub(in crate::commands) fn state_of(
+    app: &App,
+    config: &TeamConfig,
+) -> Result<&'static str, StoreError> {
+    let lead = app.store.liveness(&config.name, &MemberName::lead())?;
+    Ok(match (lead, &config.lead_process) {
+        (Liveness::Alive, _) => "led",
+        (_, Some(_)) => "orphaned",
+        (_, None) => "by-hand",
+    })
+}
+
+fn record(line: &Line) -> Result<Value, Failure> {
+    let mut record = serde_json::to_value(&line.config).map_err(anyhow::Error::from)?;
+    record["state"] = json!(line.state);
+    Ok(record)
+}
+
+fn table(app: &App, lines: &[Line]) -> Table {
+    let mut table = Table::new([
+        "TEAM",
+        "LEAD",
+        "TEAMMATES",
+        "OPEN TASKS",
+        "AGE",
+        "DESCRIPTION",
+    ])
+    .right(2)
+    .right(3)
+    .right(4);
+    let now = app.clock.now();
+    for line in lines {
+        let mates = line
+            .members
+            .iter()
+            .filter(|view| !view.member.name.is_lead());
+        let (alive, all) = mates.fold((0, 0), |(alive, all), view| {
+            (alive + usize::from(!is_over(view.state)), all + 1)
+        });
+        let tasks = &line.tasks.tasks;
+        let open = tasks
+            .iter()
+            .filter(|task| !line.tasks.state(task).is_terminal())
+            .count();
+        let state = match line.state {
+            "orphaned" => Cell::new(line.state).bad(),
+            state => Cell::new(state),
+        };
+        table.row([
+            Cell::name(&line.config.name, None),
+            state,
+            Cell::new(if alive == all {
+                all.to_string()
+            } else {
+                format!("{alive} of {all}")
+            }),
+            Cell::new(format!("{open} of {}", tasks.len())),
+            Cell::new(if line.config.created_at.is_zero() {
+                String::new()
+            } else {
+                age(now, line.config.created_at)
+            }),
+            Cell::new(line.config.description.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table
+}

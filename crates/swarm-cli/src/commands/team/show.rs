@@ -1,0 +1,75 @@
+//! `swarm team show`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use swarm_protocol::TeamConfig;
+use swarm_store::MemberView;
+use swarm_ui::print::{Cell, Table};
+
+use super::list::state_of;
+use super::named;
+use crate::app::App;
+use crate::commands::members;
+use crate::failure::Failure;
+use crate::output::plain;
+
+pub(super) fn run(app: &App, name: Option<&str>) -> Result<ExitCode, Failure> {
+    let team = named(app, name)?;
+    let config = app.store.config(&team)?;
+    let views = app.store.member_view(&team)?;
+    let state = state_of(app, &config)?;
+    if app.out.json {
+        let tasks = app.store.tasks(&team)?.tasks;
+        let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
+        record["state"] = json!(state);
+        record["members"] = views
+            .iter()
+            .map(|view| members::record(view, &tasks, &team))
+            .collect::<Result<Value, Failure>>()?;
+        app.out.json(&record)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    app.out.data(&heading(app, &config, state))?;
+    app.out.table(&roster(&views))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
+    let mut lines = vec![format!("team {} ({state})", config.name)];
+    if let Some(description) = &config.description {
+        lines.push(plain(description));
+    }
+    if let Some(lead) = config.lead_process.as_ref().filter(|_| state == "led") {
+        lines.push(format!("led by process {}", lead.pid));
+    }
+    lines.push(format!(
+        "folder {}",
+        app.store.team_folder(&config.name).display()
+    ));
+    lines.join("\n")
+}
+
+fn roster(views: &[MemberView]) -> Table {
+    let mut table = Table::new([
+        "MEMBER", "STATE", "TYPE", "MODEL", "MODE", "RUNS IN", "FOLDER",
+    ]);
+    for view in views {
+        let member = &view.member;
+        let backend = member.backend_type.as_ref().map_or("", |kind| kind.name());
+        let place = match (backend, member.tmux_pane_id.as_str()) {
+            ("tmux", pane) if !pane.is_empty() => format!("tmux {pane}"),
+            (backend, _) => backend.to_owned(),
+        };
+        table.row([
+            Cell::name(&member.name, member.known_color()),
+            members::state_cell(view),
+            Cell::new(member.agent_type.as_deref().unwrap_or_default()),
+            Cell::new(member.model.as_deref().unwrap_or_default()),
+            Cell::new(member.mode.as_deref().unwrap_or_default()),
+            Cell::new(place),
+            Cell::new(member.cwd.to_string_lossy()),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,71 @@
+//! Waiting for files to change.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+use futures::future::select_all;
+use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
+
+/// Folders that are watched together. Changes are hints: whoever is woken reads again.
+#[derive(Debug)]
+pub(super) struct Watch {
+    watcher: FolderWatcher,
+    subscriptions: BTreeMap<PathBuf, Subscription>,
+    runtime: Runtime,
+}
+
+impl Watch {
+    pub(super) fn new() -> Result<Self, Failure> {
+        Ok(Self {
+            watcher: FolderWatcher::new(),
+            subscriptions: BTreeMap::new(),
+            runtime: Builder::new_current_thread().enable_time().build()?,
+        })
+    }
+
+    /// Also watches some names in a folder; call it before the first read. A folder that is watched already stays
+    /// so.
+    pub(super) fn also(&mut self, folder: &Path, names: NameFilter) {
+        if !self.subscriptions.contains_key(folder) {
+            let subscription = self.watcher.subscribe(folder, names);
+            self.subscriptions.insert(folder.to_owned(), subscription);
+        }
+    }
+
+    /// The same for a file that is replaced or appended to.
+    pub(super) fn file(&mut self, path: &Path) {
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+            self.also(folder, NameFilter::Exact(vec![name.to_owned()]));
+        }
+    }
+
+    /// Waits until something may have changed, at the latest for some seconds; `false` at the deadline.
+    pub(super) fn wait(&mut self, deadline: Option<Instant>) -> bool {
+        let changes = self
+            .subscriptions
+            .values_mut()
+            .map(|subscription| subscription.changed().boxed());
+        let changed = select_all(changes);
+        self.runtime.block_on(async {
+            match deadline {
+                Some(deadline) => tokio::time::timeout_at(deadline.into(), changed)
+                    .await
+                    .is_ok(),
+                None => {
+                    changed.await;
+                    true
+                }
+            }
+        })
+    }
+}
+
+/// The instant at which a wait of so many seconds ends; none for a wait without end.
+pub(super) fn deadline(seconds: Option<u64>) -> Option<Instant> {
+    Instant::now().checked_add(Duration::from_secs(seconds?))
+}
