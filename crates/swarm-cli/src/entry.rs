@@ -16,11 +16,7 @@ use crate::{logging, output};
 pub fn main_impl() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => {
-            // Help and version are data and go to stdout; clap knows which is which.
-            drop(error.print());
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return misread(&error),
     };
     let json = args.global.json;
     match run(args) {
@@ -30,6 +26,20 @@ pub fn main_impl() -> ExitCode {
             ExitCode::from(failure.kind.exit_code().0)
         }
     }
+}
+
+/// Help, the version, or arguments that make no sense.
+fn misread(error: &clap::Error) -> ExitCode {
+    let asks_for_json = std::env::args_os().any(|word| word == "--json");
+    if error.use_stderr() && asks_for_json {
+        say(&Failure::from_arguments(&error.render().to_string())
+            .to_json()
+            .to_string());
+    } else {
+        // Help and version are data and go to stdout; clap knows which is which.
+        drop(error.print());
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn run(args: Args) -> Result<ExitCode, Failure> {

@@ -28,6 +28,16 @@ impl Failure {
         Self::new(ErrorKind::Usage, message)
     }
 
+    /// What the reader of arguments says: its first paragraph is the message, the others are the hint.
+    pub(crate) fn from_arguments(said: &str) -> Self {
+        let said = said.trim().trim_start_matches("error: ");
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match said.split_once("\n\n") {
+            Some((message, hint)) => Self::usage(one_line(message)).with_hint(one_line(hint)),
+            None => Self::usage(one_line(said)),
+        }
+    }
+
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -98,5 +108,26 @@ impl From<std::io::Error> for Failure {
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::new(ErrorKind::Internal, format!("{error:#}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_make_no_sense_are_told_as_every_other_failure() {
+        let said = "error: unexpected argument '--jsno' found\n\n  tip: a similar argument exists: '--json'\n\n\
+                    Usage: swarm team\n";
+        let error = Failure::from_arguments(said).to_json();
+        assert_eq!(error["error"]["code"], 2);
+        assert_eq!(
+            error["error"]["message"],
+            "unexpected argument '--jsno' found"
+        );
+        assert_eq!(
+            error["error"]["hint"],
+            "tip: a similar argument exists: '--json' Usage: swarm team"
+        );
     }
 }
