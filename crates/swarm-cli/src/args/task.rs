@@ -66,36 +66,35 @@ pub(crate) struct TaskCreateArgs {
 
 /// A change of a task.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
 pub(crate) struct TaskUpdateArgs {
     /// Its number.
     pub(crate) id: TaskId,
     /// Its new status.
-    #[arg(long, value_enum, group = "change")]
+    #[arg(long, value_enum)]
     pub(crate) status: Option<StatusWord>,
     /// Its new subject.
-    #[arg(long, group = "change")]
+    #[arg(long)]
     pub(crate) subject: Option<String>,
     /// Its new description.
-    #[arg(long, group = "change")]
+    #[arg(long)]
     pub(crate) description: Option<String>,
     /// The subject as it reads while somebody works on it.
-    #[arg(long, value_name = "TEXT", group = "change")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) active_form: Option<String>,
     /// The member who shall do it; to have none, release the task.
-    #[arg(long, value_name = "NAME", group = "change")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<MemberName>,
     /// Tasks that shall wait for this one, with commas between them.
-    #[arg(long, value_name = "IDS", value_delimiter = ',', group = "change")]
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) add_blocks: Vec<TaskId>,
     /// Tasks that this one shall wait for, with commas between them.
-    #[arg(long, value_name = "IDS", value_delimiter = ',', group = "change")]
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) add_blocked_by: Vec<TaskId>,
     /// Free data to set, a JSON object; a key with null is taken away.
-    #[arg(long, value_name = "JSON", value_parser = json_object, group = "change")]
+    #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
     /// What came out.
-    #[arg(long, value_name = "TEXT", group = "change")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) result: Option<String>,
     /// Change it even though another member has it; for people only.
     #[arg(long)]

@@ -24,6 +24,15 @@ pub(super) fn file(path: &Path, base: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))
 }
 
+/// What a file is called in an error.
+pub(super) fn name(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
 fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     std::io::stdin()

@@ -48,7 +48,7 @@ pub(super) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, Failure> {
         shown: HashSet::new(),
     };
     reading.begin()?;
-    while args.follow {
+    while args.follow && app.out.is_wanted() {
         watch.wait(None);
         reading.go_on()?;
     }

@@ -51,6 +51,8 @@ fn follow(app: &App, team: &TeamName, name: &MemberName, path: &Path) -> Result<
         position = print_from(app, name, path, position)?;
         if has_ended {
             app.out.say(&format!("{name} has ended"));
+        }
+        if has_ended || !app.out.is_wanted() {
             return Ok(ExitCode::SUCCESS);
         }
         watch.wait(None);

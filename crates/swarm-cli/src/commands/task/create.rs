@@ -47,13 +47,14 @@ fn single(args: TaskCreateArgs) -> NewTask {
 
 fn read(path: &Path, base: &Path) -> Result<Vec<NewTask>, Failure> {
     let text = given::file(path, base)?;
+    let origin = given::name(path);
     let new: Vec<NewTask> = serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("{} is not a list of tasks: {error}", path.display())).with_hint(
+        Failure::usage(format!("{origin} is not a list of tasks: {error}")).with_hint(
             "write it as [{\"subject\": …, \"description\": …, \"owner\": …, \"blockedBy\": [\"1\"]}]",
         )
     })?;
     if new.is_empty() {
-        return Err(Failure::usage(format!("{} holds no tasks", path.display())));
+        return Err(Failure::usage(format!("{origin} holds no tasks")));
     }
     Ok(new)
 }

@@ -18,9 +18,12 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         actor = actor.forced();
     }
     let (id, owner) = (args.id, args.owner.clone());
-    let updated = app
-        .store
-        .update_task(&party.team, &id, change(args), &actor)?;
+    let change = change(args);
+    if change == TaskChange::default() {
+        let failure = Failure::usage(format!("nothing of task {id} is to be changed"));
+        return Err(failure.with_hint("say what: --status, --owner, --result, --subject …"));
+    }
+    let updated = app.store.update_task(&party.team, &id, change, &actor)?;
     show(app, &party, &updated)?;
     tell::warn_of_stranger(app, &party, owner.as_ref())?;
     if updated.changed_fields.contains(&"owner") {
