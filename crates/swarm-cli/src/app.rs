@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use swarm_fs::Liveness;
 use swarm_protocol::{Clock, ErrorKind, SystemClock, TeamName};
-use swarm_store::{FileStore, StoreLimits, TeamStore};
+use swarm_store::{FileStore, StoreError, StoreLimits, TeamStore};
 
 use crate::args::GlobalArgs;
 use crate::environment::Environment;
@@ -68,17 +69,42 @@ impl App {
         Ok(team)
     }
 
+    /// The only team there is; of several the only one in which somebody lives.
     fn only_team(&self) -> Result<TeamName, Failure> {
-        let mut teams = self.store.teams()?;
-        match teams.len() {
-            1 => Ok(teams.remove(0)),
-            0 => Err(Failure::new(ErrorKind::NotFound, "there is no team")
+        let teams = self.store.teams()?;
+        if let [only] = &teams[..] {
+            return Ok(only.clone());
+        }
+        let mut live = Vec::new();
+        for team in &teams {
+            if self.is_live(team)? {
+                live.push(team.clone());
+            }
+        }
+        match (&teams[..], &live[..]) {
+            ([], _) => Err(Failure::new(ErrorKind::NotFound, "there is no team")
                 .with_hint("make one with `swarm team create NAME`")),
+            (_, [only]) => Ok(only.clone()),
             _ => {
                 let names: Vec<&str> = teams.iter().map(TeamName::as_str).collect();
                 let message = format!("there are several teams: {}", names.join(", "));
                 Err(Failure::usage(message).with_hint("say which with --team NAME or SWARM_TEAM"))
             }
         }
+    }
+
+    fn is_live(&self, team: &TeamName) -> Result<bool, Failure> {
+        let config = match self.store.config(team) {
+            Ok(config) => config,
+            // Deleted meanwhile, or damaged: whoever names it is told so.
+            Err(StoreError::TeamNotFound { .. } | StoreError::Damaged { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        for name in config.names() {
+            if self.store.liveness(team, &name)? == Liveness::Alive {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
