@@ -4,9 +4,14 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test fails by panicking"
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and plays other programs, which write files as they like"
 )]
 
 mod architecture;
+mod by_hand;
+mod flow;
 mod hostile;
 mod pages;
+mod pains;
+mod scene;

@@ -76,6 +76,20 @@ impl Ask {
             .map(text_of)
     }
 
+    /// How many times the agent was told exactly this in a message or a result, as lines of their own.
+    pub fn times_told(&self, lines: &str) -> usize {
+        let told = self
+            .messages()
+            .iter()
+            .filter(|message| message["role"] == "user");
+        told.map(|message| {
+            format!("\n{}\n", text_of(message))
+                .matches(&format!("\n{lines}\n"))
+                .count()
+        })
+        .sum()
+    }
+
     /// The result of the call with this id, and whether it was an error.
     pub fn result_of(&self, tool_use_id: &str) -> Option<(String, bool)> {
         let blocks = self.messages().iter().flat_map(blocks);
@@ -170,5 +184,13 @@ mod tests {
         assert_eq!(ask.result_of("t1"), Some(("no such file".to_owned(), true)));
         assert_eq!(ask.own_texts().collect::<Vec<_>>(), ["hm\n"]);
         assert_eq!(ask.tools(), ["Read"]);
+        assert_eq!(
+            (
+                ask.times_told("mail"),
+                ask.times_told("hm"),
+                ask.times_told("file")
+            ),
+            (1, 0, 0)
+        );
     }
 }

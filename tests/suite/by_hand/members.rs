@@ -1,0 +1,217 @@
+//! Spawning, watching and ending members from the shell.
+
+use std::path::Path;
+
+use swarm_tests::stage::World;
+
+use crate::scene::world_with_team;
+
+/// A scenario in which everybody answers every prompt with one line.
+const POLITE: &str =
+    "chunk_ms = 0\n\n[[turn]]\n\n  [[turn.step]]\n  say = \"${agent} heard it.\"\n";
+
+/// A team whose members are played by a scenario.
+fn world_of(scenario: &str) -> (World, String) {
+    let world = world_with_team("demo");
+    let path = world.write("scenario.toml", scenario);
+    let model = format!("scripted/{}", path.display());
+    (world, model)
+}
+
+fn spawn(world: &World, name: &str, model: &str) {
+    world
+        .swarm(&[
+            "spawn",
+            name,
+            "--model",
+            model,
+            "--backend",
+            "headless",
+            "--prompt",
+            "say hello",
+        ])
+        .ok();
+}
+
+fn wait_for_state(world: &World, name: &str, state: &str) {
+    world.wait_for(&format!("{name} is {state}"), || {
+        (world.team("demo").state(name)["state"] == state).then_some(())
+    });
+}
+
+#[test]
+fn a_member_is_spawned_works_reports_and_ends_in_order() {
+    let (world, model) = world_of(POLITE);
+    spawn(&world, "bob", &model);
+    let team = world.team("demo");
+    let hello = team.hello("bob");
+    assert_eq!(hello["model"], model.as_str());
+    assert_eq!(team.names(), ["team-lead", "bob"]);
+    assert!(team.member("bob").unwrap()["swarm"]["reservation"].is_null());
+    wait_for_state(&world, "bob", "idle");
+    let notices = world.wait_for("bob's report", || {
+        let notices = team.frames("team-lead", "idle_notification");
+        (!notices.is_empty()).then_some(notices)
+    });
+    assert_eq!(notices[0]["result"], "bob heard it.");
+    let ended = world.swarm(&["shutdown", "bob", "--json"]).json();
+    assert!(ended.to_string().contains("approved"), "{ended}");
+    assert_eq!(team.names(), ["team-lead"]);
+    assert_eq!(team.events("member_stopped").len(), 1);
+    world.swarm(&["team", "delete", "demo"]).ok();
+}
+
+#[test]
+fn d6_an_idle_member_is_woken_by_mail_alone_and_acknowledges_it() {
+    let (world, model) = world_of(POLITE);
+    spawn(&world, "bob", &model);
+    wait_for_state(&world, "bob", "idle");
+    world
+        .swarm(&[
+            "send",
+            "bob",
+            "are you there?",
+            "--wait",
+            "acked",
+            "--timeout",
+            "10",
+        ])
+        .ok();
+    let entries = world.team("demo").inbox("bob");
+    assert!(
+        entries.iter().all(|entry| entry["read"] == true),
+        "{entries:?}"
+    );
+    world.swarm(&["shutdown", "--all"]).ok();
+}
+
+#[test]
+fn s3_a_program_that_dies_at_once_is_no_member_and_its_last_words_are_shown() {
+    let (world, model) = world_of(POLITE);
+    let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_dies-early")));
+    for backend in ["headless", "tmux"] {
+        let failed = world.swarm(&[
+            "spawn",
+            "bob",
+            "--model",
+            &model,
+            "--backend",
+            backend,
+            "--timeout",
+            "10",
+        ]);
+        failed.assert_code(9);
+        assert!(
+            failed.stderr.contains("giving up") && failed.stderr.contains('7'),
+            "{}",
+            failed.story()
+        );
+        let team = world.team("demo");
+        assert_eq!(team.names(), ["team-lead"], "{backend}");
+        assert!(!team.inbox_path("bob").exists(), "{backend}");
+        assert_eq!(
+            world
+                .own_servers()
+                .iter()
+                .map(|server| server.panes().len())
+                .sum::<usize>(),
+            0
+        );
+    }
+}
+
+#[test]
+fn s3_a_program_that_never_answers_is_no_member_and_ends() {
+    let (world, model) = world_of(POLITE);
+    let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_ignores-shutdown")));
+    for backend in ["headless", "tmux"] {
+        world
+            .swarm(&[
+                "spawn",
+                "bob",
+                "--model",
+                &model,
+                "--backend",
+                backend,
+                "--timeout",
+                "1",
+                "--json",
+            ])
+            .error(6);
+        assert_eq!(world.team("demo").names(), ["team-lead"], "{backend}");
+    }
+    // The world asserts at its end that the stubborn programs are gone.
+}
+
+#[test]
+fn l6_a_killed_member_is_dead_with_one_event_and_its_task_is_free() {
+    let (world, model) = world_of(POLITE);
+    spawn(&world, "bob", &model);
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["task", "create", "half done"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    let team = world.team("demo");
+    let pid = i32::try_from(team.hello("bob")["pid"].as_u64().unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let state = || {
+        let status = world.swarm(&["status", "--json"]).json();
+        let members = status["members"].as_array().unwrap().clone();
+        members
+            .into_iter()
+            .find(|member| member["name"] == "bob")
+            .map(|member| member["state"].clone())
+    };
+    world.wait_for("bob is dead", || (state()? == "dead").then_some(()));
+    world.swarm(&["status"]).ok();
+    assert_eq!(team.events("member_died").len(), 1);
+    let task = team.task(1);
+    assert_eq!(task["status"], "pending");
+    assert_eq!(task["metadata"]["swarm"]["attempt"], 1);
+}
+
+#[test]
+fn l1_killing_a_member_ends_its_whole_tree() {
+    let leaves = env!("CARGO_BIN_EXE_leaves-grandchildren");
+    let scenario = format!(
+        "chunk_ms = 0\n[[turn]]\n[[turn.step]]\n[[turn.step.call]]\ntool = \"Bash\"\ninput = {{ command = \"{leaves}\" }}\n\
+        [[turn.step]]\nsay = \"done\"\n"
+    );
+    let (world, model) = world_of(&scenario);
+    world
+        .swarm(&[
+            "spawn",
+            "bob",
+            "--model",
+            &model,
+            "--backend",
+            "headless",
+            "--mode",
+            "bypassPermissions",
+            "--prompt",
+            "go",
+        ])
+        .ok();
+    world.wait_for("the grandchildren", || {
+        let running = world.processes();
+        let left = running
+            .iter()
+            .filter(|(_, command)| command.contains("grandchild"))
+            .count();
+        (left == 3).then_some(())
+    });
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["kill", "bob"]).ok();
+    assert_eq!(world.processes(), []);
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+}
+
+#[test]
+fn a_live_member_keeps_its_team_from_being_deleted() {
+    let (world, model) = world_of(POLITE);
+    spawn(&world, "bob", &model);
+    let error = world.swarm(&["team", "delete", "demo", "--json"]).error(4);
+    assert!(error.to_string().contains("bob"), "{error}");
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    assert!(!world.team("demo").folder().exists());
+}

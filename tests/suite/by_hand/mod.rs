@@ -1,0 +1,7 @@
+//! Teams that are driven from the shell, without any agent.
+
+mod help;
+mod mail;
+mod members;
+mod tasks;
+mod teams;

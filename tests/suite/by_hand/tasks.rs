@@ -1,0 +1,203 @@
+//! The task list from the shell.
+
+use serde_json::json;
+
+use crate::scene::{column, enter_foreign, world_with_team};
+
+#[test]
+fn tasks_are_numbered_listed_and_blocked() {
+    let world = world_with_team("demo");
+    assert_eq!(
+        world
+            .swarm(&["task", "create", "dig", "--description", "a hole"])
+            .ok()
+            .stdout
+            .trim(),
+        "1"
+    );
+    assert_eq!(
+        world
+            .swarm(&["task", "create", "fill", "--blocked-by", "1"])
+            .ok()
+            .stdout
+            .trim(),
+        "2"
+    );
+    let list = world.swarm(&["task", "list", "--json"]).json();
+    assert_eq!(column(&list, "subject"), ["dig", "fill"]);
+    assert_eq!(column(&list, "state"), ["pending", "blocked"]);
+    assert_eq!(world.team("demo").task(1)["blocks"], json!(["2"]));
+    world
+        .swarm(&[
+            "task",
+            "update",
+            "1",
+            "--status",
+            "completed",
+            "--result",
+            "a deep one",
+        ])
+        .ok();
+    let shown = world.swarm(&["task", "show", "1", "--json"]).json();
+    assert_eq!(shown["state"], "completed");
+    assert_eq!(shown["metadata"]["swarm"]["result"], "a deep one");
+    assert_eq!(
+        world.swarm(&["task", "show", "2", "--json"]).json()["state"],
+        "pending"
+    );
+}
+
+#[test]
+fn t1_a_task_has_one_winner_and_the_losers_are_told_who() {
+    let world = world_with_team("demo");
+    enter_foreign(
+        &world,
+        "demo",
+        &["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7"],
+    );
+    world.swarm(&["task", "create", "the only one"]).ok();
+    let finished: Vec<_> = std::thread::scope(|scope| {
+        let racers: Vec<_> = (0..8)
+            .map(|number| {
+                let world = &world;
+                scope.spawn(move || {
+                    world.swarm(&[
+                        "task",
+                        "claim",
+                        "1",
+                        "--as",
+                        &format!("m{number}"),
+                        "--json",
+                    ])
+                })
+            })
+            .collect();
+        racers
+            .into_iter()
+            .map(|racer| racer.join().unwrap())
+            .collect()
+    });
+    let winners = finished.iter().filter(|one| one.code == Some(0)).count();
+    assert_eq!(
+        winners,
+        1,
+        "{:#?}",
+        finished
+            .iter()
+            .map(swarm_tests::stage::Finished::story)
+            .collect::<Vec<_>>()
+    );
+    let owner = world.team("demo").task(1)["owner"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    for loser in finished.iter().filter(|one| one.code != Some(0)) {
+        let error = loser.error(4);
+        assert!(
+            error["message"].as_str().unwrap().contains(&owner),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn t2_a_blocked_task_cannot_be_started_by_any_way() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    world.swarm(&["task", "create", "first"]).ok();
+    world
+        .swarm(&["task", "create", "second", "--blocked-by", "1"])
+        .ok();
+    world
+        .swarm(&["task", "claim", "2", "--as", "bob", "--json"])
+        .error(4);
+    world
+        .swarm(&["task", "update", "2", "--status", "in_progress", "--json"])
+        .error(4);
+    world
+        .swarm(&["task", "update", "2", "--status", "completed", "--json"])
+        .error(4);
+    let next = world
+        .swarm(&["task", "claim", "--next", "--as", "bob", "--json"])
+        .json();
+    assert_eq!(next["id"], "1");
+    for edge in ["9", "1"] {
+        let refused = world.swarm(&["task", "update", "1", "--add-blocked-by", edge]);
+        assert_ne!(refused.code, Some(0), "{}", refused.story());
+    }
+    let circle = world.swarm(&["task", "update", "1", "--add-blocked-by", "2"]);
+    assert_ne!(circle.code, Some(0), "{}", circle.story());
+}
+
+#[test]
+fn t3_somebody_elses_task_is_completed_only_by_a_person_who_insists() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    world.swarm(&["task", "create", "bob's"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    world
+        .swarm(&["task", "update", "1", "--status", "completed", "--json"])
+        .error(4);
+    assert_eq!(world.team("demo").task(1)["status"], "in_progress");
+    world
+        .swarm(&["task", "update", "1", "--status", "completed", "--force"])
+        .ok();
+    assert_eq!(world.team("demo").task(1)["status"], "completed");
+}
+
+#[test]
+fn a_file_of_tasks_is_taken_as_a_whole_or_not_at_all() {
+    let world = world_with_team("demo");
+    let good = json!([{"subject": "a"}, {"subject": "b", "blockedBy": ["1"]}]).to_string();
+    let bad = json!([{"subject": "c"}, {"subject": "d", "blockedBy": ["77"]}]).to_string();
+    world
+        .swarm_reading(&["task", "create", "--file", "-"], &good)
+        .ok();
+    let refused = world.swarm_reading(&["task", "create", "--file", "-"], &bad);
+    assert_ne!(refused.code, Some(0), "{}", refused.story());
+    assert_eq!(
+        column(&world.swarm(&["task", "list", "--json"]).json(), "subject"),
+        ["a", "b"]
+    );
+}
+
+#[test]
+fn numbers_are_never_used_again() {
+    let world = world_with_team("demo");
+    for subject in ["a", "b"] {
+        world.swarm(&["task", "create", subject]).ok();
+    }
+    world.swarm(&["task", "delete", "2"]).ok();
+    world.swarm(&["task", "show", "2", "--json"]).error(3);
+    assert_eq!(
+        world.swarm(&["task", "create", "c"]).ok().stdout.trim(),
+        "3"
+    );
+}
+
+#[test]
+fn a_released_task_is_free_again() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["ann", "bob"]);
+    world.swarm(&["task", "create", "hot potato"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "ann"]).ok();
+    world.swarm(&["task", "release", "1"]).ok();
+    assert_eq!(
+        world.swarm(&["task", "list", "--json"]).json()[0]["state"],
+        "pending"
+    );
+    world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    assert_eq!(world.team("demo").task(1)["owner"], "bob");
+}
+
+#[test]
+fn an_assigned_owner_is_told() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    world.swarm(&["task", "create", "for you"]).ok();
+    world.swarm(&["task", "update", "1", "--owner", "bob"]).ok();
+    let frames = world.team("demo").frames("bob", "task_assignment");
+    assert_eq!(frames.len(), 1);
+    assert_eq!(frames[0]["taskId"], "1");
+    assert_eq!(frames[0]["assignedBy"], "team-lead");
+}

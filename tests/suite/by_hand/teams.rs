@@ -1,0 +1,163 @@
+//! Making, looking at and deleting teams.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::scene::{column, enter_foreign, world, world_with_team};
+
+#[test]
+fn a_team_is_made_with_its_folders_and_a_roster() {
+    let world = world();
+    world
+        .swarm(&["team", "create", "demo", "--description", "try it"])
+        .ok();
+    let team = world.team("demo");
+    let config = team.config();
+    assert_eq!(config["name"], "demo");
+    assert_eq!(config["description"], "try it");
+    assert_eq!(config["leadAgentId"], "team-lead@demo");
+    assert_eq!(team.names(), ["team-lead"]);
+    assert_eq!(team.member("team-lead").unwrap()["tmuxPaneId"], "leader");
+    for folder in [team.folder().join("inboxes"), team.tasks_folder()] {
+        assert!(folder.is_dir(), "{}", folder.display());
+    }
+    let ours = std::fs::metadata(team.folder().join("swarm")).unwrap();
+    assert_eq!(ours.permissions().mode() & 0o777, 0o700);
+    assert_eq!(
+        column(&world.swarm(&["team", "list", "--json"]).json(), "name"),
+        ["demo"]
+    );
+    let shown = world.swarm(&["team", "show", "demo", "--json"]).json();
+    assert_eq!(column(&shown["members"], "name"), ["team-lead"]);
+}
+
+#[test]
+fn an_existing_name_is_a_conflict_and_so_is_one_that_other_programs_cannot_tell_apart() {
+    let world = world_with_team("my-team");
+    for name in ["my-team", "My_Team"] {
+        let error = world.swarm(&["team", "create", name, "--json"]).error(4);
+        assert!(
+            error["message"].as_str().unwrap().contains("my-team"),
+            "{error}"
+        );
+        assert!(error["hint"].is_string(), "{error}");
+    }
+}
+
+#[test]
+fn bad_names_are_refused_before_anything_is_made() {
+    let world = world();
+    for name in [
+        "../out",
+        "a/b",
+        "",
+        ".",
+        "-x",
+        "a b",
+        "a;b",
+        "#(touch x)",
+        "é",
+    ] {
+        world
+            .swarm(&["team", "create", "--json", "--", name])
+            .assert_code(2);
+    }
+    assert!(
+        !world.root().join("teams").exists()
+            || world.swarm(&["team", "list", "--json"]).json() == serde_json::json!([])
+    );
+    assert_eq!(std::fs::read_dir(world.project()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
+    let world = world_with_team("demo");
+    let error = world.swarm(&["team", "show", "dmeo", "--json"]).error(3);
+    assert!(error.to_string().contains("demo"), "{error}");
+}
+
+#[test]
+fn the_only_team_needs_no_name_and_several_do() {
+    let world = world_with_team("one");
+    assert_eq!(
+        world.swarm(&["team", "show", "--json"]).json()["name"],
+        "one"
+    );
+    world.swarm(&["team", "create", "two"]).ok();
+    let failed = world.swarm(&["task", "list", "--json"]);
+    assert_ne!(failed.code, Some(0), "{}", failed.story());
+    assert!(
+        failed.stderr.contains("one") && failed.stderr.contains("two"),
+        "{}",
+        failed.story()
+    );
+    world.swarm(&["--team", "two", "task", "list"]).ok();
+    let world = world.with_variable("SWARM_TEAM", "two");
+    assert_eq!(
+        world.swarm(&["team", "show", "--json"]).json()["name"],
+        "two"
+    );
+}
+
+#[test]
+fn deleting_a_team_keeps_its_tasks_and_journal_aside() {
+    let world = world_with_team("demo");
+    world.swarm(&["task", "create", "write it down"]).ok();
+    world.swarm(&["team", "delete", "demo"]).ok();
+    let team = world.team("demo");
+    assert!(!team.folder().exists() && !team.tasks_folder().exists());
+    let archive = world.root().join("swarm/archive");
+    let kept: Vec<_> = std::fs::read_dir(archive)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let mut names = Vec::new();
+    let mut folders = kept;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                names.push(entry.file_name().into_string().unwrap());
+            }
+        }
+    }
+    assert!(
+        names.contains(&"journal.jsonl".to_owned()) && names.contains(&"1.json".to_owned()),
+        "{names:?}"
+    );
+    world.swarm(&["team", "delete", "demo", "--json"]).error(3);
+}
+
+#[test]
+fn purging_a_team_leaves_nothing() {
+    let world = world_with_team("demo");
+    world.swarm(&["task", "create", "forget me"]).ok();
+    world.swarm(&["team", "delete", "demo", "--purge"]).ok();
+    let archive = std::fs::read_dir(world.root().join("swarm/archive"));
+    assert_eq!(archive.map_or(0, Iterator::count), 0);
+    world.swarm(&["team", "create", "demo"]).ok();
+    assert_eq!(
+        world.swarm(&["task", "create", "again"]).ok().stdout.trim(),
+        "1"
+    );
+}
+
+#[test]
+fn what_other_programs_wrote_into_the_roster_stays() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["claude"]);
+    let before = world.team("demo").member("claude").unwrap();
+    world.swarm(&["send", "claude", "hello"]).ok();
+    world.swarm(&["status"]).ok();
+    assert_eq!(world.team("demo").member("claude").unwrap(), before);
+    let status = world.swarm(&["status", "--json"]).json();
+    let claude = status["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|member| member["name"] == "claude")
+        .unwrap();
+    assert_eq!(claude["state"], "foreign");
+}

@@ -1,0 +1,6 @@
+//! `swarm run` from the prompt to the summary: a lead and three teammates, every answer of their models coming over
+//! the wire, every tool and file real.
+
+mod places;
+mod requests;
+mod work;

@@ -1,0 +1,163 @@
+//! Ends that do not come, and deaths that nobody notices.
+
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+
+use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
+
+#[test]
+fn l1_a_member_in_a_turn_that_never_ends_is_ended_all_the_same() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.news_has("work for ever") {
+            Reply::tool(
+                "t1",
+                "Bash",
+                json!({"command": "trap '' TERM HUP INT; sleep 600"}),
+            )
+        } else {
+            Reply::text("idle")
+        }
+    });
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["send", "bob", "work for ever"]).ok();
+    wait_for_state(&world, "bob", "working");
+    let ended = world
+        .swarm(&["shutdown", "bob", "--timeout", "2", "--json"])
+        .json();
+    assert!(ended.to_string().contains("outcome"), "{ended}");
+    assert_eq!(world.processes(), [], "everything it started is gone, too");
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+}
+
+#[test]
+fn l1_an_agent_may_refuse_with_a_reason_and_then_nothing_happens_to_it() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.news_has("long work") {
+            return Reply::tool("t1", "Bash", json!({"command": "echo half"})).held_by(&held, 1);
+        }
+        let request = ask.news().split_once("shutdown-").map(|(_, rest)| {
+            let id: String = rest
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || "@-_".contains(*c))
+                .collect();
+            format!("shutdown-{id}")
+        });
+        match request {
+            Some(id) => Reply::tool(
+                "t2",
+                "SendMessage",
+                json!({"to": "team-lead", "message": {
+                    "type": "shutdown_response", "request_id": id, "approve": false, "reason": "the tests still run"}}),
+            ),
+            None => Reply::text("ok"),
+        }
+    });
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["send", "bob", "long work"]).ok();
+    api.wait_for("the turn", "bob", |ask| ask.news_has("long work"));
+    let asking = world.start(&[
+        "shutdown",
+        "bob",
+        "--reason",
+        "time is up",
+        "--timeout",
+        "15",
+        "--json",
+    ]);
+    world.wait_for("the request is in the inbox", || {
+        (!world
+            .team("demo")
+            .frames("bob", "shutdown_request")
+            .is_empty())
+        .then_some(())
+    });
+    gate.open();
+    let refused = asking.wait();
+    refused.assert_code(5);
+    assert!(
+        refused.story().contains("the tests still run"),
+        "{}",
+        refused.story()
+    );
+    wait_for_state(&world, "bob", "idle");
+    assert_eq!(world.team("demo").names(), ["team-lead", "bob"]);
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn l6_a_lead_hears_once_of_a_dead_member_and_its_task_is_free() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["task", "create", "unfinished"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    kill_member(&world, "bob");
+    let team = world.team("demo");
+    for _ in 0..3 {
+        let status = world.swarm(&["status", "--json"]).json();
+        let members = status["members"].as_array().unwrap();
+        let bob = members
+            .iter()
+            .find(|member| member["name"] == "bob")
+            .unwrap();
+        assert_eq!(bob["state"], "dead");
+    }
+    assert_eq!(team.events("member_died").len(), 1);
+    assert_eq!(team.task(1)["status"], "pending");
+    assert!(team.task(1)["owner"].is_null(), "{}", team.task(1));
+}
+
+#[test]
+fn a_permission_nobody_grants_is_refused_and_one_that_is_granted_counts_once() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let call = |id: &str| Reply::tool(id, "Bash", json!({"command": "touch made"}));
+        match (ask.result_of("t1"), ask.result_of("t2")) {
+            (None, _) => call("t1"),
+            (Some(_), None) => call("t2"),
+            _ => Reply::text("done"),
+        }
+    });
+    let world = world_over(&api);
+    world
+        .swarm(&[
+            "spawn",
+            "bob",
+            "--model",
+            crate::scene::MODEL,
+            "--backend",
+            "headless",
+            "--mode",
+            "default",
+            "--prompt",
+            "make it",
+        ])
+        .ok();
+    let open = |count: usize| {
+        world.wait_for(&format!("request {count}"), || {
+            let mut requests = world.team("demo").requests();
+            requests.retain(|request| request["state"]["is"] == "open");
+            (requests.len() == 1 && world.team("demo").events("request_opened").len() == count)
+                .then(|| requests.remove(0))
+        })
+    };
+    let first = open(1)["id"].as_str().unwrap().to_owned();
+    wait_for_state(&world, "bob", "waiting-permission");
+    world.swarm(&["deny", &first, "--why", "not now"]).ok();
+    let told = api.wait_for("the refusal", "bob", |ask| ask.result_of("t1").is_some());
+    let (text, is_error) = told.ask.result_of("t1").unwrap();
+    assert!(is_error && text.contains("not now"), "{text}");
+    assert!(!world.project().join("made").exists());
+    let second = open(2)["id"].as_str().unwrap().to_owned();
+    world.swarm(&["approve", &second]).ok();
+    api.wait_for("the result", "bob", |ask| ask.result_of("t2").is_some());
+    assert!(world.project().join("made").exists());
+    world.swarm(&["approve", &second, "--json"]).error(4);
+    world.swarm(&["shutdown", "bob"]).ok();
+}

@@ -1,0 +1,190 @@
+//! Spawns that only seem to succeed, lose their words on the way, or find the wrong environment.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::InsideTmux;
+
+use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world_over};
+
+/// Model answers that run one shell command for the first prompt.
+fn runs(command: &'static str) -> FakeApi {
+    FakeApi::start(move |ask: &Ask| {
+        if ask.result_of("t1").is_some() {
+            Reply::text("done")
+        } else {
+            Reply::tool("t1", "Bash", json!({"command": command}))
+        }
+    })
+}
+
+#[test]
+fn s1_s2_no_shell_of_the_user_takes_part_in_a_spawn() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let inside = InsideTmux::start(&world, 200, 60);
+    // A shell that eats whatever is typed, and never runs a command.
+    let shell = world.write(
+        "eats-input",
+        "#!/bin/sh\nwhile read -r line; do :; done\nexec sleep 600\n",
+    );
+    std::fs::set_permissions(&shell, PermissionsExt::from_mode(0o755)).unwrap();
+    inside.tmux().run(&[
+        "set-option",
+        "-g",
+        "default-shell",
+        &shell.display().to_string(),
+    ]);
+    let awkward = "$(touch canary) `id` && ; 'quoted' \"twice\"\nsecond line \\";
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let (world, inside) = (&world, &inside);
+            scope.spawn(move || {
+                let name = format!("mate{number}");
+                let arguments = [
+                    "spawn",
+                    &name,
+                    "--model",
+                    MODEL,
+                    "--backend",
+                    "tmux",
+                    "--prompt",
+                    awkward,
+                ];
+                world.start_with(&arguments, inside.variables()).wait().ok();
+            });
+        }
+    });
+    for number in 0..4 {
+        let asked = api.wait_for("the first request", &format!("mate{number}"), |_| true);
+        assert!(asked.ask.news_has(awkward), "{}", asked.ask.news());
+    }
+    assert!(!world.project().join("canary").exists());
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn s11_variables_arrive_as_they_were_and_secrets_stay_out_of_sight() {
+    let api = runs("printf '%s|%s' \"$FOO\" \"$ANTHROPIC_API_KEY\" > seen; env > all; sleep 600");
+    let world = world_over(&api);
+    // The user's server knows neither the variable nor the key.
+    let inside = InsideTmux::start(&world, 200, 50);
+    let arguments = [
+        "spawn",
+        "bob",
+        "--model",
+        MODEL,
+        "--backend",
+        "tmux",
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "go",
+        "--env",
+        "FOO=a b;$x",
+    ];
+    world.start_with(&arguments, inside.variables()).wait().ok();
+    let seen = world.wait_for("the command has run", || {
+        let seen = std::fs::read_to_string(world.project().join("seen")).ok()?;
+        world.project().join("all").exists().then_some(seen)
+    });
+    assert_eq!(seen, "a b;$x|");
+    let secret = "sk-test-not-a-key";
+    for (pid, command) in world.processes() {
+        assert!(!command.contains(secret), "{pid}: {command}");
+    }
+    let global = inside.tmux().run(&["show-environment", "-g"]);
+    let session = inside.tmux().run(&["show-environment", "-t", "user"]);
+    assert!(
+        !global.contains(secret) && !session.contains(secret),
+        "{global}\n{session}"
+    );
+    let mut folders = vec![world.root()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = std::fs::read(&path).unwrap_or_default();
+                assert!(
+                    !String::from_utf8_lossy(&text).contains(secret),
+                    "{}",
+                    path.display()
+                );
+            }
+        }
+    }
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn s16_the_pane_of_a_crashed_member_can_still_be_read() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("my last words"));
+    let world = world_over(&api);
+    let inside = InsideTmux::start(&world, 200, 50);
+    let arguments = [
+        "spawn",
+        "bob",
+        "--model",
+        MODEL,
+        "--backend",
+        "tmux",
+        "--prompt",
+        "speak",
+    ];
+    world.start_with(&arguments, inside.variables()).wait().ok();
+    let pane = inside.tmux().pane_titled("bob").unwrap().id;
+    inside.tmux().wait_for_text(&pane, "my last words");
+    kill_member(&world, "bob");
+    world.wait_for("tmux has seen it", || {
+        inside
+            .tmux()
+            .panes()
+            .into_iter()
+            .find(|one| one.id == pane && one.is_dead)
+    });
+    assert!(inside.tmux().whole_text(&pane).contains("my last words"));
+    let peeked = world.swarm(&["peek", "bob"]);
+    assert!(
+        peeked.ok().stdout.contains("my last words"),
+        "{}",
+        peeked.story()
+    );
+}
+
+#[test]
+fn a_member_is_spawned_under_a_name_that_is_taken_only_when_told_so() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let first = world.team("demo").hello("bob")["spawnId"].clone();
+    world
+        .swarm(&[
+            "spawn",
+            "bob",
+            "--model",
+            MODEL,
+            "--backend",
+            "headless",
+            "--json",
+        ])
+        .error(4);
+    assert_eq!(world.team("demo").hello("bob")["spawnId"], first);
+    world
+        .swarm(&[
+            "spawn",
+            "bob",
+            "--model",
+            MODEL,
+            "--backend",
+            "headless",
+            "--replace",
+        ])
+        .ok();
+    assert_ne!(world.team("demo").hello("bob")["spawnId"], first);
+    assert_eq!(world.team("demo").names(), ["team-lead", "bob"]);
+    world.swarm(&["shutdown", "bob"]).ok();
+}

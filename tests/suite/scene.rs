@@ -1,0 +1,94 @@
+//! Worlds with the real programs, and what tests often put into them.
+
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::{Value, json};
+use swarm_tests::fake_api::FakeApi;
+use swarm_tests::stage::World;
+
+/// A world with `swarm` and `swarm-teammate` as they were built for this test.
+pub(crate) fn world() -> World {
+    World::new(
+        Path::new(env!("CARGO_BIN_EXE_swarm-under-test")),
+        Path::new(env!("CARGO_TARGET_TMPDIR")),
+    )
+}
+
+/// A world with a team that was made by hand.
+pub(crate) fn world_with_team(name: &str) -> World {
+    let world = world();
+    world.swarm(&["team", "create", name]).ok();
+    world
+}
+
+/// Enters members of another program into a roster, as Claude Code would: nothing of ours is on them.
+pub(crate) fn enter_foreign(world: &World, team: &str, names: &[&str]) {
+    let path = world.team(team).folder().join("config.json");
+    let mut config = world.team(team).config();
+    let members = config["members"].as_array_mut().expect("a roster");
+    for name in names {
+        members.push(json!({
+            "agentId": format!("{name}@{team}"), "name": name, "color": "blue", "joinedAt": 1_795_195_646_590_u64,
+            "tmuxPaneId": "%7", "subscriptions": [], "cwd": "/", "backendType": "tmux", "isActive": true,
+            "ofAnotherProgram": [1, {"kept": true}],
+        }));
+    }
+    std::fs::write(path, config.to_string()).expect("the roster");
+}
+
+/// The `name`s, `id`s or whatever a list of records has under a key.
+pub(crate) fn column(list: &Value, key: &str) -> Vec<String> {
+    let rows = list.as_array().into_iter().flatten();
+    rows.map(|row| match &row[key] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    })
+    .collect()
+}
+
+/// A model whose answers come from the fake server.
+pub(crate) const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+/// A world with the team `demo`, whose models are played by a server.
+pub(crate) fn world_over(api: &FakeApi) -> World {
+    let world = world().with_api(api);
+    world.swarm(&["team", "create", "demo"]).ok();
+    world
+}
+
+/// Spawns a member without a terminal, which may do everything.
+pub(crate) fn spawn_over(world: &World, name: &str) {
+    let arguments = [
+        "spawn",
+        name,
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "hello",
+    ];
+    world.swarm(&arguments).ok();
+}
+
+/// Waits until a member of `demo` says that it is in a state.
+pub(crate) fn wait_for_state(world: &World, name: &str, state: &str) {
+    world.wait_for(&format!("{name} is {state}"), || {
+        (world.team("demo").state(name)["state"] == state).then_some(())
+    });
+}
+
+/// Kills a member of `demo` as an accident would, and waits until it is gone.
+pub(crate) fn kill_member(world: &World, name: &str) {
+    let pid = world.team("demo").hello(name)["pid"]
+        .as_i64()
+        .expect("a pid");
+    let pid = Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
+    kill_process(pid, Signal::KILL).expect("a living member");
+    world.wait_for("it is gone", || {
+        test_kill_process(pid).is_err().then_some(())
+    });
+}
