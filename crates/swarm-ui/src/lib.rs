@@ -13,4 +13,4 @@ mod width;
 
 pub use pane::{PaneHeader, PaneView, border_state};
 pub use sanitize::{clean_line, clean_text};
-pub use theme::Theme;
+pub use theme::{Theme, WidthSource};

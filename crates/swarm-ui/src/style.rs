@@ -53,3 +53,8 @@ pub(crate) fn paint(theme: Theme, style: Style, text: &str) -> String {
         text.to_owned()
     }
 }
+
+/// A sign in somebody's colour.
+pub(crate) fn tinted(theme: Theme, color: Option<Color>, sign: &str) -> String {
+    paint(theme, color.map_or(Style::Bold, Style::Tint), sign)
+}

@@ -1,11 +1,16 @@
 //! What the caller found out about the place that is drawn into.
 
+/// Tells how many columns the place has at present, and `None` while that is not known. It is asked before every event
+/// that is drawn, so it must be cheap.
+pub type WidthSource = Box<dyn Fn() -> Option<usize> + Send>;
+
 /// How to draw. Whoever knows the terminal fills it in; nothing here looks at the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
     /// Whether colours and other attributes may be used. Without them the output holds no escape sequence.
     pub color: bool,
-    /// Columns to draw for; `None` leaves breaking of long lines to the terminal.
+    /// Columns to draw for; `None` leaves breaking of long lines to the terminal. What is drawn over time, as a pane
+    /// is, may have a [`WidthSource`] instead.
     pub width: Option<usize>,
     /// Whether the terminal shows more than ASCII. Only swarm's own signs follow it, not the text of agents.
     pub unicode: bool,
@@ -18,6 +23,12 @@ impl Theme {
         width: None,
         unicode: true,
     };
+
+    /// Columns that are left when `taken` are used.
+    pub(crate) fn room(self, taken: usize) -> usize {
+        self.width
+            .map_or(usize::MAX, |width| width.saturating_sub(taken))
+    }
 
     /// The signs to draw with.
     pub(crate) fn signs(self) -> &'static Signs {

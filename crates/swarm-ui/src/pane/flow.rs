@@ -1,7 +1,5 @@
 //! Text that arrives in pieces: indented, broken between words, with at most one empty line in a row.
 
-use unicode_width::UnicodeWidthChar;
-
 use crate::width::{breaks_after, columns};
 
 /// Narrower than this, breaking between words leaves less than the terminal's own breaking does.
@@ -9,6 +7,12 @@ const NARROWEST: usize = 16;
 
 /// Columns between tab stops.
 const TAB: usize = 8;
+
+/// A whole block of clean text, each of its lines ended.
+pub(super) fn broken(indent: usize, width: Option<usize>, text: &str) -> String {
+    let mut flow = Flow::new(indent, width);
+    flow.push(text) + &flow.end()
+}
 
 /// Lays out one block of text. What it hands out is to be written at once and in order.
 #[derive(Debug)]
@@ -32,13 +36,18 @@ impl Flow {
     pub(super) fn new(indent: usize, width: Option<usize>) -> Self {
         Self {
             indent,
-            width: width.filter(|width| *width >= NARROWEST),
+            width: usable(width),
             column: 0,
             line_ends: 0,
             spaces: 0,
             word: String::new(),
             begun: false,
         }
+    }
+
+    /// Lines end before `width` from the next word on.
+    pub(super) fn resize(&mut self, width: Option<usize>) {
+        self.width = usable(width);
     }
 
     /// Takes the next piece of clean text and hands out what is settled.
@@ -90,12 +99,17 @@ impl Flow {
 
     fn push_to_word(&mut self, c: char, out: &mut String) {
         if let Some(width) = self.width {
-            let room = width.saturating_sub(self.indent);
-            if columns(&self.word) + c.width().unwrap_or(0) > room {
+            // Some characters change the width of the one before them, so only the whole can be measured.
+            let (length, room) = (self.word.len(), width.saturating_sub(self.indent));
+            self.word.push(c);
+            if columns(&self.word) > room {
+                self.word.truncate(length);
                 self.place_word(out);
+                self.word.push(c);
             }
+        } else {
+            self.word.push(c);
         }
-        self.word.push(c);
         if breaks_after(c) {
             self.place_word(out);
         }
@@ -141,6 +155,10 @@ impl Flow {
         self.column += gap;
         self.spaces = 0;
     }
+}
+
+fn usable(width: Option<usize>) -> Option<usize> {
+    width.filter(|width| *width >= NARROWEST)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The first line of a pane.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::{Color, MemberName, PermissionMode, TeamName};
@@ -29,31 +30,63 @@ pub struct PaneHeader {
 }
 
 impl PaneHeader {
-    /// The line, without its end; two lines where one has not the room.
+    /// The line, without its end; further lines with what it has no room for.
     pub(super) fn line(&self, theme: Theme) -> String {
         let signs = theme.signs();
         let mut facts: Vec<String> = self.team.iter().map(TeamName::to_string).collect();
         facts.extend([
-            clean_line(&self.model),
+            clean_line(&short_model(&self.model)),
             self.mode.to_string(),
             clean_line(&short_path(&self.cwd, self.home.as_deref(), signs.ellipsis)),
         ]);
-        let facts = facts.join(&format!(" {} ", signs.dot));
+        let name = fit(self.name.as_str(), theme.room(2), signs.ellipsis);
         let name = if theme.color {
-            format!(" {} ", self.name)
+            format!(" {name} ")
         } else {
-            format!("[{}]", self.name)
+            format!("[{name}]")
         };
         let badge = paint(theme, Style::Badge(self.color), &name);
-        let fits = |width: usize| columns(&name) + 1 + columns(&facts) <= width;
-        if theme.width.is_none_or(fits) {
-            return format!("{badge} {}", paint(theme, Style::Dim, &facts));
+        let joint = format!(" {} ", signs.dot);
+        let one_line = facts.join(&joint);
+        if columns(&one_line) <= theme.room(columns(&name) + 1) {
+            return format!("{badge} {}", paint(theme, Style::Dim, &one_line));
         }
-        let room = theme
-            .width
-            .map_or(usize::MAX, |width| width.saturating_sub(1));
-        let facts = fit(&facts, room, signs.ellipsis);
-        format!("{badge}\n {}", paint(theme, Style::Dim, &facts))
+        let mut lines = vec![badge];
+        for line in fill(&facts, &joint, theme.room(1)) {
+            let line = fit(&line, theme.room(1), signs.ellipsis);
+            lines.push(format!(" {}", paint(theme, Style::Dim, &line)));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Joins what fits into lines of `room` columns.
+fn fill(facts: &[String], joint: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for fact in facts {
+        match lines.last_mut() {
+            Some(line) if columns(line) + columns(joint) + columns(fact) <= room => {
+                line.push_str(joint);
+                line.push_str(fact);
+            }
+            _ => lines.push(fact.clone()),
+        }
+    }
+    lines
+}
+
+/// How the provider of models that play a file is called.
+const SCRIPTED: &str = "scripted";
+
+/// A model for people: without its provider, and a scripted one by the name of its file alone.
+fn short_model(model: &str) -> Cow<'_, str> {
+    match model.split_once('/') {
+        Some((SCRIPTED, path)) => {
+            let name = Path::new(path).file_stem().unwrap_or_default();
+            Cow::Owned(format!("{SCRIPTED}/{}", name.to_string_lossy()))
+        }
+        Some((_, name)) if !name.is_empty() => Cow::Borrowed(name),
+        _ => Cow::Borrowed(model),
     }
 }
 
@@ -88,6 +121,21 @@ fn short_path(path: &Path, home: Option<&Path>, ellipsis: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_is_shown_by_its_own_name() {
+        for (model, shown) in [
+            ("scripted//srv/play/scenario.toml", "scripted/scenario"),
+            ("scripted/demo", "scripted/demo"),
+            ("anthropic/claude-sonnet-4-6", "claude-sonnet-4-6"),
+            ("openai/gpt-oss:20b", "gpt-oss:20b"),
+            ("router/maker/model", "maker/model"),
+            ("claude-opus-4-1", "claude-opus-4-1"),
+            ("odd/", "odd/"),
+        ] {
+            assert_eq!(short_model(model), shown);
+        }
+    }
 
     #[test]
     fn a_folder_is_shown_short_but_recognizable() {

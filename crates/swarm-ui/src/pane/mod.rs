@@ -4,6 +4,8 @@ mod border;
 mod calls;
 mod flow;
 mod header;
+mod mail;
+mod paths;
 mod request;
 mod sheet;
 mod view;

@@ -1,4 +1,10 @@
-//! The detail of a waiting state: the id of the request and what is asked.
+//! That a person is needed: the detail of a waiting state, and the lines that it makes.
+
+use crate::pane::flow::broken;
+use crate::pane::sheet::INDENT;
+use crate::style::{Style, paint};
+use crate::theme::Theme;
+use crate::width::columns;
 
 /// A detail of the form `ID: what is asked`, taken apart. Either half may be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,5 +32,94 @@ impl<'a> RequestLine<'a> {
                 what: detail,
             }
         }
+    }
+}
+
+/// Lists everything that waits for an answer, with the commands that answer it.
+const LIST: &str = "swarm requests";
+
+impl RequestLine<'_> {
+    /// That a person is needed, for what, and the commands with which that person answers. What is asked is never cut.
+    pub(super) fn lines(self, theme: Theme) -> Vec<String> {
+        let head = format!("{} needs an answer", theme.signs().waiting);
+        let head = if theme.color {
+            format!(" {head} ")
+        } else {
+            head + ":"
+        };
+        let beside = columns(&head) + 1 + columns(self.what) <= theme.room(0);
+        let head = paint(theme, Style::Loud, &head);
+        let mut lines = Vec::new();
+        if beside {
+            lines.push(format!("{head} {}", self.what).trim_end().to_owned());
+        } else {
+            lines.push(head);
+            let what = broken(INDENT, theme.width, self.what);
+            lines.extend(what.lines().map(str::to_owned));
+        }
+        lines.extend(self.commands(theme));
+        lines
+    }
+
+    /// The commands are there to be copied, so they are neither broken nor cut: a pane too narrow for them names the
+    /// one that lists them.
+    fn commands(self, theme: Theme) -> Vec<String> {
+        let longest = |commands: &[String]| commands.iter().map(|one| columns(one)).max();
+        let mut commands = ["approve", "deny"]
+            .map(|verb| format!("swarm {verb} {}", self.id))
+            .to_vec();
+        if self.id.is_empty() || longest(&commands) > Some(theme.room(0)) {
+            commands = vec![LIST.to_owned()];
+        }
+        let indent = (2 * INDENT).min(theme.room(longest(&commands).unwrap_or_default()));
+        let line = |command: String| {
+            let command = paint(theme, Style::Bold, &command);
+            format!("{}{command}", " ".repeat(indent))
+        };
+        commands.into_iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(width: usize) -> Vec<String> {
+        let theme = Theme {
+            width: Some(width),
+            ..Theme::PLAIN
+        };
+        let asked = "perm-1795195848228-r6huwgp: Bash cargo publish --dry-run";
+        RequestLine::parse(asked).lines(theme)
+    }
+
+    #[test]
+    fn the_commands_that_answer_are_whole_or_not_there() {
+        assert_eq!(
+            lines(60),
+            [
+                "▲ needs an answer: Bash cargo publish --dry-run",
+                "    swarm approve perm-1795195848228-r6huwgp",
+                "    swarm deny perm-1795195848228-r6huwgp",
+            ]
+        );
+        assert_eq!(
+            lines(41),
+            [
+                "▲ needs an answer:",
+                "  Bash cargo publish --dry-run",
+                " swarm approve perm-1795195848228-r6huwgp",
+                " swarm deny perm-1795195848228-r6huwgp",
+            ]
+        );
+        assert_eq!(
+            lines(20),
+            [
+                "▲ needs an answer:",
+                "  Bash cargo publish",
+                "  --dry-run",
+                "    swarm requests",
+            ]
+        );
     }
 }

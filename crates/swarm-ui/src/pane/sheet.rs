@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::pane::flow::Flow;
+use crate::pane::flow::{Flow, broken};
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::columns;
@@ -32,6 +32,16 @@ impl<W: Write> Sheet<W> {
         }
     }
 
+    pub(super) fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// Draws for another width from here on.
+    pub(super) fn resize(&mut self, width: Option<usize>) {
+        self.theme.width = width;
+        self.flow.resize(width);
+    }
+
     /// How many pieces were written so far: the same number means that nothing came between.
     pub(super) fn pieces(&self) -> u64 {
         self.pieces
@@ -59,8 +69,7 @@ impl<W: Write> Sheet<W> {
 
     /// Writes a line of the program: a sign, and clean text that is broken to hang beside it.
     pub(super) fn signed(&mut self, sign: &str, style: Style, text: &str) {
-        let mut flow = Flow::new(INDENT, self.theme.width);
-        let laid_out = flow.push(text) + &flow.end();
+        let laid_out = broken(INDENT, self.theme.width, text);
         let mut start = sign;
         for line in laid_out.lines() {
             let gap = " ".repeat(INDENT.saturating_sub(columns(start)));

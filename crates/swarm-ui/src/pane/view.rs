@@ -5,34 +5,38 @@ use std::io::Write;
 
 use swarm_protocol::{AgentEvent, Color, MemberState};
 
-use crate::pane::calls::{Call, Calls, Drawn};
+use crate::pane::calls::{
+    Call, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
+};
 use crate::pane::header::PaneHeader;
+use crate::pane::mail::{Mail, Way};
+use crate::pane::paths::Places;
 use crate::pane::request::RequestLine;
-use crate::pane::sheet::{INDENT, Sheet};
+use crate::pane::sheet::Sheet;
 use crate::print::{counted, short_count, short_duration};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
-use crate::theme::Theme;
-use crate::width::{columns, fit};
+use crate::theme::{Theme, WidthSource};
+use crate::width::columns;
 
 /// Widest rule between two turns.
 const RULE: usize = 64;
 
-/// Columns of a call's line that are kept beside its outcome.
-const SHORTEST_CALL: usize = 12;
-
 /// A teammate's pane, drawn as a scrolling log: nothing is ever cleared or drawn over.
 ///
-/// A screen that cannot be written to does not stop an agent, so write errors are dropped.
-pub struct PaneView<W> {
+/// A screen that cannot be written to does not stop an agent, so write errors are dropped. What is unfinished is ended
+/// when the view is dropped.
+pub struct PaneView<W: Write> {
     sheet: Sheet<W>,
-    theme: Theme,
+    width: WidthSource,
     color: Option<Color>,
+    places: Places,
     calls: Calls,
     /// The call whose line may be open, and the columns that it takes.
     last_call: Option<(String, usize)>,
-    /// Whether text of the model message under way was shown.
-    streamed: bool,
+    text: Text,
+    /// What came while text streamed and waits for its end, so as not to cut it in two.
+    held: Vec<AgentEvent>,
     /// Where the sheet stood after a sign of thinking.
     thinking: Option<u64>,
     /// A turn has ended, so what comes next belongs to another.
@@ -43,28 +47,55 @@ pub struct PaneView<W> {
     tokens: u64,
 }
 
-impl<W> fmt::Debug for PaneView<W> {
+/// What is on the screen of the text of the model message under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Nothing,
+    /// Its beginning, and more may come.
+    Open,
+    /// As much of it as will come, although its message is not done.
+    Closed,
+}
+
+impl<W: Write> fmt::Debug for PaneView<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PaneView")
-            .field("theme", &self.theme)
+            .field("theme", &self.theme())
             .finish_non_exhaustive()
     }
 }
 
+impl<W: Write> Drop for PaneView<W> {
+    fn drop(&mut self) {
+        self.close_text();
+        self.sheet.settle();
+        self.sheet.flush();
+    }
+}
+
 impl<W: Write> PaneView<W> {
-    /// Draws to `out`, first of all whose pane it is.
+    /// Draws to `out` in the width of `theme`, first of all whose pane it is.
     pub fn new(out: W, theme: Theme, header: &PaneHeader) -> Self {
+        let width = theme.width;
+        Self::measured(out, theme, Box::new(move || width), header)
+    }
+
+    /// Draws to a place whose width may change: `width` counts instead of the one in `theme`.
+    pub fn measured(out: W, mut theme: Theme, width: WidthSource, header: &PaneHeader) -> Self {
+        theme.width = width();
         let mut sheet = Sheet::new(out, theme);
         sheet.line(&header.line(theme));
         sheet.line("");
         sheet.flush();
         Self {
             sheet,
-            theme,
+            width,
             color: header.color,
+            places: Places::new(&header.cwd, header.home.as_deref()),
             calls: Calls::default(),
             last_call: None,
-            streamed: false,
+            text: Text::Nothing,
+            held: Vec::new(),
             thinking: None,
             rule_due: false,
             last_state: None,
@@ -75,6 +106,16 @@ impl<W: Write> PaneView<W> {
 
     /// Draws one event.
     pub fn event(&mut self, event: &AgentEvent) {
+        if self.text == Text::Open && is_aside(event) {
+            self.held.push(event.clone());
+            return;
+        }
+        self.sheet.resize((self.width)());
+        self.draw(event);
+        self.sheet.flush();
+    }
+
+    fn draw(&mut self, event: &AgentEvent) {
         match event {
             AgentEvent::TurnStarted => self.rule(),
             AgentEvent::TextDelta { text } => self.text(text),
@@ -83,8 +124,15 @@ impl<W: Write> PaneView<W> {
             AgentEvent::MessageDone { text } => self.message_done(text),
             AgentEvent::ToolStarted { id, tool, line } => self.call(id, tool, line),
             AgentEvent::ToolFinished { id, ok, line, .. } => self.outcome(id, *ok, line),
-            AgentEvent::MailIn { from, color, line } => self.mail_in(from, color.as_deref(), line),
-            AgentEvent::MailOut { to, line } => self.mail_out(to, line),
+            AgentEvent::MailIn { from, color, line } => {
+                self.rule();
+                let color = color.as_deref().and_then(|color| color.parse().ok());
+                self.mail(Way::In, from, color, line);
+            }
+            AgentEvent::MailOut { to, line } => {
+                self.calls.mail_went_out();
+                self.mail(Way::Out, to, None, line);
+            }
             AgentEvent::Retrying {
                 attempt,
                 wait_ms,
@@ -96,41 +144,61 @@ impl<W: Write> PaneView<W> {
             }
             AgentEvent::Notice { line } => self.notice(line),
         }
-        self.sheet.flush();
+    }
+
+    fn theme(&self) -> Theme {
+        self.sheet.theme()
     }
 
     fn text(&mut self, text: &str) {
-        self.streamed |= !text.is_empty();
+        if !text.is_empty() {
+            self.text = Text::Open;
+        }
         self.sheet.text(&clean_text(text));
+    }
+
+    /// No more text comes for now: draws what waited for that.
+    fn close_text(&mut self) {
+        if self.text == Text::Open {
+            self.text = Text::Closed;
+            self.sheet.settle();
+            for event in std::mem::take(&mut self.held) {
+                self.draw(&event);
+            }
+        }
     }
 
     fn thinking(&mut self) {
         if self.thinking != Some(self.sheet.pieces()) {
-            self.sheet
-                .signed(self.theme.signs().thinking, Style::Dim, "thinking");
+            let sign = self.theme().signs().thinking;
+            self.sheet.signed(sign, Style::Dim, "thinking");
             self.thinking = Some(self.sheet.pieces());
         }
     }
 
     fn discarded(&mut self) {
-        if std::mem::take(&mut self.streamed) {
+        if self.text != Text::Nothing {
+            let sign = self.theme().signs().retry;
             let what = "the text above is void, the model is asked again";
-            self.sheet
-                .signed(self.theme.signs().retry, Style::Warn, what);
+            self.sheet.signed(sign, Style::Warn, what);
         }
+        self.close_text();
+        self.text = Text::Nothing;
     }
 
     fn message_done(&mut self, text: &str) {
-        if !self.streamed {
+        if self.text == Text::Nothing {
             self.text(text);
         }
-        self.streamed = false;
         self.sheet.settle();
+        self.close_text();
+        self.text = Text::Nothing;
     }
 
     fn call(&mut self, id: &str, tool: &str, line: &str) {
-        let line = clean_line(line);
+        self.close_text();
         self.sheet.settle();
+        let line = self.places.shorten(tool, &clean_line(line));
         if self.calls.start(id, tool, &line) {
             self.draw_call(id, &line);
         }
@@ -138,12 +206,9 @@ impl<W: Write> PaneView<W> {
 
     /// Draws the line of a call and leaves it open for the outcome.
     fn draw_call(&mut self, id: &str, line: &str) {
-        let line = fit(line, self.room(INDENT), self.theme.signs().ellipsis);
-        self.last_call = Some((id.to_owned(), INDENT + columns(&line)));
-        let sign = self.tinted(self.theme.signs().call, self.color);
-        let (tool, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
-        let tool = paint(self.theme, Style::Bold, tool);
-        self.sheet.open_line(&format!("{sign} {tool}{rest}"));
+        let (line, taken) = call_line(self.theme(), self.color, line);
+        self.last_call = Some((id.to_owned(), taken));
+        self.sheet.open_line(&line);
     }
 
     fn outcome(&mut self, id: &str, ok: bool, line: &str) {
@@ -157,103 +222,85 @@ impl<W: Write> PaneView<W> {
             self.draw_call(id, &call.line);
         }
         let style = if ok { Style::Dim } else { Style::Bad };
-        self.draw_outcome(&call, style, &outcome_words(ok, &clean_line(line)));
+        let line = self.places.shorten(&call.tool, &clean_line(line));
+        self.draw_outcome(&call, style, &outcome_words(ok, &line));
     }
 
     /// Draws an outcome behind its call's line if that is open and leaves the room, else on a line of its own.
     fn draw_outcome(&mut self, call: &Call, style: Style, outcome: &str) {
-        let signs = self.theme.signs();
-        let joint = format!(" {} ", signs.ellipsis);
-        let column = self
-            .last_call
-            .as_ref()
-            .filter(|(id, _)| self.sheet.is_open() && *id == call.id)
-            .map(|(_, column)| *column);
-        if column.is_some_and(|column| columns(&joint) + columns(outcome) <= self.room(column)) {
-            let joint = paint(self.theme, Style::Dim, &joint);
-            let outcome = paint(self.theme, style, outcome);
-            self.sheet.finish_line(&format!("{joint}{outcome}"));
-            return;
+        let theme = self.theme();
+        let open = self.last_call.as_ref();
+        let open = open.filter(|(id, _)| self.sheet.is_open() && *id == call.id);
+        let behind = open.and_then(|(_, taken)| outcome_behind(theme, style, outcome, *taken));
+        let name = open.is_none().then_some(call.line.as_str());
+        match behind {
+            Some(end) => self.sheet.finish_line(&end),
+            None => self.sheet.line(&outcome_line(theme, style, name, outcome)),
         }
-        let start = format!("{}{} ", " ".repeat(INDENT), signs.outcome);
-        let room = self.room(columns(&start));
-        let named = if column.is_some() {
-            outcome.to_owned()
-        } else {
-            let call_room = room.saturating_sub(columns(&joint) + columns(outcome));
-            fit(&call.line, call_room.max(SHORTEST_CALL), signs.ellipsis) + &joint + outcome
+    }
+
+    fn mail(&mut self, way: Way, name: &str, color: Option<Color>, words: &str) {
+        let mail = Mail {
+            way,
+            name: &clean_line(name),
+            color,
+            words: &clean_line(words),
         };
-        let start = paint(self.theme, Style::Dim, &start);
-        let named = paint(self.theme, style, &fit(&named, room, signs.ellipsis));
-        self.sheet.line(&(start + &named));
-    }
-
-    fn mail_in(&mut self, from: &str, color: Option<&str>, line: &str) {
-        self.rule();
-        let color = color.and_then(|color| color.parse().ok());
-        self.mail((self.theme.signs().mail_in, "from"), from, color, line);
-    }
-
-    fn mail_out(&mut self, to: &str, line: &str) {
-        self.calls.mail_went_out();
-        self.mail((self.theme.signs().mail_out, "to"), to, None, line);
-    }
-
-    fn mail(&mut self, (sign, way): (&str, &str), name: &str, color: Option<Color>, line: &str) {
-        let name = clean_line(name);
-        let start = columns(&format!("{sign} {way} {name}: "));
-        let words = fit(
-            &clean_line(line),
-            self.room(start),
-            self.theme.signs().ellipsis,
-        );
-        let sign = self.tinted(sign, color);
-        let name = paint(self.theme, Style::Name(color), &name);
-        self.sheet.line(&format!("{sign} {way} {name}: {words}"));
+        for line in mail.lines(self.theme()) {
+            self.sheet.line(&line);
+        }
     }
 
     fn retry(&mut self, attempt: u32, wait_ms: u64, reason: &str) {
         let wait = short_duration(wait_ms);
         let what = format!("attempt {attempt} in {wait}: {}", clean_line(reason));
-        self.sheet
-            .signed(self.theme.signs().retry, Style::Warn, &what);
+        let sign = self.theme().signs().retry;
+        self.sheet.signed(sign, Style::Warn, &what);
     }
 
     fn notice(&mut self, line: &str) {
-        self.sheet
-            .signed(self.theme.signs().notice, Style::Dim, &clean_line(line));
+        let sign = self.theme().signs().notice;
+        self.sheet.signed(sign, Style::Dim, &clean_line(line));
     }
 
     fn turn_ended(&mut self, tokens: u64, error: Option<&str>) {
+        self.close_text();
         self.sheet.settle();
         self.calls.clear();
-        self.streamed = false;
+        self.text = Text::Nothing;
         self.turns += 1;
         self.tokens += tokens;
         if let Some(error) = error {
+            let sign = self.theme().signs().failed;
             let what = format!("turn failed: {}", clean_line(error));
-            self.sheet
-                .signed(self.theme.signs().failed, Style::Bad, &what);
+            self.sheet.signed(sign, Style::Bad, &what);
         }
         self.rule_due = true;
     }
 
     fn state(&mut self, state: MemberState, detail: Option<&str>) {
         let detail = clean_line(detail.unwrap_or_default());
+        let signs = self.theme().signs();
         match state {
             MemberState::Starting | MemberState::Working => {}
-            MemberState::WaitingPermission | MemberState::WaitingPlan => self.waiting(&detail),
+            MemberState::WaitingPermission | MemberState::WaitingPlan => {
+                for line in RequestLine::parse(&detail).lines(self.theme()) {
+                    self.sheet.line(&line);
+                }
+            }
             MemberState::Idle | MemberState::IdleUnreported => {
+                let next = match detail.as_str() {
+                    "" => "waiting for mail",
+                    detail => detail,
+                };
                 let turns = counted(self.turns, "turn");
                 let tokens = format!("{} tokens", short_count(self.tokens));
-                let next = if detail.is_empty() {
-                    "waiting for mail"
-                } else {
-                    &detail
-                };
-                self.state_line(self.theme.signs().idle, &["idle", &turns, &tokens, next]);
+                match self.turns {
+                    0 => self.state_line(signs.idle, &[next]),
+                    _ => self.state_line(signs.idle, &["idle", &turns, &tokens, next]),
+                }
             }
-            state => self.state_line(self.theme.signs().state, &[state.name(), &detail]),
+            state => self.state_line(signs.state, &[state.name(), &detail]),
         }
     }
 
@@ -264,32 +311,10 @@ impl<W: Write> PaneView<W> {
             .copied()
             .filter(|part| !part.is_empty())
             .collect();
-        let line = parts.join(&format!(" {} ", self.theme.signs().dot));
+        let line = parts.join(&format!(" {} ", self.theme().signs().dot));
         if self.last_state != Some((line.clone(), self.sheet.pieces())) {
             self.sheet.signed(sign, Style::Dim, &line);
             self.last_state = Some((line, self.sheet.pieces()));
-        }
-    }
-
-    /// Draws that a person is needed, and the commands with which that person answers.
-    fn waiting(&mut self, detail: &str) {
-        let request = RequestLine::parse(detail);
-        let head = format!("{} needs an answer", self.theme.signs().waiting);
-        let head = if self.theme.color {
-            paint(self.theme, Style::Loud, &format!(" {head} "))
-        } else {
-            head + ":"
-        };
-        self.sheet
-            .line(format!("{head} {}", request.what).trim_end());
-        let commands = match request.id {
-            "" => vec!["swarm requests".to_owned()],
-            id => vec![format!("swarm approve {id}"), format!("swarm deny {id}")],
-        };
-        for command in commands {
-            let command = paint(self.theme, Style::Bold, &command);
-            self.sheet
-                .line(&format!("{}{command}", " ".repeat(2 * INDENT)));
         }
     }
 
@@ -298,33 +323,28 @@ impl<W: Write> PaneView<W> {
         if !std::mem::take(&mut self.rule_due) {
             return;
         }
-        let rule = self.theme.signs().rule;
+        let theme = self.theme();
+        let rule = theme.signs().rule;
         let start = format!("{} turn {} ", rule.repeat(2), self.turns + 1);
-        let width = self.theme.width.unwrap_or(RULE).min(RULE);
-        let rest = rule.repeat(width.saturating_sub(columns(&start)));
+        let rest = rule.repeat(
+            theme
+                .room(columns(&start))
+                .min(RULE.saturating_sub(columns(&start))),
+        );
         self.sheet.line("");
-        self.sheet
-            .line(&paint(self.theme, Style::Dim, &(start + &rest)));
-    }
-
-    /// Columns that are left when `taken` are used.
-    fn room(&self, taken: usize) -> usize {
-        self.theme
-            .width
-            .map_or(usize::MAX, |width| width.saturating_sub(taken))
-    }
-
-    fn tinted(&self, sign: &str, color: Option<Color>) -> String {
-        paint(self.theme, color.map_or(Style::Bold, Style::Tint), sign)
+        self.sheet.line(&paint(theme, Style::Dim, &(start + &rest)));
     }
 }
 
-/// An outcome that says whether it is one of success.
-fn outcome_words(ok: bool, line: &str) -> String {
-    match (ok, line) {
-        (true, "") => "ok".to_owned(),
-        (false, "") => "failed".to_owned(),
-        (true, line) => line.to_owned(),
-        (false, line) => format!("failed: {line}"),
+/// Whether the event can wait for the end of the text that streams: it is neither part of the agent's own work nor
+/// does it need a person.
+fn is_aside(event: &AgentEvent) -> bool {
+    match event {
+        AgentEvent::MailIn { .. } | AgentEvent::MailOut { .. } | AgentEvent::Notice { .. } => true,
+        AgentEvent::State { state, .. } => !matches!(
+            state,
+            MemberState::WaitingPermission | MemberState::WaitingPlan
+        ),
+        _ => false,
     }
 }

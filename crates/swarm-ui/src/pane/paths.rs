@@ -1,0 +1,137 @@
+//! Paths in the lines of an agent: below its working folder they are relative, below the user's home they begin with `~`.
+
+use std::path::{Path, PathBuf};
+
+/// The tool whose line is a command for a shell. A command may change its folder first, so that a path made relative
+/// would name another file.
+const SHELL_TOOL: &str = "Bash";
+
+/// The folders that need no spelling out.
+#[derive(Debug)]
+pub(super) struct Places {
+    cwd: Option<String>,
+    home: Option<String>,
+}
+
+impl Places {
+    pub(super) fn new(cwd: &Path, home: Option<&Path>) -> Self {
+        Self {
+            cwd: nameable(cwd),
+            home: home.and_then(nameable),
+        }
+    }
+
+    /// A line of `tool` with its paths as short as they can be said.
+    pub(super) fn shorten(&self, tool: &str, line: &str) -> String {
+        let relative = self.cwd.as_deref().filter(|_| tool != SHELL_TOOL);
+        let line = match relative {
+            Some(cwd) => replace_folder(line, cwd, |below| if below { "" } else { "." }),
+            None => line.to_owned(),
+        };
+        match &self.home {
+            Some(home) => replace_folder(&line, home, |below| if below { "~/" } else { "~" }),
+            None => line,
+        }
+    }
+}
+
+/// The folder as text, unless it is the root or has a name that cannot be looked for.
+fn nameable(folder: &Path) -> Option<String> {
+    let folder: PathBuf = folder.components().collect();
+    let text = folder.to_str()?;
+    (folder.is_absolute() && text.len() > 1).then(|| text.to_owned())
+}
+
+/// Replaces a folder wherever a whole path begins with it; `instead` is told whether a path below it follows.
+fn replace_folder(line: &str, folder: &str, instead: impl Fn(bool) -> &'static str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(folder) {
+        let (before, found) = rest.split_at(at);
+        let (name, after) = found.split_at(folder.len());
+        shown.push_str(before);
+        let begins = !shown.ends_with(is_of_path);
+        match after.strip_prefix('/') {
+            Some(below) if begins && below.starts_with(begins_name) => {
+                shown.push_str(instead(true));
+                rest = below;
+            }
+            None if begins && !after.starts_with(is_of_path) => {
+                shown.push_str(instead(false));
+                rest = after;
+            }
+            _ => {
+                shown.push_str(name);
+                rest = after;
+            }
+        }
+    }
+    shown + rest
+}
+
+/// Whether a path goes on over this character, as far as can be told.
+fn is_of_path(c: char) -> bool {
+    c.is_alphanumeric() || "/._-~+@$*…".contains(c)
+}
+
+/// Whether the name of a file or folder may begin with this character. Signs that close something do not count.
+fn begins_name(c: char) -> bool {
+    is_of_path(c) || "([{#%=!".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shorten(tool: &str, line: &str) -> String {
+        let (cwd, home) = (Path::new("/home/dev/calc/"), Path::new("/home/dev"));
+        Places::new(cwd, Some(home)).shorten(tool, line)
+    }
+
+    #[test]
+    fn paths_below_the_working_folder_are_relative_and_those_below_home_begin_with_a_tilde() {
+        for (line, shown) in [
+            ("Read /home/dev/calc/src/lib.rs", "Read src/lib.rs"),
+            ("Grep x in /home/dev/calc", "Grep x in ."),
+            ("Read /home/dev/calc/.env", "Read .env"),
+            ("Read /home/dev/calc/[id].ts", "Read [id].ts"),
+            ("in (/home/dev/calc/)", "in (~/calc/)"),
+            ("Read /home/dev/notes.md", "Read ~/notes.md"),
+            ("Glob * in /home/dev", "Glob * in ~"),
+            (
+                "`/home/dev/calc/a`, \"/home/dev/calc/b\": gone",
+                "`a`, \"b\": gone",
+            ),
+        ] {
+            assert_eq!(shorten("Read", line), shown);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_only_looks_like_it_is_left_alone() {
+        for line in [
+            "Read /mnt/home/dev/calc/src",
+            "Read /home/developer/x",
+            "Read ./home/dev/x",
+            "Read /home/dev.old/x",
+            "Read …/home/dev/calc/x",
+            "Read /etc/home",
+        ] {
+            assert_eq!(shorten("Read", line), line);
+        }
+        assert_eq!(
+            shorten("Read", "Read /home/dev/calculator/x"),
+            "Read ~/calculator/x"
+        );
+        let root = Places::new(Path::new("/"), Some(Path::new("/")));
+        assert_eq!(root.shorten("Read", "Read /etc/x"), "Read /etc/x");
+    }
+
+    #[test]
+    fn a_command_for_a_shell_keeps_its_meaning() {
+        assert_eq!(
+            shorten("Bash", "Bash cd /tmp && cat /home/dev/calc/x"),
+            "Bash cd /tmp && cat ~/calc/x"
+        );
+    }
+}

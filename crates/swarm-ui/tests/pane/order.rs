@@ -1,0 +1,135 @@
+//! What comes while text streams waits for its end.
+
+use swarm_protocol::{AgentEvent, MemberState};
+use swarm_ui::{PaneView, Theme};
+
+use crate::events::{Screen, header, mail, started, state, turn_ended};
+
+struct Pane {
+    screen: Screen,
+    view: PaneView<Screen>,
+}
+
+impl Pane {
+    fn with_half_a_text() -> Self {
+        let screen = Screen::default();
+        let mut view = PaneView::new(screen.clone(), Theme::PLAIN, &header());
+        view.event(&AgentEvent::TurnStarted);
+        view.event(&text("The tester "));
+        Self { screen, view }
+    }
+
+    fn events(&mut self, events: &[AgentEvent]) {
+        for event in events {
+            self.view.event(event);
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let text = self.screen.text();
+        text.lines().skip(2).map(str::to_owned).collect()
+    }
+}
+
+fn text(text: &str) -> AgentEvent {
+    AgentEvent::TextDelta {
+        text: text.to_owned(),
+    }
+}
+
+fn notice(line: &str) -> AgentEvent {
+    AgentEvent::Notice {
+        line: line.to_owned(),
+    }
+}
+
+/// Everything that may come from elsewhere.
+fn asides() -> [AgentEvent; 4] {
+    [
+        notice("explorer shuts down"),
+        mail("tester", None, "All pass."),
+        AgentEvent::MailOut {
+            to: "tester".to_owned(),
+            line: "Good.".to_owned(),
+        },
+        state(MemberState::Stopping, None),
+    ]
+}
+
+const ASIDES: [&str; 4] = [
+    "· explorer shuts down",
+    "◀ from tester: All pass.",
+    "▶ to tester: Good.",
+    "■ stopping",
+];
+
+#[test]
+fn a_text_is_not_cut_in_two() {
+    let mut pane = Pane::with_half_a_text();
+    pane.events(&asides());
+    assert_eq!(pane.lines(), ["  The tester"]);
+    let whole = "The tester agrees.".to_owned();
+    pane.events(&[text("agrees."), AgentEvent::MessageDone { text: whole }]);
+    assert_eq!(pane.lines()[0], "  The tester agrees.");
+    assert_eq!(pane.lines()[1..], ASIDES);
+    pane.events(&[notice("later")]);
+    assert_eq!(pane.lines()[5], "· later");
+}
+
+#[test]
+fn whatever_ends_a_text_lets_out_what_waited() {
+    for (end, shown) in [
+        (started("1", "Read x"), Some("● Read x")),
+        (
+            turn_ended(1, Some("no answer")),
+            Some("✗ turn failed: no answer"),
+        ),
+        (turn_ended(1, None), None),
+    ] {
+        let mut pane = Pane::with_half_a_text();
+        pane.events(&asides());
+        pane.events(&[end]);
+        assert_eq!(pane.lines()[1..5], ASIDES);
+        assert_eq!(pane.lines().get(5).map(String::as_str), shown);
+    }
+    let mut pane = Pane::with_half_a_text();
+    pane.events(&asides());
+    pane.events(&[AgentEvent::TextDiscarded]);
+    assert!(pane.lines()[1].contains("void"));
+    assert_eq!(pane.lines()[2..], ASIDES);
+}
+
+#[test]
+fn a_view_that_ends_keeps_nothing_back() {
+    let mut pane = Pane::with_half_a_text();
+    pane.events(&asides());
+    let Pane { screen, view } = pane;
+    drop(view);
+    assert!(screen.text().ends_with("■ stopping\n"));
+}
+
+#[test]
+fn a_person_who_is_needed_is_told_at_once() {
+    let mut pane = Pane::with_half_a_text();
+    pane.events(&[
+        notice("later"),
+        state(MemberState::WaitingPermission, Some("Bash rm x")),
+    ]);
+    assert_eq!(
+        pane.lines(),
+        [
+            "  The tester",
+            "▲ needs an answer: Bash rm x",
+            "    swarm requests"
+        ]
+    );
+}
+
+#[test]
+fn without_a_text_everything_shows_at_once() {
+    let mut pane = Pane::with_half_a_text();
+    let whole = "The tester".to_owned();
+    pane.events(&[AgentEvent::MessageDone { text: whole }]);
+    pane.events(&[started("1", "Bash make"), notice("now")]);
+    assert_eq!(pane.lines(), ["  The tester", "● Bash make", "· now"]);
+}

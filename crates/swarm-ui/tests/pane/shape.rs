@@ -1,0 +1,149 @@
+//! The shape of single lines.
+
+use swarm_protocol::{AgentEvent, MemberName, MemberState};
+use swarm_ui::{PaneHeader, PaneView, Theme};
+
+use crate::events::{Screen, drawn, finished, header, mail, started, state, turn_ended};
+use crate::life::life;
+
+/// The lines below the header.
+fn lines(events: &[AgentEvent]) -> Vec<String> {
+    let drawn = drawn(Theme::PLAIN, events);
+    drawn.lines().skip(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_lead_without_a_team_has_a_header_too() {
+    let lead = PaneHeader {
+        name: MemberName::lead(),
+        team: None,
+        model: "anthropic/claude-sonnet-4-6".to_owned(),
+        ..header()
+    };
+    let screen = Screen::default();
+    drop(PaneView::new(screen.clone(), Theme::PLAIN, &lead));
+    assert_eq!(
+        screen.text(),
+        "[team-lead] claude-sonnet-4-6 · acceptEdits · ~/calc\n\n"
+    );
+}
+
+#[test]
+fn a_person_is_told_the_command_that_answers() {
+    let plain = drawn(Theme::PLAIN, &life());
+    assert!(plain.contains("▲ needs an answer: Bash cargo publish\n"));
+    assert!(plain.contains("\n    swarm approve perm-1795195848228-r6huwgp\n"));
+}
+
+#[test]
+fn a_call_shows_at_once_and_its_outcome_behind_it() {
+    let screen = Screen::default();
+    let mut view = PaneView::new(screen.clone(), Theme::PLAIN, &header());
+    view.event(&started("1", "Read src/lib.rs"));
+    assert!(screen.text().ends_with("\n● Read src/lib.rs"));
+    view.event(&finished("1", true, "ok, 42 lines"));
+    assert!(
+        screen
+            .text()
+            .ends_with("\n● Read src/lib.rs … ok, 42 lines\n")
+    );
+}
+
+#[test]
+fn paths_in_calls_and_outcomes_are_as_short_as_they_can_be_said() {
+    let events = [
+        started("1", "Read /home/dev/calc/src/lib.rs"),
+        finished("1", false, "/home/dev/calc/src/lib.rs does not exist"),
+        started("2", "Read /home/dev/other/x"),
+        finished("2", true, ""),
+        started("3", "Bash cd /srv && ls /home/dev/calc"),
+        finished("3", true, ""),
+        // What a person decides on is shown as it was asked.
+        state(
+            MemberState::WaitingPlan,
+            Some("Write /home/dev/calc/src/lib.rs"),
+        ),
+    ];
+    assert_eq!(
+        lines(&events),
+        [
+            "● Read src/lib.rs … failed: src/lib.rs does not exist",
+            "● Read ~/other/x … ok",
+            "● Bash cd /srv && ls ~/calc … ok",
+            "▲ needs an answer: Write /home/dev/calc/src/lib.rs",
+            "    swarm requests",
+        ]
+    );
+}
+
+#[test]
+fn an_outcome_apart_from_its_call_names_it_in_short() {
+    let events = [
+        started("1", "Grep count|price in the whole of src/ and tests/"),
+        started("2", "Read src/a/deep/path/lib.rs"),
+        started("3", "Read src/other.rs"),
+        finished("2", true, "9 lines"),
+        finished("1", true, "3 lines in 1 file"),
+        finished("3", true, "7 lines"),
+    ];
+    assert_eq!(
+        lines(&events)[3..],
+        [
+            "  └ Read lib.rs … 9 lines",
+            "  └ Grep count|price in the who… … 3 lines in 1 file",
+            "  └ Read other.rs … 7 lines",
+        ]
+    );
+}
+
+#[test]
+fn where_it_is_narrow_the_outcome_counts_more_than_the_name_of_its_call() {
+    let theme = Theme {
+        width: Some(34),
+        ..Theme::PLAIN
+    };
+    let events = [
+        started("1", "Bash cargo publish"),
+        started("2", "Read src/lib.rs"),
+        finished("1", false, "denied: not today"),
+    ];
+    assert!(drawn(theme, &events).ends_with("\n  └ Bash … failed: denied: not to…\n"));
+}
+
+#[test]
+fn before_its_first_turn_a_member_only_says_that_it_waits() {
+    let idle = state(MemberState::Idle, None);
+    let events = [
+        idle.clone(),
+        idle.clone(),
+        mail("team-lead", None, "Begin."),
+        AgentEvent::TurnStarted,
+        turn_ended(600, None),
+        idle,
+    ];
+    assert_eq!(
+        lines(&events),
+        [
+            "○ waiting for mail",
+            "◀ from team-lead: Begin.",
+            "○ idle · 1 turn · 600 tokens · waiting for mail",
+        ]
+    );
+}
+
+#[test]
+fn a_screen_that_is_gone_stops_nothing() {
+    struct Gone;
+    impl std::io::Write for Gone {
+        fn write(&mut self, _bytes: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+    }
+    let mut view = PaneView::new(Gone, Theme::PLAIN, &header());
+    for event in life() {
+        view.event(&event);
+    }
+}
