@@ -106,10 +106,7 @@ pub(super) fn assemble(
 fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> Vec<Arc<dyn Tool>> {
     let deployment = parts.deployment.clone();
     let mut tools = builtin();
-    let spawner = LeadSpawner {
-        deployment: deployment.clone(),
-        seat: Arc::clone(seat),
-    };
+    let spawner = LeadSpawner::new(deployment.clone(), Arc::clone(seat));
     tools.push(Arc::new(AgentTool::new(Arc::new(spawner))));
     tools.push(Arc::new(SendMessageTool::for_lead(Arc::clone(seat))));
     tools.extend(task_tools(seat));

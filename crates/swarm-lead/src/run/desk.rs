@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_engine::{Injected, Interjections};
 use swarm_protocol::{
-    AgentEvent, Event, IdleNotification, MemberName, MessageId, ShutdownApproved, TeamName,
+    Event, IdleNotification, MemberName, MessageId, ShutdownApproved, TeamName,
 };
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, sort_mail};
@@ -97,12 +97,7 @@ impl LeadDesk {
     /// The form in which messages go into the transcript; shows them too.
     pub(super) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
         let show = |incoming: &Incoming| {
-            let entry = incoming.entry();
-            self.seat.emit(AgentEvent::MailIn {
-                from: entry.from.clone(),
-                color: entry.color.clone(),
-                line: incoming.line(),
-            });
+            self.seat.emit(incoming.shown());
             Injected {
                 text: incoming.render(),
                 message_ids: incoming.id().cloned().into_iter().collect(),

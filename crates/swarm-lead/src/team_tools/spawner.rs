@@ -1,6 +1,6 @@
 //! The lead's answer to a named Agent call: a teammate in a process of its own.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use swarm_engine::{Isolation, SpawnRequest, Spawned, TeammateSpawner};
@@ -14,8 +14,31 @@ use crate::spawn::{SpawnOptions, spawn};
 /// Spawns teammates for the lead's model.
 #[derive(Debug)]
 pub(crate) struct LeadSpawner {
-    pub(crate) deployment: Deployment,
-    pub(crate) seat: Arc<Seat>,
+    deployment: Deployment,
+    seat: Arc<Seat>,
+    /// Where members run and why, as it was last shown.
+    shown: Mutex<String>,
+}
+
+impl LeadSpawner {
+    pub(crate) fn new(deployment: Deployment, seat: Arc<Seat>) -> Self {
+        Self {
+            deployment,
+            seat,
+            shown: Mutex::default(),
+        }
+    }
+
+    /// Says where members run, once for each answer.
+    fn show_place(&self, why: &str) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if *shown != why {
+            why.clone_into(&mut shown);
+            self.seat.emit(AgentEvent::Notice {
+                line: why.to_owned(),
+            });
+        }
+    }
 }
 
 #[async_trait]
@@ -75,9 +98,7 @@ impl TeammateSpawner for LeadSpawner {
         let member = spawn(&self.deployment, &team, options)
             .await
             .map_err(|error| error.to_string())?;
-        self.seat.emit(AgentEvent::Notice {
-            line: member.why.clone(),
-        });
+        self.show_place(&member.why);
         Ok(Spawned {
             agent_id: member.agent_id,
             color: member.color,
