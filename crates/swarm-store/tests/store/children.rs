@@ -13,6 +13,9 @@ const ROLE: &str = "SWARM_STORE_ROLE";
 const ROOT: &str = "SWARM_STORE_ROOT";
 const NAME: &str = "SWARM_STORE_NAME";
 
+/// How many tasks the role `makes many` makes in one call.
+pub(crate) const MANY: usize = 30;
+
 /// A running child, killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Child {
@@ -110,7 +113,7 @@ fn child() {
         "claims each" => claim_each(&world, &called),
         "lives" => live(&world, &called),
         "hammers" => hammer(&world, &called),
-        "makes chains" => make_chains(&world),
+        "makes many" => make_many(&world),
         "churns the roster" => churn(&world, &called),
         "reserves and dies" => reserve(&world, &called),
         _ => panic!("no such role: {role}"),
@@ -178,7 +181,7 @@ fn hammer(world: &World, called: &str) {
             store.ack(team, &me, &ids).unwrap();
         }
         if round % 4 == 3 {
-            chain(world);
+            fan(world, 3);
             if let Some(task) = store.claim_next(team, &actor).unwrap() {
                 let done = TaskChange {
                     status: Some(TaskStatus::Completed),
@@ -191,23 +194,21 @@ fn hammer(world: &World, called: &str) {
     }
 }
 
-/// Three tasks, each waiting for the one before.
-fn chain(world: &World) {
+/// Tasks that all wait for the last one that is there.
+fn fan(world: &World, count: usize) {
     let tasks = world.store.tasks(&world.team).unwrap().tasks;
-    let last = tasks.last().map(|task| task.id);
-    let mut new = [new_task("a", &[]), new_task("b", &[]), new_task("c", &[])];
-    for task in &mut new {
-        task.blocked_by.extend(last);
-    }
+    let mut task = new_task("one of many", &[]);
+    task.blocked_by.extend(tasks.last().map(|last| last.id));
     world
         .store
-        .create_tasks(&world.team, &new, &world.person())
+        .create_tasks(&world.team, &vec![task; count], &world.person())
         .unwrap();
 }
 
-fn make_chains(world: &World) {
+fn make_many(world: &World) {
+    say("ready");
     loop {
-        chain(world);
+        fan(world, MANY);
         say("made");
     }
 }

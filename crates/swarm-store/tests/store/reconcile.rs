@@ -1,6 +1,7 @@
 //! Deaths and what is left behind.
 
 use std::fs;
+use std::sync::Barrier;
 use std::thread;
 
 use swarm_fs::Liveness;
@@ -62,9 +63,15 @@ fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
         (MemberState::Dead, Liveness::Dead)
     );
 
+    let together = Barrier::new(8);
     let reports: Vec<ReconcileReport> = thread::scope(|scope| {
         let runs: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| world.store.reconcile(&world.team).unwrap()))
+            .map(|_| {
+                scope.spawn(|| {
+                    together.wait();
+                    world.store.reconcile(&world.team).unwrap()
+                })
+            })
             .collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });

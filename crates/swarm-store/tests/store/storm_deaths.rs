@@ -1,6 +1,6 @@
 //! Writers killed at random moments.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use swarm_protocol::{TaskId, TeamConfig};
 use swarm_store::TeamStore;
 use uuid::Uuid;
 
-use crate::children::Child;
+use crate::children::{Child, MANY};
 use crate::world::{World, message_ids, name};
 
 /// How often a writer is killed in one test.
@@ -22,12 +22,19 @@ fn run_and_kill(role: &str, world: &World, called: &str) -> Vec<String> {
     let mut child = Child::start(role, &world.root, called);
     let words = 1 + Uuid::new_v4().as_u128() % 20;
     let mut said: Vec<String> = (0..words).filter_map(|_| child.hear()).collect();
-    // Words and locks alone would always hit the same places.
-    for _ in 0..Uuid::new_v4().as_u128() % 40_000 {
-        std::hint::spin_loop();
-    }
+    linger();
     said.extend(child.kill());
     said
+}
+
+/// Lets another process get an unknown bit further: its words alone would always mark the same places.
+fn linger() {
+    for _ in 0..Uuid::new_v4().as_u128() % 40 {
+        thread::yield_now();
+        for _ in 0..Uuid::new_v4().as_u128() % 40_000 {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 fn assert_json(path: &Path) {
@@ -112,18 +119,17 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
 
 #[test]
 fn tasks_of_one_call_are_made_all_or_none_under_kill() {
-    let world = World::new();
-    let mut made = 0;
     for _ in 0..DEATHS {
-        made += run_and_kill("makes chains", &world, "maker").len();
+        let world = World::new();
+        let mut child = Child::start("makes many", &world.root, "maker");
+        child.hear_ready();
+        // Nearly all of its time it is somewhere among the files of one call.
+        linger();
+        let made = child.kill().len();
         assert_edges_agree(&world);
-        let mut subjects: BTreeMap<String, usize> = BTreeMap::new();
-        for task in world.store.tasks(&world.team).unwrap().tasks {
-            *subjects.entry(task.subject).or_default() += 1;
-        }
-        let counts: BTreeSet<usize> = subjects.into_values().collect();
-        assert_eq!(counts.len(), 1, "a call was carried out in part");
-        assert!(counts.first().unwrap() >= &made);
+        let count = world.store.tasks(&world.team).unwrap().tasks.len();
+        assert_eq!(count % MANY, 0, "a call was carried out in part");
+        assert!(count >= made * MANY);
     }
 }
 

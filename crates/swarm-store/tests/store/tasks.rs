@@ -409,3 +409,66 @@ fn every_change_of_state_is_in_the_journal() {
     );
     assert!(matches!(events.last(), Some(Event::TaskDeleted { .. })));
 }
+
+/// The note of a call that was cut short after its first file: task 2 is there, task 1 does not know of it yet.
+fn cut_short(world: &World) {
+    world.create("one", &[]);
+    let before = fs::read_to_string(world.task_path(1)).unwrap();
+    world.create("two", &[1]);
+    let after: Value = serde_json::from_slice(&fs::read(world.task_path(1)).unwrap()).unwrap();
+    let second: Value = serde_json::from_slice(&fs::read(world.task_path(2)).unwrap()).unwrap();
+    let redo = json!({"writes": [
+        {"id": "1", "before": before, "after": after},
+        {"id": "2", "before": null, "after": second},
+    ]});
+    let folder = world.store.team_folder(&world.team);
+    swarm_fs::replace_alone(
+        &folder.join("swarm/tasks.redo.json"),
+        redo.to_string().as_bytes(),
+    )
+    .unwrap();
+    swarm_fs::replace_alone(&world.task_path(1), before.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_call_that_was_cut_short_is_completed_by_whoever_comes_next() {
+    let world = World::new();
+    cut_short(&world);
+    let tasks = world.store.tasks(&world.team).unwrap().tasks;
+    assert_eq!(tasks[0].blocks, [id(2)]);
+    assert_eq!(tasks[1].blocked_by, [id(1)]);
+    let world = World::new();
+    cut_short(&world);
+    let person = world.person();
+    let unblocked = world
+        .store
+        .delete_task(&world.team, &id(1), &person)
+        .unwrap();
+    assert_eq!(unblocked.len(), 1, "a writer completes it first");
+}
+
+#[test]
+fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
+    let world = World::new();
+    cut_short(&world);
+    let mut theirs: Value = serde_json::from_slice(&fs::read(world.task_path(1)).unwrap()).unwrap();
+    theirs["owner"] = json!("ivy");
+    swarm_fs::replace_alone(&world.task_path(1), theirs.to_string().as_bytes()).unwrap();
+    let task = world.store.task(&world.team, &id(1)).unwrap();
+    assert_eq!(task.owner.as_deref(), Some("ivy"));
+    assert_eq!(task.blocks, [id(2)]);
+}
+
+#[test]
+fn a_damaged_note_of_a_call_is_kept_aside() {
+    let world = World::new();
+    world.create("one", &[]);
+    let folder = world.store.team_folder(&world.team);
+    swarm_fs::replace_alone(&folder.join("swarm/tasks.redo.json"), b"{").unwrap();
+    assert_eq!(world.store.tasks(&world.team).unwrap().tasks.len(), 1);
+    let kept = world.events().into_iter().find_map(|event| match event {
+        Event::FileDamaged { kept, .. } => Some(kept),
+        _ => None,
+    });
+    assert_eq!(fs::read(kept.unwrap()).unwrap(), b"{");
+}
