@@ -1,8 +1,8 @@
 //! Mail as it comes in: sorted into what the program handles and what the model reads.
 
 use swarm_protocol::{
-    ControlFrame, Envelope, IdleNotification, InboxEntry, MarkKind, MessageId,
-    PermissionRequestFrame, PermissionResponse, ShutdownApproved, ShutdownRejected,
+    AgentEvent, ControlFrame, Envelope, IdleNotification, InboxEntry, MarkKind, MessageId,
+    PermissionRequestFrame, PermissionResponse, SYSTEM_SENDER, ShutdownApproved, ShutdownRejected,
     ShutdownRequest, TaskAssignment,
 };
 
@@ -100,6 +100,19 @@ impl Incoming {
         }
     }
 
+    /// How a pane shows it. What the program says does not stand under the name of a peer, as in [`Self::render`].
+    pub fn shown(&self) -> AgentEvent {
+        let (from, color) = match self {
+            Self::System(_) | Self::Assignment(..) => (SYSTEM_SENDER, None),
+            _ => (self.entry().from.as_str(), self.entry().color.clone()),
+        };
+        AgentEvent::MailIn {
+            from: from.to_owned(),
+            color,
+            line: self.line(),
+        }
+    }
+
     /// The first words, for a pane or a list.
     pub fn line(&self) -> String {
         match self {
@@ -161,4 +174,51 @@ pub fn sort_mail(entries: Vec<InboxEntry>) -> Vec<Incoming> {
 pub fn render_incoming<'a>(messages: impl IntoIterator<Item = &'a Incoming>) -> String {
     let rendered: Vec<String> = messages.into_iter().map(Incoming::render).collect();
     rendered.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swarm_protocol::{IsoTime, LEAD_NAME, SwarmMark};
+
+    fn entry(text: &str, kind: Option<MarkKind>) -> InboxEntry {
+        InboxEntry {
+            color: Some("red".to_owned()),
+            swarm: Some(SwarmMark {
+                kind,
+                ..SwarmMark::default()
+            }),
+            ..InboxEntry::new(LEAD_NAME, text, IsoTime::new("2026-01-01T00:00:00.000Z"))
+        }
+    }
+
+    fn assignment() -> String {
+        ControlFrame::TaskAssignment(TaskAssignment {
+            task_id: "2".to_owned(),
+            subject: "Mend it".to_owned(),
+            description: String::new(),
+            assigned_by: LEAD_NAME.to_owned(),
+            timestamp: IsoTime::new("2026-01-01T00:00:00.000Z"),
+        })
+        .to_text()
+    }
+
+    #[test]
+    fn what_the_program_says_stands_under_no_members_name() {
+        for (text, kind, from, color) in [
+            ("Mend it", None, LEAD_NAME, Some("red".to_owned())),
+            (
+                "Task #2 is free",
+                Some(MarkKind::System),
+                SYSTEM_SENDER,
+                None,
+            ),
+            (&assignment(), Some(MarkKind::Control), SYSTEM_SENDER, None),
+        ] {
+            let incoming = Incoming::of(entry(text, kind));
+            let line = incoming.line();
+            let from = from.to_owned();
+            assert_eq!(incoming.shown(), AgentEvent::MailIn { from, color, line });
+        }
+    }
 }

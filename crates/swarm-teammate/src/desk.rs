@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use swarm_engine::Injected;
-use swarm_protocol::{AgentEvent, Event, MessageId, TeamName, UnixMs};
+use swarm_protocol::{Event, MessageId, TeamName, UnixMs};
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, ShutdownDesk, sort_mail};
 
@@ -99,12 +99,7 @@ impl MailDesk {
     /// The form in which messages go into the transcript; shows them too.
     pub(crate) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
         for incoming in messages {
-            let entry = incoming.entry();
-            self.seat.emit(AgentEvent::MailIn {
-                from: entry.from.clone(),
-                color: entry.color.clone(),
-                line: incoming.line(),
-            });
+            self.seat.emit(incoming.shown());
         }
         messages
             .iter()

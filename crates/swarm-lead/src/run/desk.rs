@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use swarm_engine::{Injected, Interjections};
-use swarm_protocol::{
-    Event, IdleNotification, MemberName, MessageId, ShutdownApproved, TeamName,
-};
+use swarm_protocol::{Event, IdleNotification, MemberName, MessageId, ShutdownApproved, TeamName};
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, sort_mail};
 use tokio_util::task::TaskTracker;
