@@ -82,7 +82,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             model,
             process,
             screen: Box::new(std::io::stdout()),
-            width: terminal_width(),
+            width: Box::new(|| terminal_width(std::io::stdout())),
             terminate: terminate()?,
         };
         Ok(swarm_teammate::run(parts).await?)

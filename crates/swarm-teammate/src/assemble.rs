@@ -94,7 +94,7 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     let order = &parts.order;
     let theme = Theme {
         color: order.color_output,
-        width: parts.width,
+        width: None,
         unicode: true,
     };
     let header = PaneHeader {
@@ -107,13 +107,14 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         home: parts.home.clone(),
     };
     let screen = std::mem::replace(&mut parts.screen, Box::new(std::io::sink()));
+    let width = std::mem::replace(&mut parts.width, Box::new(|| None));
     let keeper = StateKeeper::new(
         Arc::clone(&parts.store),
         order.agent.name.clone(),
         order.spawn_id,
         parts.clock.now(),
     );
-    let view = PaneView::new(screen, theme, &header);
+    let view = PaneView::measured(screen, theme, width, &header);
     Reporter::new(
         Arc::clone(&parts.clock),
         order.agent.team.clone(),

@@ -9,6 +9,7 @@ use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId};
 use swarm_store::TeamStore;
 use swarm_team::SpawnOrder;
+use swarm_ui::WidthSource;
 use tokio_util::sync::CancellationToken;
 
 /// Facts of the running process.
@@ -50,8 +51,8 @@ pub struct TeammateParts {
     pub process: ProcessFacts,
     /// Where the pane is drawn.
     pub screen: Box<dyn Write + Send>,
-    /// Width of the pane in cells, when known.
-    pub width: Option<usize>,
+    /// Width of the pane at any moment, in cells.
+    pub width: WidthSource,
     /// Set when the process is told to end.
     pub terminate: CancellationToken,
 }

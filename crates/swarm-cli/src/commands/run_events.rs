@@ -25,11 +25,9 @@ impl LiveView {
         if app.out.quiet {
             return Self(None);
         }
-        let terminal = io::stderr().is_terminal();
         let theme = Theme {
-            color: app.env.color(terminal),
-            width: terminal.then(terminal_width).flatten(),
-            unicode: true,
+            color: app.env.color(io::stderr().is_terminal()),
+            ..Theme::PLAIN
         };
         let header = PaneHeader {
             name: MemberName::lead(),
@@ -41,7 +39,9 @@ impl LiveView {
             home: app.env.home(),
         };
         let out: Box<dyn Write + Send> = Box::new(io::stderr());
-        Self(Some(Mutex::new(PaneView::new(out, theme, &header))))
+        let width = Box::new(|| terminal_width(io::stderr()));
+        let view = PaneView::measured(out, theme, width, &header);
+        Self(Some(Mutex::new(view)))
     }
 }
 
