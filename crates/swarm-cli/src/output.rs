@@ -1,6 +1,7 @@
 //! Printing: data to stdout, words for people to stderr.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Serialize;
@@ -23,7 +24,7 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new(env: &Environment, global: &GlobalArgs) -> Self {
         let terminal = io::stdout().is_terminal();
-        let width = terminal.then(terminal_width).flatten();
+        let width = terminal_width(io::stdout());
         let theme = Theme {
             color: env.color(terminal),
             width,
@@ -84,9 +85,9 @@ pub(crate) fn say(line: &str) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
 
-/// Columns of the terminal on stdout.
-pub(crate) fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+/// Columns of the terminal that is there; `None` if none is.
+pub(crate) fn terminal_width(place: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(place).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
