@@ -28,7 +28,7 @@ const PLACEHOLDER: [&str; 2] = ["sleep", "2147483647"];
 /// What stands on a pane's border: the title in the member's colour, turned around where the keys go, then the
 /// state. Values of options that a format names are not expanded again, so no text can run anything here.
 const BORDER_FORMAT: &str = "#[fg=#{@swarm_style}]#[bold]#{?pane_active,#[reverse],} #{@swarm_title} \
-     #[default]#[fg=#{@swarm_style}]#{?@swarm_state, #{@swarm_state} ,}#[default]";
+     #[default]#[fg=#{@swarm_style}]#{?@swarm_state,· #{@swarm_state} ,}#[default]";
 
 /// The words of [`PLACEHOLDER`] after a command's flags.
 pub(crate) fn placeholder() -> [OsString; 3] {

@@ -145,6 +145,7 @@ async fn settle(backend: &TmuxBackend, spec: &PaneSpec, id: &PaneId) -> Result<S
     let away = BreakPane::new()
         .detached()
         .src_pane(id.as_str().to_owned())
+        .dst_window(format!("{}:", row.session))
         .window_name(window_name(&base_name(backend, spec), 2))
         .build();
     let left = row.window.clone();

@@ -321,6 +321,20 @@ mod tests {
     }
 
     #[test]
+    fn output_on_its_way_to_the_log_is_waited_for() {
+        let dead = |closed| {
+            let fields = [
+                ("pane_id", "%1"),
+                ("pane_dead_status", "7"),
+                ("pane_dead", closed),
+            ];
+            Snapshot::parse(&line(&fields)).unwrap().rows.remove(0)
+        };
+        assert!(dead("0").is_ending());
+        assert!(!dead("1").is_ending());
+    }
+
+    #[test]
     fn a_short_line_is_an_error_and_no_panic() {
         assert!(matches!(
             Snapshot::parse("%1\t@1"),

@@ -395,15 +395,34 @@ async fn a_closed_pane_gives_its_room_to_the_others_evenly() {
 #[tokio::test]
 async fn panes_of_several_processes_at_one_time_are_all_readable() {
     let server = UserServer::start(200, 50);
-    // Each backend has a lock of its own, as processes have.
-    let backends: Vec<_> = (0..8).map(|_| server.backend(Place::Auto)).collect();
+    server.run(&[
+        "new-session",
+        "-d",
+        "-s",
+        "other",
+        "-x",
+        "200",
+        "-y",
+        "50",
+        "--",
+        "sleep",
+        "99999",
+    ]);
+    for n in 0..4 {
+        open_sleeper(&server.backend(Place::Auto), &format!("first-{n}")).await;
+    }
+    // There is room for one more beside the lead, and all see it. Each backend has a lock of its own, as processes
+    // have.
+    let backends: Vec<_> = (0..4).map(|_| server.backend(Place::Auto)).collect();
     let opened = backends
         .iter()
         .enumerate()
         .map(|(n, backend)| async move { open_sleeper(backend, &format!("mate-{n}")).await });
     let opened = join_all(opened).await;
-    assert_eq!(opened.len(), 8);
+    assert_eq!(opened.len(), 4);
     assert_readable(&server.socket, Some("%0"));
+    let others = server.run(&["list-panes", "-s", "-t", "other", "-F", "#{pane_id}"]);
+    assert_eq!(others.lines().count(), 1, "the lead's session only");
 }
 
 /// Runs futures side by side.
