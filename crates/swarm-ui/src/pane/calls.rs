@@ -123,7 +123,14 @@ pub(super) fn outcome_line(
         Some(line) => {
             let joint = joint(theme);
             let left = room.saturating_sub(columns(&joint) + columns(outcome));
-            shortened(theme, line, left) + &joint + outcome
+            let call = shortened(theme, line, left);
+            // One sign of something left out is enough.
+            let joint = if call.ends_with(signs.ellipsis) {
+                " "
+            } else {
+                &joint
+            };
+            call + joint + outcome
         }
         None => outcome.to_owned(),
     };

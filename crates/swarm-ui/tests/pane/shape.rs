@@ -90,7 +90,7 @@ fn an_outcome_apart_from_its_call_names_it_in_short() {
         lines(&events)[3..],
         [
             "  └ Read lib.rs … 9 lines",
-            "  └ Grep count|price in the who… … 3 lines in 1 file",
+            "  └ Grep count|price in the who… 3 lines in 1 file",
             "  └ Read other.rs … 7 lines",
         ]
     );
