@@ -7,10 +7,10 @@ use swarm_fs::Liveness;
 use swarm_protocol::{Clock, ErrorKind, SystemClock, TeamName};
 use swarm_store::{FileStore, StoreError, StoreLimits, TeamStore};
 
-use crate::args::GlobalArgs;
+use crate::args::Args;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, plain, say};
 use crate::settings::Settings;
 
 /// The program's surroundings, read once.
@@ -25,9 +25,17 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(env: Environment, global: &GlobalArgs) -> Result<Self, Failure> {
+    /// Reads the surroundings. A command that only ends what runs works with whatever settings there are.
+    pub(crate) fn new(env: Environment, args: &Args) -> Result<Self, Failure> {
+        let global = &args.global;
         let root = env.root()?;
-        let settings = Settings::load(&root)?;
+        let settings = match Settings::load(&root) {
+            Err(failure) if args.command.only_stops() => {
+                say(&format!("swarm: {}", plain(&failure.message)));
+                Settings::built_in()?
+            }
+            loaded => loaded?,
+        };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let limits = StoreLimits {
             max_unread: settings.max_unread,

@@ -44,7 +44,7 @@ fn misread(error: &clap::Error) -> ExitCode {
 
 fn run(args: Args) -> Result<ExitCode, Failure> {
     let env = Environment::read()?;
-    let app = App::new(env, &args.global)?;
+    let app = App::new(env, &args)?;
     let filter = app
         .env
         .get("SWARM_LOG")

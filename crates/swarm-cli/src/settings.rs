@@ -125,6 +125,11 @@ impl Settings {
         Self::of(merged)
     }
 
+    /// What is in force where the user's file says nothing.
+    pub(crate) fn built_in() -> Result<Self, Failure> {
+        Self::of(Layer::parse(BUILT_IN, "the built-in settings")?)
+    }
+
     fn of(layer: Layer) -> Result<Self, Failure> {
         fn need<T>(value: Option<T>, key: &str) -> Result<T, Failure> {
             value.ok_or_else(|| {

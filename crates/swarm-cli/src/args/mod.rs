@@ -89,3 +89,13 @@ pub(crate) enum Command {
     /// Watch a whole team at work in a throw-away folder: no key, no network.
     Demo(DemoArgs),
 }
+
+impl Command {
+    /// Whether it ends what runs and starts nothing: such a command must not fail for a mistake in the settings.
+    pub(crate) fn only_stops(&self) -> bool {
+        matches!(
+            self,
+            Self::Shutdown(_) | Self::Kill(_) | Self::Team(TeamCommand::Delete(_))
+        )
+    }
+}
