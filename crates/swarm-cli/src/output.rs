@@ -51,8 +51,13 @@ impl Output {
 
     /// Text on stdout, with a line end.
     pub(crate) fn data(self, text: &str) -> Result<(), Failure> {
+        self.piece(&format!("{text}\n"))
+    }
+
+    /// Text on stdout as it is.
+    pub(crate) fn piece(self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
-        match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             // Whoever reads has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             result => Ok(result?),

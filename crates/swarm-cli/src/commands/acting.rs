@@ -78,12 +78,12 @@ impl Party {
         }
     }
 
-    /// Refuses a flag that only people may use.
-    pub(super) fn require_person(&self, flag: &str) -> Result<(), Failure> {
+    /// Refuses what only people may do.
+    pub(super) fn require_person(&self, what: &str) -> Result<(), Failure> {
         if self.is_person {
             return Ok(());
         }
-        let message = format!("`{flag}` is for people, and this is {}", self.name);
+        let message = format!("`{what}` is for people, and this is {}", self.name);
         Err(Failure::new(ErrorKind::Refused, message)
             .with_hint("a member acts for itself; ask the person or the lead"))
     }

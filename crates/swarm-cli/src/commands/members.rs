@@ -31,7 +31,7 @@ pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Resu
     let ids: Vec<_> = at_work.map(|task| task.id).collect();
     record["state"] = json!(view.state);
     record["detail"] = json!(report.and_then(|report| report.detail.as_deref()));
-    record["since"] = json!(report.map(|report| report.since));
+    record["since"] = json!(since(view));
     record["unread"] = json!(view.unread);
     record["tasks"] = json!(ids);
     record["turns"] = json!(report.map_or(0, |report| report.turns));
@@ -42,7 +42,7 @@ pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Resu
 /// What a member is doing, as the second half of a sentence about it.
 pub(super) fn doing(view: &MemberView, now: UnixMs) -> String {
     let report = view.report.as_ref();
-    let time = report.map(|report| age(now, report.since));
+    let time = since(view).map(|since| age(now, since));
     let detail = report
         .and_then(|report| report.detail.as_deref())
         .filter(|_| !is_over(view.state));
@@ -67,6 +67,13 @@ pub(super) fn doing(view: &MemberView, now: UnixMs) -> String {
         words = format!("{words}: {detail}");
     }
     words
+}
+
+/// Since when a member is in its state, where that is known.
+pub(super) fn since(view: &MemberView) -> Option<UnixMs> {
+    let report = view.report.as_ref().map(|report| report.since);
+    let died = view.member.swarm.as_ref().and_then(|mark| mark.died_at);
+    died.or(report)
 }
 
 /// Whether a member in this state does nothing any more.

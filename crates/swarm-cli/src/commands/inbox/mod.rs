@@ -27,7 +27,7 @@ struct Reading<'a> {
 pub(super) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, Failure> {
     let party = acting::party(app, "inbox")?;
     if party.name != args.name {
-        party.require_person("inbox of another member")?;
+        party.require_person(&format!("inbox {}", args.name))?;
     }
     if args.ack {
         party.require_person("--ack")?;

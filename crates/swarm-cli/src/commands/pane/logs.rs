@@ -1,7 +1,5 @@
 //! `swarm logs`.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,6 +9,7 @@ use swarm_protocol::{MemberName, TeamName};
 use swarm_store::StoreError;
 
 use super::output;
+use super::tail::Tail;
 use crate::app::App;
 use crate::args::LogsArgs;
 use crate::commands::members;
@@ -40,15 +39,16 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints whole lines as they come, until the member has ended and all is printed.
+/// Prints what comes, until the member has ended and all is printed.
 fn follow(app: &App, team: &TeamName, name: &MemberName, path: &Path) -> Result<ExitCode, Failure> {
     let mut watch = Watch::new()?;
     watch.file(path);
-    let mut position = 0;
+    let mut tail = Tail::default();
     loop {
         // Asked before reading, so that the last words are not missed.
         let has_ended = has_ended(app, team, name)?;
-        position = print_from(app, name, path, position)?;
+        tail.read_more(path)?;
+        print_new(app, name, &mut tail, has_ended)?;
         if has_ended {
             app.out.say(&format!("{name} has ended"));
         }
@@ -59,34 +59,31 @@ fn follow(app: &App, team: &TeamName, name: &MemberName, path: &Path) -> Result<
     }
 }
 
+/// JSON is printed by whole lines, text as it comes.
+fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Result<(), Failure> {
+    if app.out.json {
+        for line in tail.take_lines(is_all) {
+            app.out
+                .json_line(&json!({ "name": name, "line": plain(&line) }))?;
+        }
+        return Ok(());
+    }
+    let text = tail.take_text(is_all);
+    if text.is_empty() {
+        return Ok(());
+    }
+    let end = if is_all && !text.ends_with('\n') {
+        "\n"
+    } else {
+        ""
+    };
+    app.out.piece(&(output::shown(app, &text) + end))
+}
+
 fn has_ended(app: &App, team: &TeamName, name: &MemberName) -> Result<bool, Failure> {
     match app.store.liveness(team, name) {
         Ok(liveness) => Ok(liveness == Liveness::Dead),
         Err(StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. }) => Ok(true),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Prints the complete lines behind `position` and returns where the next one begins.
-fn print_from(app: &App, name: &MemberName, path: &Path, position: u64) -> Result<u64, Failure> {
-    let Ok(file) = File::open(path) else {
-        return Ok(position);
-    };
-    let mut reader = BufReader::new(file);
-    reader.seek(SeekFrom::Start(position))?;
-    let mut at = position;
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
-        at += line.len() as u64;
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end_matches(['\n', '\r']);
-        if app.out.json {
-            app.out
-                .json_line(&json!({ "name": name, "line": plain(text) }))?;
-        } else {
-            app.out.data(&output::shown(app, text))?;
-        }
-        line.clear();
-    }
-    Ok(at)
 }

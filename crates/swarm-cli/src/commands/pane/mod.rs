@@ -4,6 +4,7 @@ mod attach;
 mod logs;
 mod output;
 mod peek;
+mod tail;
 
 use std::sync::Arc;
 

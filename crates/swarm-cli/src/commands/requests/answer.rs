@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{ErrorKind, Event, RequestId, RequestKind, RequestRecord, TeamName};
+use swarm_protocol::{ErrorKind, Event, RequestId, RequestRecord, TeamName};
 use swarm_store::StoreError;
 
+use super::text::what;
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs};
 use crate::commands::acting::require_person;
@@ -60,9 +61,8 @@ fn show(app: &App, record: &RequestRecord, verdict: &str) -> Result<ExitCode, Fa
     if app.out.json {
         app.out.json(record)?;
     } else {
-        let RequestKind::Permission { tool, .. } = &record.request;
-        let line = format!("{} {verdict}: {tool} {}", record.from, record.description);
-        app.out.data(&swarm_ui::clean_line(&line))?;
+        let line = format!("{} {verdict}: {}", record.from, what(record));
+        app.out.data(&line)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! A request as people read it. What they allow is the exact call, so it is shown in full as far as that can be read.
 
 use serde_json::Value;
+use swarm_policy::Suggestion;
 use swarm_protocol::{RequestKind, RequestRecord, UnixMs};
 
 use crate::commands::members::age;
@@ -12,41 +13,68 @@ const FIELD_LINES: usize = 12;
 /// Everything that is asked, and the commands that answer it.
 pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
     let RequestKind::Permission {
-        tool,
-        input,
-        suggestions,
-        ..
+        input, suggestions, ..
     } = &request.request;
-    let mut lines = vec![format!(
-        "{}: {} asks for {} since {}; silence means no in {}",
-        request.id,
-        request.from,
-        swarm_ui::clean_line(tool),
-        age(now, request.asked_at),
-        age(request.deadline, now),
-    )];
-    if !request.description.trim().is_empty() {
-        lines.push(format!("  {}", swarm_ui::clean_line(&request.description)));
-    }
+    let mut lines = vec![
+        format!(
+            "{}: {} asks since {}; silence means no in {}",
+            request.id,
+            request.from,
+            age(now, request.asked_at),
+            age(request.deadline, now),
+        ),
+        format!("  {}", what(request)),
+    ];
     lines.extend(fields(input));
-    let always = if suggestions.is_empty() {
-        ""
-    } else {
-        " [--always]"
-    };
-    lines.push(format!("  yes: swarm approve {}{always}", request.id));
-    lines.push(format!("  no:  swarm deny {} [--why TEXT]", request.id));
+    lines.push(format!("  yes: swarm approve {}", request.id));
+    lines.push(format!("  no:  swarm deny {} --why TEXT", request.id));
+    if !suggestions.is_empty() {
+        let grants: Vec<String> = suggestions.iter().map(grant).collect();
+        let grants = swarm_ui::clean_line(&grants.join(", "));
+        lines.push(format!(
+            "  yes with --always also grants, for this session: {grants}"
+        ));
+    }
     lines.join("\n")
 }
 
 /// One line with the command that answers.
 pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
-    let RequestKind::Permission { tool, .. } = &request.request;
-    let what = swarm_ui::clean_line(&format!("{tool}: {}", request.description));
     format!(
-        "{} asks for {what}\n  swarm approve {}",
-        request.from, request.id
+        "{} asks: {}\n  swarm approve {}",
+        request.from,
+        what(request),
+        request.id
     )
+}
+
+/// The call in one line.
+pub(super) fn what(request: &RequestRecord) -> String {
+    let RequestKind::Permission { tool, .. } = &request.request;
+    let description = swarm_ui::clean_line(&request.description);
+    if description.is_empty() {
+        swarm_ui::clean_line(tool)
+    } else {
+        description
+    }
+}
+
+/// What a suggestion would grant.
+fn grant(suggestion: &Value) -> String {
+    match serde_json::from_value(suggestion.clone()) {
+        Ok(Suggestion::AddRules { rules, .. }) => {
+            let words = rules.iter().map(|rule| match &rule.rule_content {
+                Some(content) => format!("{}({content})", rule.tool_name),
+                None => rule.tool_name.clone(),
+            });
+            words.collect::<Vec<_>>().join(", ")
+        }
+        Ok(Suggestion::AddDirectories { directories, .. }) => {
+            format!("the folders {}", directories.join(", "))
+        }
+        Ok(Suggestion::SetMode { mode, .. }) => format!("mode {mode}"),
+        Err(_) => suggestion.to_string(),
+    }
 }
 
 fn fields(input: &Value) -> Vec<String> {
@@ -101,7 +129,12 @@ mod tests {
                 tool_use_id: "t".to_owned(),
                 input,
                 digest: "d".to_owned(),
-                suggestions: Vec::new(),
+                suggestions: vec![json!({
+                    "type": "addRules",
+                    "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+                    "behavior": "allow",
+                    "destination": "session",
+                })],
             },
             description: "Bash\u{1b}[2J touch made".to_owned(),
             asked_at: UnixMs(1000),
@@ -118,9 +151,10 @@ mod tests {
         );
         assert_eq!(
             text,
-            "perm-1-abcdefg: bob asks for Bash since 12 s; silence means no in 4m 48s\n  \
+            "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
              Bash touch made\n  command: touch made\n  timeout: 5\n  \
-             yes: swarm approve perm-1-abcdefg\n  no:  swarm deny perm-1-abcdefg [--why TEXT]"
+             yes: swarm approve perm-1-abcdefg\n  no:  swarm deny perm-1-abcdefg --why TEXT\n  \
+             yes with --always also grants, for this session: Bash(touch:*)"
         );
     }
 

@@ -155,7 +155,7 @@ fn show(app: &App, config: &TeamConfig, args: &SendArgs, sent: &[Sent]) -> Resul
                 let report = view.report.as_ref();
                 json!({
                     "state": view.state,
-                    "since": report.map(|report| report.since),
+                    "since": members::since(view),
                     "detail": report.and_then(|report| report.detail.as_deref()),
                 })
             });

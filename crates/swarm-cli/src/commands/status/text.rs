@@ -7,17 +7,18 @@ use swarm_ui::print::{Cell, Table, short_count};
 
 use super::gather::{Status, TASK_STATES};
 use crate::app::App;
-use crate::commands::members::{age, is_over, state_cell};
+use crate::commands::members::{age, is_over, since, state_cell};
 use crate::commands::{requests, task};
 
-/// Heading, members, tasks and requests, with an empty line between them.
+/// Heading, members, requests and tasks, with an empty line between them.
 pub(super) fn text(app: &App, status: &Status, theme: Theme) -> String {
     let now = app.clock.now();
     let mut parts = vec![heading(status), roster(status, now).render(theme)];
-    parts.push(tasks(status, theme));
+    // Whoever waits for a person stands above what may be cut off at the end.
     if !status.requests.is_empty() {
         parts.push(waiting(status));
     }
+    parts.push(tasks(status, theme));
     parts.join("\n")
 }
 
@@ -47,7 +48,7 @@ fn roster(status: &Status, now: UnixMs) -> Table {
     .right(6);
     for view in &status.members {
         let report = view.report.as_ref();
-        let since = report.map_or_else(String::new, |report| age(now, report.since));
+        let since = since(view).map_or_else(String::new, |since| age(now, since));
         let tokens = report.map_or(0, |report| report.usage.total());
         let unread = match view.unread {
             0 => Cell::new("0").dim(),

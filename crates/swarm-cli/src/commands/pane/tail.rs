@@ -1,0 +1,136 @@
+//! The end of a file that grows, in pieces that can be shown.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Longest escape sequence that is waited for; a lone escape that begins something longer is shown as it is.
+const LONGEST_ESCAPE: usize = 32;
+
+/// What was read of a file and not taken yet.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    position: u64,
+    held: Vec<u8>,
+}
+
+impl Tail {
+    /// Reads what was appended since the last time. A file that is not there yet is empty.
+    pub(super) fn read_more(&mut self, path: &Path) -> Result<(), Failure> {
+        let Ok(mut file) = File::open(path) else {
+            return Ok(());
+        };
+        file.seek(SeekFrom::Start(self.position))?;
+        let read = file.read_to_end(&mut self.held)?;
+        self.position += read as u64;
+        Ok(())
+    }
+
+    /// The text so far, without a character or an escape sequence of which the end is missing, unless `is_all`.
+    pub(super) fn take_text(&mut self, is_all: bool) -> String {
+        let whole = if is_all {
+            self.held.len()
+        } else {
+            whole(&self.held)
+        };
+        let taken: Vec<u8> = self.held.drain(..whole).collect();
+        String::from_utf8_lossy(&taken).into_owned()
+    }
+
+    /// The complete lines so far, with the incomplete last one only if `is_all`.
+    pub(super) fn take_lines(&mut self, is_all: bool) -> Vec<String> {
+        let last_break = self.held.iter().rposition(|byte| *byte == b'\n');
+        let whole = if is_all {
+            self.held.len()
+        } else {
+            last_break.map_or(0, |at| at + 1)
+        };
+        let taken: Vec<u8> = self.held.drain(..whole).collect();
+        let text = String::from_utf8_lossy(&taken);
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+/// How many of the bytes do not end in the middle of something.
+fn whole(bytes: &[u8]) -> usize {
+    let escape = bytes
+        .iter()
+        .rposition(|byte| *byte == b'\x1b')
+        .filter(|at| bytes.len() - at < LONGEST_ESCAPE && is_unfinished(&bytes[at + 1..]));
+    let bytes = &bytes[..escape.unwrap_or(bytes.len())];
+    // A character takes four bytes at most, so its beginning is among the last three or it is complete.
+    let start = bytes.len().saturating_sub(3);
+    let cut = (start..bytes.len()).find(|at| {
+        let needed = match bytes[*at] {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => 1,
+        };
+        at + needed > bytes.len()
+    });
+    cut.unwrap_or(bytes.len())
+}
+
+/// Whether what follows an escape may still become a sequence that sets colours.
+fn is_unfinished(after: &[u8]) -> bool {
+    match after {
+        [] => true,
+        [b'[', parameters @ ..] => parameters
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b';' | b':')),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tail(held: &[u8]) -> Tail {
+        Tail {
+            position: 0,
+            held: held.to_vec(),
+        }
+    }
+
+    #[test]
+    fn nothing_is_shown_before_its_end_is_there() {
+        for (given, shown) in [
+            ("abc".as_bytes(), "abc"),
+            (b"abc\x1b[3", "abc"),
+            (b"abc\x1b[31m", "abc\x1b[31m"),
+            (b"abc\x1b", "abc"),
+            ("ab…".as_bytes(), "ab…"),
+            (&"ab…".as_bytes()[..4], "ab"),
+            (&"ab😀".as_bytes()[..5], "ab"),
+        ] {
+            assert_eq!(tail(given).take_text(false), shown, "{given:?}");
+        }
+        assert_eq!(tail(b"abc\x1b[3").take_text(true), "abc\x1b[3");
+    }
+
+    #[test]
+    fn lines_wait_for_their_end() {
+        let mut tail = tail(b"one\r\ntwo\nthr");
+        assert_eq!(tail.take_lines(false), ["one", "two"]);
+        tail.held.extend(b"ee");
+        assert_eq!(tail.take_lines(true), ["three"]);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_up_the_whole(text in "(\\x1b|\\[|[0-9;]|m|ä|😀|a|\n){0,40}", cut in any::<prop::sample::Index>()) {
+            let cut = cut.index(text.len() + 1);
+            let mut tail = tail(&text.as_bytes()[..cut]);
+            let mut shown = tail.take_text(false);
+            tail.held.extend(&text.as_bytes()[cut..]);
+            shown += &tail.take_text(true);
+            prop_assert_eq!(shown, text);
+        }
+    }
+}
