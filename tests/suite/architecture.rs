@@ -1,10 +1,10 @@
 //! The rules of the house, applied to the whole project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use swarm_tests::architecture::{self, HouseMap, RustFile};
 
-fn read(path: &str) -> String {
+fn read(path: impl AsRef<Path>) -> String {
     let path = architecture::root().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -71,19 +71,28 @@ fn the_top_folder_holds_what_belongs_there() {
     assert_none(&architecture::check_top(&names));
 }
 
+/// README and everything in `docs/` that is prose, relative to the root.
+fn pages() -> Vec<PathBuf> {
+    let names = architecture::names_in(&architecture::root().join("docs")).unwrap();
+    let docs = names
+        .iter()
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "md"));
+    let docs = docs.map(|name| Path::new("docs").join(name));
+    docs.chain([PathBuf::from("README.md"), PathBuf::from("CHANGELOG.md")])
+        .collect()
+}
+
 #[test]
 fn scripts_that_pages_show_exist() {
-    let root = architecture::root();
-    let pages = [
-        "README.md",
-        "docs/architecture.md",
-        "docs/formats.md",
-        "docs/glossary.md",
-    ];
-    for page in pages
-        .iter()
-        .filter(|page| Path::new(&root.join(page)).exists())
-    {
-        assert_none(&architecture::check_scripts(&root, &read(page)));
+    for page in pages() {
+        let text = read(&page);
+        assert_none(&architecture::check_scripts(&architecture::root(), &text));
+    }
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    for page in pages() {
+        assert_none(&architecture::check_links(&architecture::root(), &page).unwrap());
     }
 }

@@ -10,8 +10,10 @@
 
 mod architecture;
 mod by_hand;
+mod demo;
 mod flow;
 mod hostile;
 mod pages;
 mod pains;
 mod scene;
+mod trust;

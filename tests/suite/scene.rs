@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use swarm_tests::fake_api::FakeApi;
 use swarm_tests::stage::World;
@@ -83,12 +83,18 @@ pub(crate) fn wait_for_state(world: &World, name: &str, state: &str) {
 
 /// Kills a member of `demo` as an accident would, and waits until it is gone.
 pub(crate) fn kill_member(world: &World, name: &str) {
-    let pid = world.team("demo").hello(name)["pid"]
-        .as_i64()
-        .expect("a pid");
+    kill_process_of(world, "demo", name);
+}
+
+/// Kills a member of any team as an accident would, and waits until it is gone.
+pub(crate) fn kill_process_of(world: &World, team: &str, name: &str) {
+    let pid = world.team(team).hello(name)["pid"].as_i64().expect("a pid");
     let pid = Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
     kill_process(pid, Signal::KILL).expect("a living member");
     world.wait_for("it is gone", || {
-        test_kill_process(pid).is_err().then_some(())
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
+        status
+            .is_none_or(|status| status.contains(") Z "))
+            .then_some(())
     });
 }

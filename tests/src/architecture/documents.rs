@@ -112,6 +112,29 @@ fn command(line: &str) -> Option<String> {
     }
 }
 
+/// Links of a page to files of the project that are not there.
+pub fn check_links(root: &Path, page: &Path) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(root.join(page))
+        .with_context(|| format!("{} could not be read", page.display()))?;
+    let folder = root.join(page.parent().unwrap_or(page));
+    let found = links(&text)
+        .filter(|link| !folder.join(link).exists())
+        .map(|link| format!("{} links to {link}, which does not exist", page.display()));
+    Ok(found.collect())
+}
+
+/// The targets of a page's links that lie in the project, without the part after `#`.
+fn links(page: &str) -> impl Iterator<Item = &str> {
+    let targets = page
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
+    targets
+        .filter(|target| !target.contains("://"))
+        .filter_map(|target| target.split('#').next())
+        .filter(|target| !target.is_empty())
+}
+
 /// Scripts that a page shows and that cannot be run.
 pub fn check_scripts(root: &Path, page: &str) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -158,6 +181,12 @@ mod tests {
         let expected =
             ["scripts/demo", "scripts/test", "swarm run", "swarm team"].map(str::to_owned);
         assert_eq!(shown_commands(page), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn links_into_the_project_are_found() {
+        let page = "[a](docs/a.md#part), ![b](../b.svg), [c](https://example.org/c), [d](#here)";
+        assert_eq!(links(page).collect::<Vec<_>>(), ["docs/a.md", "../b.svg"]);
     }
 
     #[test]

@@ -9,7 +9,9 @@ mod source;
 mod workspace;
 
 pub use arrows::check_arrows;
-pub use documents::{check_scripts, check_sentences, check_top, names_in, shown_commands};
+pub use documents::{
+    check_links, check_scripts, check_sentences, check_top, names_in, shown_commands,
+};
 pub use files::{
     RustFile, check_ignored, check_names, check_roots, check_silence, check_size, rust_files,
 };

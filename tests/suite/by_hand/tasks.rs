@@ -130,7 +130,7 @@ fn t2_a_blocked_task_cannot_be_started_by_any_way() {
 }
 
 #[test]
-fn t3_somebody_elses_task_is_completed_only_by_a_person_who_insists() {
+fn somebody_elses_task_is_completed_only_by_a_person_who_insists() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     world.swarm(&["task", "create", "bob's"]).ok();

@@ -4,3 +4,4 @@
 mod life;
 mod mail;
 mod spawning;
+mod tasks;

@@ -1,0 +1,31 @@
+//! The demonstration, as a program without a terminal sees it.
+
+use swarm_tests::stage::Tmux;
+
+use crate::scene::world;
+
+#[test]
+fn the_demo_mends_its_repository_and_leaves_nothing() {
+    let world = world();
+    let shown = world.swarm(&["demo", "--no-attach", "--pace", "0"]);
+    let account = shown.ok().stdout.clone() + &shown.stderr;
+    for name in ["explorer", "implementer", "tester"] {
+        assert!(account.contains(name), "{}", shown.story());
+    }
+    assert_eq!(world.processes(), []);
+    let panes: Vec<_> = world.own_servers().iter().flat_map(Tmux::panes).collect();
+    assert_eq!(panes, []);
+    let left = std::fs::read_dir(world.folder().join("tmp"))
+        .unwrap()
+        .count();
+    assert_eq!(
+        left,
+        0,
+        "the throw-away folder is thrown away: {}",
+        world.report()
+    );
+    assert!(
+        !world.root().join("teams").exists(),
+        "the user's own root is left alone"
+    );
+}

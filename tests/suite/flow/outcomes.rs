@@ -1,0 +1,239 @@
+//! How a run can end.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply, Script, Step};
+use swarm_tests::stage::{Running, World};
+
+use crate::scene::{MODEL, kill_process_of, world};
+
+fn arguments<'a>(prompt: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec![
+        "run",
+        prompt,
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ];
+    arguments.extend(more);
+    arguments
+}
+
+/// The one team that a run made for itself.
+fn own_team(world: &World) -> String {
+    let names = std::fs::read_dir(world.root().join("teams"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut names: Vec<String> = names
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    names.remove(0)
+}
+
+/// A run with one teammate, which is in the middle of a turn and stays there until the gate opens.
+fn with_busy_mate(gate: &Gate) -> (World, FakeApi, Running) {
+    let stays = Reply::text("at last").held_by(gate, 1);
+    let script = Script::new()
+        .agent(
+            "team-lead",
+            [
+                Step::says(Reply::tool(
+                    "spawn",
+                    "Agent",
+                    json!({"name": "bob", "description": "work", "prompt": "work for long"}),
+                )),
+                Step::says(Reply::text("bob works")),
+                Step::says(Reply::text("bob is no more")).once_seen("bob"),
+            ],
+        )
+        .agent("bob", [Step::says(stays)]);
+    let api = FakeApi::start(script);
+    let world = world().with_api(&api);
+    let running = world.start(&arguments("have bob work", &["--output", "json"]));
+    api.wait_for("bob's turn", "bob", |_| true);
+    api.wait_for("the lead's second request", "team-lead", |ask| {
+        ask.number == 2
+    });
+    (world, api, running)
+}
+
+#[test]
+fn without_a_team_the_first_named_agent_makes_one_and_rm_removes_it() {
+    let script = || {
+        let spawn = json!({"name": "bob", "description": "work", "prompt": "hello"});
+        Script::new().agent(
+            "team-lead",
+            [
+                Step::says(Reply::tool("spawn", "Agent", spawn)),
+                Step::says(Reply::text("waiting")),
+                Step::says(Reply::text("all done")),
+            ],
+        )
+    };
+    let api = FakeApi::start(script());
+    let world = world().with_api(&api);
+    let report = world.swarm(&arguments("go", &["--output", "json"])).json();
+    let team = own_team(&world);
+    let digits = team.strip_prefix("session-").unwrap();
+    assert!(
+        digits.len() == 8 && digits.chars().all(|c| c.is_ascii_hexdigit()),
+        "{team}"
+    );
+    assert_eq!(report["team"], team.as_str());
+    world.swarm(&["team", "delete", &team, "--purge"]).ok();
+    world.swarm(&arguments("go", &["--rm"])).ok();
+    assert_eq!(world.swarm(&["team", "list", "--json"]).json(), json!([]));
+}
+
+#[test]
+fn a_model_that_refuses_us_ends_the_run_with_its_words() {
+    let api = FakeApi::start(|_: &Ask| Reply::refusal(401));
+    let world = world().with_api(&api);
+    let finished = world.swarm(&arguments("go", &[]));
+    finished.assert_code(9);
+    assert!(
+        finished.stderr.contains("authentication_error") || finished.stderr.contains("401"),
+        "{}",
+        finished.story()
+    );
+    assert_eq!(api.requests().len(), 1, "a wrong key is not tried again");
+}
+
+#[test]
+fn a_busy_model_is_asked_again() {
+    let api = FakeApi::start(|ask: &Ask| match ask.number {
+        1 => Reply::refusal(529).retry_after("0"),
+        2 => Reply::text("half an ans").fails_in_stream(3, "overloaded_error"),
+        3 => Reply::text("half an ans").cut_after(3),
+        _ => Reply::text("a whole answer"),
+    });
+    let world = world().with_api(&api);
+    let finished = world.swarm(&arguments("go", &[]));
+    assert_eq!(finished.ok().stdout.trim(), "a whole answer");
+    assert_eq!(api.requests().len(), 4);
+}
+
+#[test]
+fn ctrl_c_ends_the_team_in_order() {
+    let gate = Gate::closed();
+    let (world, _api, running) = with_busy_mate(&gate);
+    let team = own_team(&world);
+    running.signal(Signal::INT);
+    world.wait_for("bob is asked to stop", || {
+        (!world.team(&team).events("shutdown_requested").is_empty()).then_some(())
+    });
+    gate.open();
+    let finished = running.wait();
+    finished.assert_code(130);
+    assert_eq!(world.processes(), []);
+    assert_eq!(
+        world.team(&team).events("member_stopped").len(),
+        1,
+        "{}",
+        world.report()
+    );
+    assert_eq!(world.team(&team).names(), ["team-lead"]);
+}
+
+#[test]
+fn ctrl_c_twice_ends_everything_now() {
+    let gate = Gate::closed();
+    let (world, _api, running) = with_busy_mate(&gate);
+    running.signal(Signal::INT);
+    world.wait_for("it has heard", || {
+        running.stderr().contains("Ctrl-C").then_some(())
+    });
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    assert_eq!(world.processes(), []);
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended() {
+    let gate = Gate::closed();
+    let api = FakeApi::start({
+        let gate = gate.clone();
+        move |_: &Ask| Reply::text("never").held_by(&gate, 1)
+    });
+    let world = world().with_api(&api);
+    world
+        .swarm(&arguments("go", &["--timeout", "1"]))
+        .assert_code(6);
+}
+
+#[test]
+fn l6_a_lead_hears_once_of_a_teammate_that_died() {
+    let gate = Gate::closed();
+    let (world, api, running) = with_busy_mate(&gate);
+    let team = own_team(&world);
+    kill_process_of(&world, &team, "bob");
+    let report = running.wait().json();
+    assert_eq!(report["result"], "bob is no more");
+    assert_eq!(world.team(&team).events("member_died").len(), 1);
+    let lead = api.requests_of("team-lead").pop().unwrap().ask;
+    let told: Vec<&Value> = lead
+        .messages()
+        .iter()
+        .filter(|message| message["role"] == "user")
+        .collect();
+    let told = told
+        .iter()
+        .filter(|message| message.to_string().contains("teammate_id=\\\"system\\\""))
+        .count();
+    assert_eq!(told, 1, "{:#?}", lead.messages());
+}
+
+#[test]
+fn stream_json_is_a_line_for_each_event_and_the_report_at_the_end() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": "echo hello"})),
+        Some(_) => Reply::text("said hello"),
+    });
+    let world = world().with_api(&api);
+    let lines = world
+        .swarm(&arguments("go", &["--output", "stream-json"]))
+        .json_lines();
+    let kinds: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line["type"].as_str())
+        .collect();
+    assert_eq!(
+        kinds.len(),
+        lines.len(),
+        "every line has a type: {lines:#?}"
+    );
+    for kind in ["tool_started", "tool_finished", "turn_ended"] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    let last = lines.last().unwrap();
+    assert_eq!(
+        (&last["type"], &last["result"]),
+        (&json!("result"), &json!("said hello"))
+    );
+}
+
+#[test]
+fn what_is_missing_is_named_before_anything_is_begun() {
+    let world = world();
+    let no_key = world
+        .swarm(&["run", "go", "--model", MODEL, "--json"])
+        .error(7);
+    assert!(no_key.to_string().contains("ANTHROPIC_API_KEY"), "{no_key}");
+    world.swarm(&["run", "  ", "--model", MODEL]).assert_code(2);
+    world
+        .swarm(&["run", "go", "--model", "nobody/nothing"])
+        .assert_code(2);
+    world.swarm(&["run", "go", "--model", "scripted/no-such-file.toml"]);
+    assert!(
+        !world.root().join("teams").exists()
+            || std::fs::read_dir(world.root().join("teams"))
+                .unwrap()
+                .count()
+                == 0
+    );
+}

@@ -1,0 +1,74 @@
+//! Work that is free and that nobody takes up.
+
+use std::time::Duration;
+
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::wait_until;
+
+use crate::scene::{spawn_over, wait_for_state, world_over};
+
+#[test]
+fn t3_the_owner_of_a_task_is_woken_once_when_its_last_blocker_is_completed() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["task", "create", "lay the ground"]).ok();
+    world.swarm(&["task", "create", "lay the road"]).ok();
+    world
+        .swarm(&[
+            "task",
+            "create",
+            "drive",
+            "--blocked-by",
+            "1,2",
+            "--owner",
+            "bob",
+        ])
+        .ok();
+    world
+        .swarm(&["task", "update", "1", "--status", "completed"])
+        .ok();
+    wait_for_state(&world, "bob", "idle");
+    let mails = || world.team("demo").inbox("bob").len();
+    let (before, asked) = (mails(), api.requests_of("bob").len());
+    world
+        .swarm(&["task", "update", "2", "--status", "completed"])
+        .ok();
+    let woken = wait_until("bob is asked about it", Duration::from_secs(2), || {
+        let requests = api.requests_of("bob").split_off(asked);
+        requests
+            .into_iter()
+            .find(|recorded| recorded.ask.news_has("drive"))
+    });
+    assert!(woken.is_ok(), "{woken:?}\n{}", world.report());
+    world.swarm(&["task", "update", "2", "--status", "completed"]);
+    world.swarm(&["status"]).ok();
+    assert_eq!(
+        mails(),
+        before + 1,
+        "{:#?}",
+        world.team("demo").inbox("bob")
+    );
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn d6_an_assignment_wakes_an_idle_member() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world
+        .swarm(&["task", "create", "paint it black", "--owner", "bob"])
+        .ok();
+    let woken = api.wait_for("the assignment", "bob", |ask| {
+        ask.news_has("paint it black")
+    });
+    assert!(
+        !woken.ask.news().contains("\"type\""),
+        "a frame is for the program: {}",
+        woken.ask.news()
+    );
+    world.swarm(&["shutdown", "bob"]).ok();
+}
