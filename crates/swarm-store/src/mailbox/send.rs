@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use swarm_fs::Held;
-use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, SwarmMark, UnixMs};
+use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::Draft;
 use super::file::InboxFile;
@@ -15,7 +15,8 @@ impl Draft {
         entry.msg_id = Some(id);
         entry.summary = self.summary;
         entry.color = self.color;
-        entry.swarm = (self.swarm != SwarmMark::default()).then_some(self.swarm);
+        // Even an empty mark: an entry without one is taken for another program's, whose text may be a control frame.
+        entry.swarm = Some(self.swarm);
         entry
     }
 }
