@@ -98,6 +98,9 @@ impl TeamFiles<'_> {
 
     fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
         let liveness = self.life_in(config, member)?;
+        // A member reports that it works before it acknowledges. Counted before the report is read, mail that is just
+        // being taken up shows in one of the two.
+        let unread = self.count_unread(&member.name);
         // A report that cannot be read says nothing, and must not hide the other members.
         let report = self.state(&member.name).unwrap_or_else(|error| {
             tracing::warn!(team = %self.team, member = %member.name, %error, "state report not read");
@@ -111,7 +114,7 @@ impl TeamFiles<'_> {
         Ok(MemberView {
             state: state_of(member, liveness, report.as_ref()),
             member: member.clone(),
-            unread: self.count_unread(&member.name),
+            unread,
             report,
             liveness,
         })
