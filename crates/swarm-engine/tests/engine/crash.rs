@@ -1,12 +1,13 @@
 //! A process may die at any byte.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
 use swarm_engine::{Injected, Session, TranscriptFile, transcript_path};
 use swarm_model::{ContentBlock, StopReason};
-use swarm_protocol::{MessageId, SessionId};
+use swarm_protocol::{MessageId, SessionId, SystemClock};
 
 use crate::model::{call, reply, say, tool_use};
 use crate::tools::{Log, change, echo};
@@ -209,7 +210,7 @@ fn a_transcript_that_cannot_be_opened_names_its_path() {
     let file = world.scratch.path().join("file");
     swarm_fs::create_private_file(&file).unwrap();
     let path = transcript_path(&file, Path::new("/x"), SessionId::random());
-    let clock = std::sync::Arc::new(swarm_protocol::SystemClock);
+    let clock = Arc::new(SystemClock);
     let error = TranscriptFile::open(path.clone(), world.author(), clock).unwrap_err();
     assert!(
         error.to_string().contains(&path.display().to_string()),

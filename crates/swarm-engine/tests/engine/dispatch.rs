@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use swarm_engine::{EngineError, Session, TurnOutcome};
+use swarm_engine::{EngineError, Injected, Session, TurnOutcome};
 use swarm_model::{ContentBlock, ModelEvent, StopReason};
 use swarm_protocol::AgentEvent;
 
@@ -179,9 +179,7 @@ async fn the_last_words_are_kept_when_the_last_answer_is_empty() {
     let mut session = world.prompted();
     assert_eq!(session.run_turn(on()).await.text(), "the report");
     assert!(!session.needs_turn());
-    session
-        .deliver(vec![swarm_engine::Injected::prompt("more")])
-        .unwrap();
+    session.deliver(vec![Injected::prompt("more")]).unwrap();
     session.run_turn(on()).await;
     assert_valid(&world.model.last_request().messages);
 }

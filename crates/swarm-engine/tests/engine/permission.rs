@@ -1,12 +1,14 @@
 //! Who decides whether a call runs.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use swarm_engine::{Ask, GateAnswer};
+use swarm_engine::{Ask, GateAnswer, Injected, Rights};
 use swarm_policy::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
 use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
 
 use crate::model::{call, say};
-use crate::tools::{Log, change, echo};
+use crate::tools::{Log, change, echo, shell};
 use crate::valid::{assert_valid, results};
 use crate::world::{World, on, rights};
 
@@ -102,7 +104,7 @@ async fn a_rule_denies_without_a_question() {
     let mut world = asking(&log);
     let mut rules = RuleSet::default();
     rules.add(Behavior::Deny, Rule::parse("Change").unwrap(), "flag");
-    world.rights = std::sync::Arc::new(swarm_engine::Rights::new(
+    world.rights = Arc::new(Rights::new(
         PermissionMode::BypassPermissions,
         rules,
         PermissionMode::BypassPermissions,
@@ -119,7 +121,7 @@ async fn a_rule_denies_without_a_question() {
 }
 
 #[tokio::test]
-async fn an_answer_may_change_the_input_but_not_past_a_denial() {
+async fn an_answer_may_change_the_input() {
     let log = Log::default();
     let world = asking(&log);
     let answer = |input| GateAnswer::Allow {
@@ -139,13 +141,42 @@ async fn an_answer_may_change_the_input_but_not_past_a_denial() {
     world
         .model
         .play([call([("b", "Change", json!({"text": "2"}))]), say("done")]);
-    session
-        .deliver(vec![swarm_engine::Injected::prompt("again")])
-        .unwrap();
+    session.deliver(vec![Injected::prompt("again")]).unwrap();
     session.run_turn(on()).await;
     assert_eq!(log.lock().unwrap().len(), 2);
     let request = world.model.last_request();
     assert!(results(request.messages.last().unwrap())[0].2);
+}
+
+#[tokio::test]
+async fn a_denial_holds_for_what_an_answer_changed_the_input_to() {
+    let log = Log::default();
+    let mut world = World::new(vec![shell(log.clone())]);
+    let mut rules = RuleSet::default();
+    rules.add(Behavior::Deny, Rule::parse("Bash(rm:*)").unwrap(), "flag");
+    world.rights = Arc::new(Rights::new(
+        PermissionMode::Default,
+        rules,
+        PermissionMode::Default,
+    ));
+    world.model.play([
+        call([("a", "Bash", json!({"command": "make"}))]),
+        say("done"),
+    ]);
+    let changed = GateAnswer::Allow {
+        updated_input: Some(json!({"command": "rm -r build"})),
+        grants: Vec::new(),
+    };
+    world.gate.answers.lock().unwrap().push_back(changed);
+    world.prompted().run_turn(on()).await;
+    assert_eq!(world.gate.asked.lock().unwrap().len(), 1);
+    assert!(log.lock().unwrap().is_empty());
+    let request = world.model.last_request();
+    assert!(
+        results(&request.messages[2])[0]
+            .1
+            .contains("permission denied")
+    );
 }
 
 #[tokio::test]
@@ -193,9 +224,7 @@ async fn a_question_does_not_hold_up_calls_that_only_read() {
     });
     assert!(log.lock().unwrap().is_empty(), "a late yes does not count");
     world.model.play([say("next")]);
-    session
-        .deliver(vec![swarm_engine::Injected::prompt("again")])
-        .unwrap();
+    session.deliver(vec![Injected::prompt("again")]).unwrap();
     session.run_turn(on()).await;
     let request = world.model.last_request();
     assert_valid(&request.messages);
@@ -206,7 +235,7 @@ async fn a_question_does_not_hold_up_calls_that_only_read() {
 
 #[test]
 fn the_mode_stays_under_its_ceiling() {
-    let rights = swarm_engine::Rights::new(
+    let rights = Rights::new(
         PermissionMode::BypassPermissions,
         RuleSet::default(),
         PermissionMode::AcceptEdits,

@@ -6,6 +6,7 @@ use swarm_model::{ContentBlock, Message, ModelRequest, StopReason};
 
 use crate::model::{call, reply, say, tool_use};
 use crate::tools::{Log, change, echo};
+use crate::valid::assert_valid;
 use crate::world::{World, on};
 
 /// Every block of every message, as bytes.
@@ -74,6 +75,9 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
         let (before, after) = (blocks(&pair[0].messages), blocks(&pair[1].messages));
         assert!(after.len() > before.len());
         assert_eq!(before[..], after[..before.len()]);
+    }
+    for request in &requests {
+        assert_valid(&request.messages);
     }
     let system = &requests[0].system;
     assert_eq!((system[0].cache, system[1].cache), (false, true));

@@ -126,6 +126,15 @@ pub(crate) fn change(log: Log) -> Arc<dyn Tool> {
     })
 }
 
+/// A shell that only writes down what it was to run.
+pub(crate) fn shell(log: Log) -> Arc<dyn Tool> {
+    tool("Bash", false, move |input, _| {
+        let command = input["command"].as_str().unwrap_or_default().to_owned();
+        log.lock().unwrap().push(command);
+        async { ToolOutput::ok("", "ran") }
+    })
+}
+
 /// Changes: panics.
 pub(crate) fn broken() -> Arc<dyn Tool> {
     tool("Broken", false, |_, _| async {

@@ -1,8 +1,10 @@
 //! The lines of a transcript.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use swarm_engine::Injected;
-use swarm_protocol::{MessageId, SpawnId, Usage};
+use swarm_engine::{Injected, Session, TranscriptFile};
+use swarm_protocol::{MessageId, SpawnId, SystemClock, TeamName, Usage};
 use swarm_tools::Caller;
 
 use crate::model::{COST, call, say};
@@ -15,9 +17,9 @@ async fn lines_have_the_shape_of_claude_code_and_our_own_key() {
     let world = World::new(vec![echo()]);
     let mut author = world.author();
     author.spawn = Some(SpawnId::random());
-    let clock = std::sync::Arc::new(swarm_protocol::SystemClock);
-    let file = swarm_engine::TranscriptFile::open(world.path(), author.clone(), clock).unwrap();
-    let mut session = swarm_engine::Session::open(file, world.parts()).unwrap();
+    let clock = Arc::new(SystemClock);
+    let file = TranscriptFile::open(world.path(), author.clone(), clock).unwrap();
+    let mut session = Session::open(file, world.parts()).unwrap();
     world
         .model
         .play([call([("a", "Echo", json!({"text": "hi"}))]), say("done")]);
@@ -145,7 +147,7 @@ fn lines_after_joining_a_team_name_it() {
     let mut session = world.open();
     session.deliver(vec![Injected::prompt("one")]).unwrap();
     session.set_caller(Caller {
-        team: Some(swarm_protocol::TeamName::parse("other").unwrap()),
+        team: Some(TeamName::parse("other").unwrap()),
         ..session.parts().tool_context.caller.clone()
     });
     session.deliver(vec![Injected::prompt("two")]).unwrap();
