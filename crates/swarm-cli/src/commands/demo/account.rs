@@ -51,7 +51,11 @@ fn words(event: &Event) -> Option<(String, String)> {
     })
 }
 
-/// Whether the event ends the team's work: what follows is the farewell.
-pub(super) fn is_farewell(event: &Event) -> bool {
-    matches!(event, Event::ShutdownRequested { .. })
+/// Whether the panes are worth a picture at this event: work was done, or the farewell begins.
+pub(super) fn is_moment(event: &Event) -> bool {
+    match event {
+        Event::TaskChanged { to, .. } => *to == TaskState::Completed,
+        Event::ShutdownRequested { .. } => true,
+        _ => false,
+    }
 }

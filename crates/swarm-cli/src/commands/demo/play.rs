@@ -2,19 +2,18 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{FolderWatcher, NameFilter, replace_alone};
+use swarm_fs::{FolderWatcher, NameFilter, Subscription, replace_alone};
 use swarm_lead::RunReport;
 use swarm_panes::TmuxBackend;
-use swarm_protocol::{ErrorKind, TeamName};
-use swarm_store::{FileStore, TeamStore};
+use swarm_protocol::{ErrorKind, TeamName, UnixMs};
+use swarm_store::{FileStore, TeamStore as _};
 use swarm_ui::picture::{self as drawing, Window};
 
-use super::account::{is_farewell, line};
+use super::account::{is_moment, line};
 use super::picture::{capture, panes};
 use super::server::DemoServer;
 use super::stage::Stage;
@@ -28,9 +27,6 @@ const ACCOUNT_PACE: f64 = 0.35;
 
 /// The longest a whole play may take.
 const CURTAIN: Duration = Duration::from_secs(120);
-
-/// How long the panes must be quiet for a picture of a finished moment.
-const STILL: Duration = Duration::from_millis(300);
 
 const TEAM: &str = "demo";
 const PROMPT: &str =
@@ -106,66 +102,50 @@ struct Audience<'a> {
     store: FileStore,
     team: TeamName,
     backend: TmuxBackend,
-    began: swarm_protocol::UnixMs,
+    began: UnixMs,
 }
 
 impl Audience<'_> {
     async fn follow(&self, stage: &Stage) -> Result<Vec<Window>, Failure> {
         let watcher = FolderWatcher::new();
-        let mut report = watcher.subscribe(
-            stage.folder(),
-            NameFilter::Exact(vec!["report.json".into()]),
-        );
+        let end = NameFilter::Exact(vec!["report.json".into()]);
+        let mut report = watcher.subscribe(stage.folder(), end);
         let mut teams = watcher.subscribe(&stage.root().join("teams"), NameFilter::Any);
         let journal = self.store.journal_path(&self.team);
-        let mut events = None;
-        let (mut position, mut farewell) = (0, false);
-        let mut pictures = Vec::new();
+        let mut entered: Option<Subscription> = None;
+        let (mut position, mut pictures) = (0, Vec::new());
         loop {
-            if events.is_none() && journal.exists() {
-                let folder = journal.parent().unwrap_or(Path::new("/"));
-                events = Some(
-                    watcher.subscribe(folder, NameFilter::Exact(vec!["journal.jsonl".into()])),
-                );
+            if entered.is_none() && journal.exists() {
+                let name = NameFilter::Exact(vec!["journal.jsonl".into()]);
+                entered = journal
+                    .parent()
+                    .map(|folder| watcher.subscribe(folder, name));
             }
             if journal.exists() {
                 let news = self.store.events_from(&self.team, position)?;
                 position = news.next;
-                for entry in &news.entries {
-                    farewell |= is_farewell(&entry.event);
-                    if let Some(line) = line(entry, self.began) {
-                        self.app.out.say(&line);
-                    }
+                if news.entries.iter().any(|entry| is_moment(&entry.event)) {
+                    self.take_picture(&mut pictures).await;
                 }
+                let lines = news
+                    .entries
+                    .iter()
+                    .filter_map(|entry| line(entry, self.began));
+                lines.for_each(|line| self.app.out.say(&line));
             }
             if stage.report().exists() {
                 return Ok(pictures);
             }
-            let still = tokio::time::sleep(STILL);
-            let journal_changed = async {
-                match events.as_mut() {
-                    Some(events) => events.changed().await,
+            let entered = async {
+                match entered.as_mut() {
+                    Some(entered) => entered.changed().await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 () = report.changed() => {}
                 () = teams.changed() => {}
-                () = journal_changed => {}
-                () = still, if !farewell => {
-                    self.take_picture(&mut pictures).await;
-                    // One picture of each still moment is enough.
-                    tokio::select! {
-                        () = report.changed() => {}
-                        () = teams.changed() => {}
-                        () = async {
-                            match events.as_mut() {
-                                Some(events) => events.changed().await,
-                                None => std::future::pending().await,
-                            }
-                        } => {}
-                    }
-                }
+                () = entered => {}
             }
         }
     }

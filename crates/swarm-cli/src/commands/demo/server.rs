@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::failure::Failure;
 
 /// Columns and rows of the window while nobody watches.
-const COLUMNS: &str = "180";
-const ROWS: &str = "46";
+const COLUMNS: &str = "176";
+const ROWS: &str = "44";
 
 /// A running server whose first pane is the lead's. It is ended when this is dropped.
 #[derive(Debug)]
