@@ -10,6 +10,9 @@ use crate::width::{columns, fit};
 /// The tool whose calls show as mail that goes out. Its own line is drawn only where no mail came of the call.
 const MAIL_TOOL: &str = "SendMessage";
 
+/// The tools whose lines name a file and nothing else.
+const FILE_TOOLS: [&str; 3] = ["Read", "Write", "Edit"];
+
 /// Columns that a call takes at most where its outcome is drawn apart from it.
 const NAMED_CALL: usize = 28;
 
@@ -146,15 +149,14 @@ fn joint(theme: Theme) -> String {
     format!(" {} ", theme.signs().ellipsis)
 }
 
-/// As much of a call's line as is needed to know it again: of a path alone, its last name. The outcome is the news,
+/// As much of a call's line as is needed to know it again: of a file's path, its last name. The outcome is the news,
 /// so where less than [`SHORTEST_CALL`] is left only the tool is named.
 fn shortened(theme: Theme, line: &str, left: usize) -> String {
     let (tool, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let rest = if rest.contains(' ') {
-        rest
+    let rest = if FILE_TOOLS.contains(&tool) {
+        rest.rsplit('/').next().unwrap_or(rest)
     } else {
-        let path = rest.trim_end_matches('/');
-        path.rsplit('/').next().unwrap_or(path)
+        rest
     };
     let named = format!("{tool} {rest}");
     let limit = left.min(NAMED_CALL);

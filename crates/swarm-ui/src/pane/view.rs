@@ -12,7 +12,7 @@ use crate::pane::header::PaneHeader;
 use crate::pane::mail::{Mail, Way};
 use crate::pane::paths::Places;
 use crate::pane::request::RequestLine;
-use crate::pane::sheet::Sheet;
+use crate::pane::sheet::{INDENT, Sheet};
 use crate::print::{counted, short_count, short_duration};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
@@ -289,29 +289,40 @@ impl<W: Write> PaneView<W> {
                 }
             }
             MemberState::Idle | MemberState::IdleUnreported => {
-                let next = match detail.as_str() {
-                    "" => "waiting for mail",
-                    detail => detail,
-                };
-                let turns = counted(self.turns, "turn");
-                let tokens = format!("{} tokens", short_count(self.tokens));
-                match self.turns {
-                    0 => self.state_line(signs.idle, &[next]),
-                    _ => self.state_line(signs.idle, &["idle", &turns, &tokens, next]),
-                }
+                let line = self.idle_line(&detail);
+                self.state_line(signs.idle, line);
             }
-            state => self.state_line(signs.state, &[state.name(), &detail]),
+            state => self.state_line(signs.state, self.joined(&[state.name(), &detail])),
         }
     }
 
+    /// What there is to say of an idle member, which before its first turn is only what it waits for.
+    fn idle_line(&self, detail: &str) -> String {
+        let mail = "waiting for mail";
+        if self.turns == 0 {
+            return if detail.is_empty() { mail } else { detail }.to_owned();
+        }
+        let turns = counted(self.turns, "turn");
+        let tokens = format!("{} tokens", short_count(self.tokens));
+        let line = self.joined(&["idle", &turns, &tokens, detail]);
+        let longer = self.joined(&[&line, mail]);
+        let fits = columns(&longer) <= self.theme().room(INDENT);
+        if detail.is_empty() && fits {
+            longer
+        } else {
+            line
+        }
+    }
+
+    /// The parts that are not empty, on one line.
+    fn joined(&self, parts: &[&str]) -> String {
+        let parts = parts.iter().copied().filter(|part| !part.is_empty());
+        let joint = format!(" {} ", self.theme().signs().dot);
+        parts.collect::<Vec<_>>().join(&joint)
+    }
+
     /// Draws a state, unless that very line is the last thing that was drawn.
-    fn state_line(&mut self, sign: &str, parts: &[&str]) {
-        let parts: Vec<&str> = parts
-            .iter()
-            .copied()
-            .filter(|part| !part.is_empty())
-            .collect();
-        let line = parts.join(&format!(" {} ", self.theme().signs().dot));
+    fn state_line(&mut self, sign: &str, line: String) {
         if self.last_state != Some((line.clone(), self.sheet.pieces())) {
             self.sheet.signed(sign, Style::Dim, &line);
             self.last_state = Some((line, self.sheet.pieces()));

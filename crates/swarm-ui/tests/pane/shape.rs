@@ -81,14 +81,17 @@ fn an_outcome_apart_from_its_call_names_it_in_short() {
     let events = [
         started("1", "Grep count|price in the whole of src/ and tests/"),
         started("2", "Read src/a/deep/path/lib.rs"),
+        started("4", "Glob **/*.rs"),
         started("3", "Read src/other.rs"),
+        finished("4", true, "2 files"),
         finished("2", true, "9 lines"),
         finished("1", true, "3 lines in 1 file"),
         finished("3", true, "7 lines"),
     ];
     assert_eq!(
-        lines(&events)[3..],
+        lines(&events)[4..],
         [
+            "  └ Glob **/*.rs … 2 files",
             "  └ Read lib.rs … 9 lines",
             "  └ Grep count|price in the who… 3 lines in 1 file",
             "  └ Read other.rs … 7 lines",
@@ -129,6 +132,16 @@ fn before_its_first_turn_a_member_only_says_that_it_waits() {
             "○ idle · 1 turn · 600 tokens · waiting for mail",
         ]
     );
+}
+
+#[test]
+fn a_narrow_idle_line_says_only_what_is_not_plain() {
+    let theme = Theme {
+        width: Some(34),
+        ..Theme::PLAIN
+    };
+    let events = [turn_ended(600, None), state(MemberState::Idle, None)];
+    assert!(drawn(theme, &events).ends_with("\n○ idle · 1 turn · 600 tokens\n"));
 }
 
 #[test]
