@@ -108,10 +108,8 @@ fn pieces(of: &'static [&'static str]) -> impl Strategy<Value = String> {
         prop_oneof![Just(" "), Just("")],
     );
     proptest::collection::vec(piece, 0..7).prop_map(|pieces| {
-        pieces
-            .into_iter()
-            .map(|(piece, gap)| format!("{piece}{gap}"))
-            .collect()
+        let texts: Vec<&str> = pieces.into_iter().flat_map(<[&str; 2]>::from).collect();
+        texts.concat()
     })
 }
 
