@@ -55,6 +55,10 @@ impl Output {
     }
 
     /// Text on stdout as it is.
+    #[expect(
+        clippy::unused_self,
+        reason = "everything is printed through the same door"
+    )]
     pub(crate) fn piece(self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -70,6 +74,10 @@ impl Output {
     }
 
     /// Whether anybody still reads stdout; a pipe whose reader has left is no place to follow anything into.
+    #[expect(
+        clippy::unused_self,
+        reason = "everything is printed through the same door"
+    )]
     pub(crate) fn is_wanted(self) -> bool {
         let stdout = io::stdout();
         let mut fds = [PollFd::new(&stdout, PollFlags::empty())];

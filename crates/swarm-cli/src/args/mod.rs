@@ -35,7 +35,7 @@ pub(crate) struct Args {
 /// Flags of every command.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct GlobalArgs {
-    /// The team to act on; without it SWARM_TEAM, or the only team there is.
+    /// The team to act on; without it `SWARM_TEAM`, or the only team there is.
     #[arg(long, global = true, value_name = "TEAM")]
     pub(crate) team: Option<String>,
     /// Print JSON.
@@ -99,3 +99,6 @@ impl Command {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,21 +46,18 @@ impl Watch {
 
     /// Waits until something may have changed, at the latest for some seconds; `false` at the deadline.
     pub(super) fn wait(&mut self, deadline: Option<Instant>) -> bool {
-        let changes = self
+        let each = self
             .subscriptions
             .values_mut()
             .map(|subscription| subscription.changed().boxed());
-        let changed = select_all(changes);
+        let changed = select_all(each);
         self.runtime.block_on(async {
-            match deadline {
-                Some(deadline) => tokio::time::timeout_at(deadline.into(), changed)
-                    .await
-                    .is_ok(),
-                None => {
-                    changed.await;
-                    true
-                }
-            }
+            let Some(deadline) = deadline else {
+                changed.await;
+                return true;
+            };
+            let in_time = tokio::time::timeout_at(deadline.into(), changed).await;
+            in_time.is_ok()
         })
     }
 }

@@ -73,7 +73,7 @@ impl Reading<'_> {
         let states = self.states(&entries)?;
         let out = self.app.out;
         if out.json && !self.args.follow {
-            out.json(&self.records(&entries, &states)?)?;
+            out.json(&records(&entries, &states)?)?;
         } else if entries.is_empty() && !self.args.follow {
             let which = if self.args.unread { "unread " } else { "" };
             out.say(&format!("{} has no {which}messages", self.args.name));
@@ -145,22 +145,10 @@ impl Reading<'_> {
         Ok(delivered.collect())
     }
 
-    fn records(&self, entries: &[InboxEntry], states: &[&str]) -> Result<Vec<Value>, Failure> {
-        entries
-            .iter()
-            .zip(states)
-            .map(|(entry, state)| {
-                let mut record = serde_json::to_value(entry).map_err(anyhow::Error::from)?;
-                record["state"] = json!(state);
-                Ok(record)
-            })
-            .collect()
-    }
-
     fn print(&self, entries: &[InboxEntry], states: &[&str]) -> Result<(), Failure> {
         let out = self.app.out;
         if out.json {
-            for record in self.records(entries, states)? {
+            for record in records(entries, states)? {
                 out.json_line(&record)?;
             }
             return Ok(());
@@ -186,6 +174,19 @@ impl Reading<'_> {
         }
         Ok(())
     }
+}
+
+/// Entries as they stand on disk, with their states.
+fn records(entries: &[InboxEntry], states: &[&str]) -> Result<Vec<Value>, Failure> {
+    entries
+        .iter()
+        .zip(states)
+        .map(|(entry, state)| {
+            let mut record = serde_json::to_value(entry).map_err(anyhow::Error::from)?;
+            record["state"] = json!(state);
+            Ok(record)
+        })
+        .collect()
 }
 
 /// What tells entries apart, also those of programs that give them no id.

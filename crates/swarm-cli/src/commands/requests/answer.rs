@@ -16,7 +16,7 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
     let team = app.team()?;
     let id = RequestId::new(&args.id);
     let answered = swarm_team::approve(&*app.store, &team, &id, args.always);
-    let record = answered.or_else(|error| Err(explained(app, &team, error)))?;
+    let record = answered.map_err(|error| explained(app, &team, error))?;
     let more = if args.always {
         ", and like calls for the rest of its session"
     } else {
@@ -30,7 +30,7 @@ pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, F
     let team = app.team()?;
     let id = RequestId::new(args.id);
     let answered = swarm_team::deny(&*app.store, &team, &id, args.why);
-    let record = answered.or_else(|error| Err(explained(app, &team, error)))?;
+    let record = answered.map_err(|error| explained(app, &team, error))?;
     show(app, &record, "may not make this call")
 }
 

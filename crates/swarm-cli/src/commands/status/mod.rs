@@ -39,7 +39,6 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     watch.also(&store.inbox_folder(team), NameFilter::Suffix(".json"));
     watch.also(&store.tasks_folder(team), NameFilter::Suffix(".json"));
     watch.also(&store.requests_folder(team), NameFilter::Suffix(".json"));
-    let mut screen = screen::Screen::new();
     let mut last = serde_json::Value::Null;
     while app.out.is_wanted() {
         swarm_team::reconcile(&**store, team)?;
@@ -51,8 +50,8 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
         }
         let status = Status::gather(app, team)?;
         let document = status.document()?;
-        if screen.is_terminal() && !app.out.json {
-            screen.draw(&text::text(app, &status, app.out.theme))?;
+        if screen::is_there() && !app.out.json {
+            screen::draw(app.out, &text::text(app, &status, app.out.theme))?;
         } else if document != last {
             if app.out.json {
                 app.out.json_line(&document)?;

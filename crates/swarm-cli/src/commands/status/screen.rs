@@ -1,9 +1,11 @@
 //! A terminal whose content is drawn anew.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
+
+use swarm_ui::print::counted;
 
 use crate::failure::Failure;
-use crate::output::terminal_height;
+use crate::output::{Output, terminal_height};
 
 /// To the upper left corner.
 const HOME: &str = "\u{1b}[H";
@@ -12,28 +14,14 @@ const CLEAR_LINE: &str = "\u{1b}[K";
 /// Everything below the cursor.
 const CLEAR_BELOW: &str = "\u{1b}[J";
 
-pub(super) struct Screen {
-    is_terminal: bool,
+/// Whether there is a terminal to draw on.
+pub(super) fn is_there() -> bool {
+    io::stdout().is_terminal()
 }
 
-impl Screen {
-    pub(super) fn new() -> Self {
-        Self {
-            is_terminal: io::stdout().is_terminal(),
-        }
-    }
-
-    pub(super) fn is_terminal(&self) -> bool {
-        self.is_terminal
-    }
-
-    /// Shows a text in place of the last one, in one write so that nothing flickers.
-    pub(super) fn draw(&mut self, text: &str) -> Result<(), Failure> {
-        let frame = frame(text, terminal_height());
-        let mut out = io::stdout().lock();
-        out.write_all(frame.as_bytes())?;
-        Ok(out.flush()?)
-    }
+/// Shows a text in place of the last one, in one write so that nothing flickers.
+pub(super) fn draw(out: Output, text: &str) -> Result<(), Failure> {
+    out.piece(&frame(text, terminal_height()))
 }
 
 /// The text as it is drawn: cut to the height, since a terminal that scrolls has no upper left corner to return to.
@@ -52,7 +40,11 @@ fn frame(text: &str, height: Option<usize>) -> String {
         frame.push('\n');
     }
     if kept < lines.len() {
-        frame += &format!("… {} more lines{CLEAR_LINE}\n", lines.len() - kept);
+        let left = lines.len() - kept;
+        frame += "… ";
+        frame += &counted(left as u64, "more line");
+        frame += CLEAR_LINE;
+        frame.push('\n');
     }
     frame + CLEAR_BELOW
 }

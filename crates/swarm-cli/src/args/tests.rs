@@ -1,0 +1,147 @@
+//! What is understood on the command line, and what is not.
+
+use clap::CommandFactory as _;
+use clap::error::ErrorKind;
+use swarm_protocol::TaskId;
+
+use super::*;
+
+fn parse(words: &[&str]) -> Result<Command, clap::Error> {
+    let words = std::iter::once("swarm").chain(words.iter().copied());
+    Args::try_parse_from(words).map(|args| args.command)
+}
+
+fn refused(words: &[&str]) -> ErrorKind {
+    parse(words)
+        .expect_err("it should not be understood")
+        .kind()
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Args::command().debug_assert();
+}
+
+#[test]
+fn every_command_and_every_flag_says_what_it_does() {
+    fn check(command: &clap::Command, path: &str) {
+        assert!(command.get_about().is_some(), "{path}");
+        for argument in command.get_arguments() {
+            assert!(
+                argument.get_help().is_some(),
+                "{path} {}",
+                argument.get_id()
+            );
+        }
+        for inner in command.get_subcommands() {
+            check(inner, &format!("{path} {}", inner.get_name()));
+        }
+    }
+    check(&Args::command(), "swarm");
+}
+
+#[test]
+fn numbers_of_tasks_may_be_listed_with_commas_and_signs() {
+    let Ok(Command::Task(TaskCommand::Create(args))) = parse(&[
+        "task",
+        "create",
+        "x",
+        "--blocked-by",
+        "1,#2",
+        "--blocked-by",
+        "3",
+    ]) else {
+        panic!("a task to be made");
+    };
+    assert_eq!(args.blocked_by, [1, 2, 3].map(TaskId::new));
+}
+
+#[test]
+fn a_task_is_made_from_words_or_from_a_file() {
+    assert!(parse(&["task", "create", "--file", "-"]).is_ok());
+    assert_eq!(
+        refused(&["task", "create"]),
+        ErrorKind::MissingRequiredArgument
+    );
+    for more in [["x", ""], ["--owner", "bob"], ["--metadata", "{}"]] {
+        let more = more.into_iter().filter(|word| !word.is_empty());
+        let words: Vec<&str> = ["task", "create", "--file", "f"]
+            .into_iter()
+            .chain(more)
+            .collect();
+        assert_eq!(refused(&words), ErrorKind::ArgumentConflict);
+    }
+    assert_eq!(
+        refused(&["task", "create", "x", "--metadata", "[1]"]),
+        ErrorKind::ValueValidation
+    );
+}
+
+#[test]
+fn one_is_named_or_all_are_meant() {
+    for verb in ["shutdown", "kill"] {
+        assert!(parse(&[verb, "bob"]).is_ok());
+        assert!(parse(&[verb, "--all"]).is_ok());
+        assert_eq!(refused(&[verb]), ErrorKind::MissingRequiredArgument);
+        assert_eq!(
+            refused(&[verb, "bob", "--all"]),
+            ErrorKind::ArgumentConflict
+        );
+    }
+    assert!(parse(&["task", "claim", "--next", "--as", "bob"]).is_ok());
+    assert_eq!(
+        refused(&["task", "claim", "1", "--next"]),
+        ErrorKind::ArgumentConflict
+    );
+}
+
+#[test]
+fn names_that_could_leave_a_folder_are_refused_at_once() {
+    for name in ["../x", "a/b", "", "a b"] {
+        for words in [
+            ["inbox", name],
+            ["logs", name],
+            ["peek", name],
+            ["kill", name],
+        ] {
+            assert_eq!(refused(&words), ErrorKind::ValueValidation, "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn both_spellings_of_a_status_are_known() {
+    for word in ["in_progress", "in-progress", "completed", "pending"] {
+        assert!(
+            parse(&["task", "update", "1", "--status", word]).is_ok(),
+            "{word}"
+        );
+    }
+    assert_eq!(
+        refused(&["task", "update", "1", "--status", "done"]),
+        ErrorKind::InvalidValue
+    );
+}
+
+#[test]
+fn a_time_limit_needs_something_to_wait_for() {
+    assert!(parse(&["send", "bob", "-", "--wait", "acked", "--timeout", "5"]).is_ok());
+    assert_eq!(
+        refused(&["send", "bob", "hi", "--timeout", "5"]),
+        ErrorKind::MissingRequiredArgument
+    );
+}
+
+#[test]
+fn what_only_stops_is_known() {
+    for words in [
+        &["kill", "--all"][..],
+        &["shutdown", "bob"],
+        &["team", "delete"],
+    ] {
+        assert!(parse(words).expect("a command").only_stops());
+    }
+    for words in [&["spawn", "bob"][..], &["team", "list"], &["status"]] {
+        assert!(!parse(words).expect("a command").only_stops());
+    }
+}
