@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarm_protocol::BackendType;
 
-use crate::tmux::{check_version, lead_pane_answers, own_socket, socket_of};
+use crate::tmux::{check_version, is_own_socket, lead_pane_answers, own_socket, socket_of};
 use crate::{HeadlessBackend, PaneBackend, PaneError, Place, TmuxBackend};
 
 /// What was asked for.
@@ -41,11 +41,13 @@ pub struct TerminalFacts {
     pub tmux_pane: Option<String>,
     /// Absolute path of the tmux program, when there is one.
     pub tmux_program: Option<PathBuf>,
-    /// Folder of the user alone, for sockets and for records of members without a terminal; made when needed.
+    /// Folder of the user alone, for sockets and for records of members without a terminal; made when needed. Every
+    /// process that is to find such a member must name the same one.
     pub own_socket_dir: PathBuf,
     /// Pid of the lead, or of whoever spawns without one; names the socket of a server of our own.
     pub lead_pid: u32,
-    /// A socket of our own that the roster names already; takes the place of one named after `lead_pid`.
+    /// A socket that the roster names already. If it is one of our own, it takes the place of one named after
+    /// `lead_pid`; the user's is never taken for ours.
     pub own_socket: Option<PathBuf>,
     /// Environment of a server of our own, and so of every pane on it: at least `PATH` and `HOME`, nothing secret.
     pub server_env: Vec<(String, String)>,
@@ -57,6 +59,7 @@ impl TerminalFacts {
     fn socket(&self) -> PathBuf {
         self.own_socket
             .clone()
+            .filter(|socket| is_own_socket(socket))
             .unwrap_or_else(|| own_socket(&self.own_socket_dir, self.lead_pid))
     }
 }

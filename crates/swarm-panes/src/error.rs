@@ -59,6 +59,16 @@ pub enum PaneError {
         /// What the pane says it is.
         found: String,
     },
+    /// The pane's process outlived even the signal that cannot be ignored.
+    #[error(
+        "process {pid} of pane {pane} does not end: the system holds it (a disk or mount that hangs?)"
+    )]
+    Undying {
+        /// The pane.
+        pane: PaneId,
+        /// The process.
+        pid: u32,
+    },
     /// The pane was not made by swarm.
     #[error("pane {pane} was not made by swarm: left alone")]
     Unowned {
@@ -151,7 +161,7 @@ impl PaneError {
             | PaneError::Unavailable { .. } => ErrorKind::Environment,
             PaneError::Gone { .. } => ErrorKind::NotFound,
             PaneError::Foreign { .. } | PaneError::Unowned { .. } => ErrorKind::Conflict,
-            PaneError::Silent { .. } => ErrorKind::TimedOut,
+            PaneError::Silent { .. } | PaneError::Undying { .. } => ErrorKind::TimedOut,
             PaneError::TooLong { .. } | PaneError::Invalid { .. } => ErrorKind::Usage,
             PaneError::Unreadable { .. } | PaneError::Io { .. } | PaneError::File(_) => {
                 ErrorKind::Internal

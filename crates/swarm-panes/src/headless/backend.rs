@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rustix::process::Signal;
-use swarm_protocol::{BackendType, SpawnId, TeamName};
+use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
@@ -226,7 +226,7 @@ impl PaneBackend for HeadlessBackend {
             });
         }
         if let Some(process) = record.process {
-            end_group(process).await?;
+            end_group(&pane.id, process).await?;
         }
         if let Some(told) = self.end_of(spawn_id) {
             // Whoever reaps it writes the record; it must not come back after it is removed here.
@@ -306,17 +306,18 @@ async fn wait_for_end(mut told: watch::Receiver<Option<End>>) -> Option<PaneStat
 }
 
 /// Asks a process group to end and, after [`GRACE`], ends it.
-async fn end_group(process: Process) -> Result<(), PaneError> {
-    let unwatchable = |e| {
-        let path = PathBuf::from(format!("/proc/{}", process.pid));
-        PaneError::io("watch", &path, e)
-    };
-    process.signal_group(Signal::TERM);
-    if let Ok(ended) = tokio::time::timeout(GRACE, process.ended()).await {
-        return ended.map_err(unwatchable);
+async fn end_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
+    for signal in [Signal::TERM, Signal::KILL] {
+        process.signal_group(signal);
+        if let Ok(ended) = tokio::time::timeout(GRACE, process.ended()).await {
+            let path = PathBuf::from(format!("/proc/{}", process.pid));
+            return ended.map_err(|e| PaneError::io("watch", &path, e));
+        }
     }
-    process.signal_group(Signal::KILL);
-    process.ended().await.map_err(unwatchable)
+    Err(PaneError::Undying {
+        pane: pane.clone(),
+        pid: process.pid,
+    })
 }
 
 fn read_tail(path: &Path) -> Result<String, PaneError> {

@@ -56,12 +56,20 @@ impl TmuxBackend {
     /// exactly `environment` (and what each pane is started with).
     ///
     /// # Errors
-    /// [`PaneError::Invalid`] when the path is too long for a socket.
+    /// [`PaneError::Invalid`] when the path is too long for a socket, or its file name is not that of a socket of ours:
+    /// a server of the user's must never get our options.
     pub fn own(
         program: PathBuf,
         socket: PathBuf,
         environment: Vec<(String, String)>,
     ) -> Result<Self, PaneError> {
+        if !is_own_socket(&socket) {
+            return Err(PaneError::Invalid {
+                what: "socket path",
+                given: socket.display().to_string(),
+                why: "a server of our own is named claude-swarm-<pid>; this may be the user's",
+            });
+        }
         let server = Server::own(program, socket, environment)?;
         Ok(Self::new(server, Role::Own))
     }

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use swarm_panes::{BackendRequest, PaneBackend, PaneStatus, Place, TerminalFacts, choose, reach};
+use swarm_panes::{
+    BackendRequest, PaneBackend, PaneStatus, Place, TerminalFacts, TmuxBackend, choose, reach,
+};
 use swarm_protocol::BackendType;
 
 use crate::rig::{
@@ -172,4 +174,26 @@ async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
     };
     let (_, chosen) = choose(&hidden, &facts).unwrap();
     assert!(chosen.why.contains("hidden"), "{}", chosen.why);
+}
+
+#[tokio::test]
+async fn the_users_server_is_never_taken_for_our_own() {
+    let server = UserServer::start(200, 50);
+    let before = server.run(&["show-options", "-g"]);
+    let refused = TmuxBackend::own(tmux_program(), server.socket.clone(), Vec::new());
+    assert!(refused.is_err());
+    // A lead outside tmux, in a team whose first member was opened inside.
+    let facts = TerminalFacts {
+        tmux_program: Some(tmux_program()),
+        own_socket_dir: server.folder.path("sockets"),
+        lead_pid: 1,
+        own_socket: Some(server.socket.clone()),
+        ..TerminalFacts::default()
+    };
+    let (backend, chosen) = choose(&BackendRequest::default(), &facts).unwrap();
+    assert!(chosen.why.contains("claude-swarm-1"), "{}", chosen.why);
+    let (spec, pane) = open_sleeper(&*backend, "ada").await;
+    assert_eq!(server.run(&["show-options", "-g"]), before);
+    assert_ne!(pane.socket.as_deref(), Some(server.socket.as_path()));
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
 }
