@@ -45,7 +45,8 @@ pub enum GateAnswer {
 #[async_trait]
 pub trait PermissionGate: Send + Sync + fmt::Debug {
     /// Asks and waits for the answer; no answer means [`GateAnswer::Deny`]. When `cancel` falls, the question is
-    /// withdrawn and the answer no longer counts.
+    /// withdrawn and the answer no longer counts. The gate reports that the agent waits, since it knows what a person
+    /// must name to answer; that the agent works again is reported by the session.
     async fn ask(&self, ask: Ask, cancel: CancellationToken) -> GateAnswer;
 }
 

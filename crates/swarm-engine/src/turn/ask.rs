@@ -25,7 +25,6 @@ impl Session {
             } => (ready, why, suggestions),
         };
         let line = ready.tool.one_line(&ready.input);
-        self.state(MemberState::WaitingPermission, Some(line.clone()));
         let ask = Ask {
             tool_use_id: id.to_owned(),
             tool: ready.tool.name().to_owned(),

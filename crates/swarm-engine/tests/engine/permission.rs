@@ -75,11 +75,7 @@ async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
         .collect();
     assert_eq!(
         states,
-        [
-            (MemberState::Working, None),
-            (MemberState::WaitingPermission, Some(description.clone())),
-            (MemberState::Working, None),
-        ]
+        [(MemberState::Working, None), (MemberState::Working, None),]
     );
 }
 
