@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use swarm_engine::{Injected, Session, TurnOutcome};
 use swarm_fs::{NameFilter, Subscription};
-use swarm_protocol::{Event, LEAD_NAME, MemberState};
+use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState};
 use swarm_store::TaskList;
 use swarm_team::{Seat, reconcile};
-use swarm_tools::processes;
+use swarm_tools::{Caller, processes};
 
 use super::LeadParts;
 use super::assemble::{Assembled, assemble};
@@ -188,6 +188,20 @@ impl Run {
         Ok(!delivery.added.is_empty())
     }
 
+    /// Notes a team that was founded meanwhile: the transcript and the tools name it from the next line on.
+    fn note_team(&mut self) {
+        let team = self.seat.team();
+        if self.session.parts().tool_context.caller.team != team {
+            self.session.set_caller(Caller {
+                name: self.seat.name.clone(),
+                agent_id: team
+                    .clone()
+                    .map(|team| AgentId::new(self.seat.name.clone(), team)),
+                team,
+            });
+        }
+    }
+
     fn watch_inbox(&mut self) {
         if self.inbox.is_none()
             && let Some(team) = self.seat.team()
@@ -205,9 +219,9 @@ impl Run {
         &mut self,
         cut: &tokio_util::sync::CancellationToken,
     ) -> Result<Option<Outcome>, LeadError> {
-        self.reporter.state(MemberState::Working, None);
         let outcome = run_turn(&mut self.session, &self.desk, &mut self.inbox, cut).await;
         self.watch_inbox();
+        self.note_team();
         if let Some(team) = self.seat.team() {
             self.parts.deployment.store.journal(
                 &team,
