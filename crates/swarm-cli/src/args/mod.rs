@@ -32,20 +32,23 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// Heading of the flags that every command has.
+const GLOBAL: &str = "Global options";
+
 /// Flags of every command.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct GlobalArgs {
     /// The team to act on; without it `SWARM_TEAM`, or the only team there is.
-    #[arg(long, global = true, value_name = "TEAM")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "TEAM")]
     pub(crate) team: Option<String>,
     /// Print JSON.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// Print less.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// Log more, into a file below the root folder.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 

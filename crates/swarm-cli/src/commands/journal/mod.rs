@@ -50,9 +50,9 @@ fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(
 fn warn_of_broken(app: &App, team: &TeamName, events: &Events) {
     if !events.broken.is_empty() {
         app.out.say(&format!(
-            "swarm: {} of {} cannot be read and are left out",
-            swarm_ui::print::counted(events.broken.len() as u64, "line"),
-            app.store.journal_path(team).display()
+            "swarm: {} is damaged: {} left out, which cannot be read",
+            app.store.journal_path(team).display(),
+            swarm_ui::print::counted(events.broken.len() as u64, "line")
         ));
     }
 }

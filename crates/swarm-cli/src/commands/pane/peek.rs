@@ -1,10 +1,11 @@
 //! `swarm peek`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_panes::PaneError;
-use swarm_protocol::{Member, TeamName};
+use swarm_protocol::Member;
 
 use super::{output, pane_of};
 use crate::app::App;
@@ -18,18 +19,23 @@ const SCREEN_LINES: usize = 50;
 
 pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
+    let path = output::path(app, &team, &args.name);
     let config = app.store.config(&team)?;
-    let member = members::known(&config, &args.name)?;
-    let (source, text) = match capture(app, member, args.lines)? {
+    let captured = match config.member(&args.name) {
+        // What a member printed outlives its place in the roster.
+        None if path.exists() => None,
+        _ => capture(app, members::known(&config, &args.name)?, args.lines)?,
+    };
+    let (source, text) = match captured {
         Some(text) => ("pane", text),
-        None => ("output.log", kept(app, &team, member, args.lines)?),
+        None => ("output.log", kept(&path, args.lines)?),
     };
     if app.out.json {
         let text = plain(&text);
         app.out
-            .json(&json!({ "name": member.name, "source": source, "text": text }))?;
+            .json(&json!({ "name": args.name, "source": source, "text": text }))?;
     } else if text.trim().is_empty() {
-        app.out.say(&format!("{} has printed nothing", member.name));
+        app.out.say(&format!("{} has printed nothing", args.name));
     } else {
         app.out.data(&output::shown(app, text.trim_end()))?;
     }
@@ -47,13 +53,7 @@ fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<St
     }
 }
 
-fn kept(
-    app: &App,
-    team: &TeamName,
-    member: &Member,
-    lines: Option<usize>,
-) -> Result<String, Failure> {
-    let path = output::path(app, team, &member.name);
-    let text = output::read(&path)?.unwrap_or_default();
+fn kept(path: &Path, lines: Option<usize>) -> Result<String, Failure> {
+    let text = output::read(path)?.unwrap_or_default();
     Ok(output::last_lines(&text, lines.unwrap_or(SCREEN_LINES)).to_owned())
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{
-    MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
+    ErrorKind, MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
 };
-use swarm_store::{MemberView, TaskList};
+use swarm_store::{MemberView, StoreError, TaskList};
 
 use crate::app::App;
 use crate::commands::members::{self, is_over};
@@ -48,12 +48,21 @@ impl Status {
         } else {
             Vec::new()
         };
-        let damaged = tasks.broken.iter().chain(&requests.broken);
+        let broken = tasks.broken.iter().chain(&requests.broken);
+        let broken = broken.map(|broken| StoreError::from(broken.clone()));
+        let inboxes = members.iter().filter_map(|view| {
+            let inbox = app.store.inbox(team, &view.member.name);
+            inbox
+                .err()
+                .filter(|error| error.kind() == ErrorKind::Damaged)
+        });
+        let damaged = broken
+            .chain(inboxes)
+            .map(|error| error.to_string())
+            .collect();
         Ok(Self {
             state: state_of(app, &config)?,
-            damaged: damaged
-                .map(|broken| format!("{} is damaged: {}", broken.path.display(), broken.reason))
-                .collect(),
+            damaged,
             config,
             members,
             deaths,

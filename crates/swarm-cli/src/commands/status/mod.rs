@@ -6,14 +6,17 @@ mod text;
 
 use std::process::ExitCode;
 
+use serde_json::Value;
 use swarm_fs::NameFilter;
 use swarm_protocol::TeamName;
+use swarm_ui::Theme;
 
 use self::gather::Status;
 use super::watch::Watch;
 use crate::app::App;
 use crate::args::StatusArgs;
 use crate::failure::Failure;
+use crate::output::terminal_width;
 
 pub(super) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
@@ -39,28 +42,45 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     watch.also(&store.inbox_folder(team), NameFilter::Suffix(".json"));
     watch.also(&store.tasks_folder(team), NameFilter::Suffix(".json"));
     watch.also(&store.requests_folder(team), NameFilter::Suffix(".json"));
-    let mut last = serde_json::Value::Null;
+    let draws = screen::is_there() && !app.out.json;
+    if draws {
+        screen::make_room(app.out)?;
+    }
+    let mut last = Value::Null;
     while app.out.is_wanted() {
         swarm_team::reconcile(&**store, team)?;
         for name in store.config(team)?.names() {
-            watch.also(
-                &store.member_dir(team, &name),
-                NameFilter::Exact(vec!["state.json".into()]),
-            );
+            watch.file(&store.member_dir(team, &name).join("state.json"));
         }
         let status = Status::gather(app, team)?;
-        let document = status.document()?;
-        if screen::is_there() && !app.out.json {
-            screen::draw(app.out, &text::text(app, &status, app.out.theme))?;
-        } else if document != last {
-            if app.out.json {
-                app.out.json_line(&document)?;
-            } else {
-                app.out.data(&text::text(app, &status, app.out.theme))?;
-            }
-            last = document;
+        if draws {
+            screen::draw(app.out, &text::text(app, &status, theme(app)))?;
+        } else {
+            last = print_if_new(app, &status, last)?;
         }
         watch.wait(None);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How to draw on a terminal that may have changed its size.
+fn theme(app: &App) -> Theme {
+    Theme {
+        width: terminal_width(std::io::stdout()),
+        ..app.out.theme
+    }
+}
+
+/// Prints a status unless it is as the last one was; returns it for the next time.
+fn print_if_new(app: &App, status: &Status, last: Value) -> Result<Value, Failure> {
+    let document = status.document()?;
+    if document == last {
+        return Ok(last);
+    }
+    if app.out.json {
+        app.out.json_line(&document)?;
+    } else {
+        app.out.data(&text::text(app, status, app.out.theme))?;
+    }
+    Ok(document)
 }

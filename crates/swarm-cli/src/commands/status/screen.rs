@@ -19,6 +19,11 @@ pub(super) fn is_there() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Moves what the terminal shows up, where it can still be scrolled to.
+pub(super) fn make_room(out: Output) -> Result<(), Failure> {
+    out.piece(&"\n".repeat(terminal_height().unwrap_or_default()))
+}
+
 /// Shows a text in place of the last one, in one write so that nothing flickers.
 pub(super) fn draw(out: Output, text: &str) -> Result<(), Failure> {
     out.piece(&frame(text, terminal_height()))

@@ -42,7 +42,7 @@ fn text(task: &Task, list: &TaskList, now: UnixMs) -> String {
             .iter()
             .map(|id| match list.get(*id) {
                 Some(other) => format!("#{id} ({})", list.state(other).name()),
-                None => format!("#{id} (deleted)"),
+                None => format!("#{id} (missing)"),
             })
             .collect();
         words.join(", ")
