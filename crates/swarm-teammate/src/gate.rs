@@ -40,23 +40,38 @@ impl Wake for FolderWake {
 }
 
 impl QueueGate {
-    async fn queue(&self, call: &AskedCall) -> Result<PermissionAnswer, StoreError> {
+    /// Woken by the member's own inbox and by answers, not by the locks that a look at them takes.
+    fn wake(&self) -> FolderWake {
         let store = &self.seat.store;
-        let mut wake = FolderWake {
-            inbox: self
-                .watcher
-                .subscribe(&store.inbox_folder(&self.team), NameFilter::Any),
-            requests: self
-                .watcher
-                .subscribe(&store.requests_folder(&self.team), NameFilter::Any),
-        };
+        let inbox = format!("{}.json", self.seat.name).into();
+        FolderWake {
+            inbox: self.watcher.subscribe(
+                &store.inbox_folder(&self.team),
+                NameFilter::Exact(vec![inbox]),
+            ),
+            requests: self.watcher.subscribe(
+                &store.requests_folder(&self.team),
+                NameFilter::Suffix(".json"),
+            ),
+        }
+    }
+
+    async fn queue(
+        &self,
+        call: &AskedCall,
+        cancel: &CancellationToken,
+    ) -> Result<PermissionAnswer, StoreError> {
+        let mut wake = self.wake();
         let timeout = self.limits.permission_timeout();
         let id = open_request(&self.seat, &self.team, call, timeout)?;
         self.reporter.state(
             MemberState::WaitingPermission,
             Some(format!("{id}: {}", call.description)),
         );
-        wait_for_answer(&self.seat, &self.team, &id, call, &mut wake, timeout).await
+        wait_for_answer(
+            &self.seat, &self.team, &id, call, &mut wake, timeout, cancel,
+        )
+        .await
     }
 }
 
@@ -74,12 +89,7 @@ impl PermissionGate for QueueGate {
                 .filter_map(|s| serde_json::to_value(s).ok())
                 .collect(),
         };
-        let answer = tokio::select! {
-            answer = self.queue(&call) => answer,
-            () = cancel.cancelled() => {
-                return GateAnswer::Deny { why: "the turn was interrupted".to_owned() };
-            }
-        };
+        let answer = self.queue(&call, &cancel).await;
         self.reporter.state(MemberState::Working, None);
         match answer {
             Ok(PermissionAnswer::Allowed {

@@ -34,7 +34,7 @@ impl LeadDesk {
         for incoming in sort_mail(self.seat.store.take_unread(&team, &self.seat.name)?) {
             if self.handle(&team, &incoming) {
                 handled.extend(incoming.id().cloned());
-            } else if !matches!(incoming, Incoming::PermissionResponse(..)) {
+            } else {
                 messages.push(incoming);
             }
         }
@@ -61,6 +61,8 @@ impl LeadDesk {
                 self.part_with(team, frame);
                 true
             }
+            // The lead waits for the record in the queue, not for its copy by mail.
+            Incoming::PermissionResponse(..) => true,
             _ => false,
         }
     }

@@ -34,15 +34,16 @@ impl LeadGate {
         &self,
         team: &TeamName,
         call: &AskedCall,
+        cancel: &CancellationToken,
     ) -> Result<PermissionAnswer, StoreError> {
         let folder = self.seat.store.requests_folder(team);
-        let mut wake = FolderWake(self.watcher.subscribe(&folder, NameFilter::Any));
+        let mut wake = FolderWake(self.watcher.subscribe(&folder, NameFilter::Suffix(".json")));
         let id = open_request(&self.seat, team, call, self.timeout)?;
         self.reporter.state(
             MemberState::WaitingPermission,
             Some(format!("{id}: {}", call.description)),
         );
-        wait_for_answer(&self.seat, team, &id, call, &mut wake, self.timeout).await
+        wait_for_answer(&self.seat, team, &id, call, &mut wake, self.timeout, cancel).await
     }
 }
 
@@ -68,12 +69,7 @@ impl PermissionGate for LeadGate {
                 .filter_map(|s| serde_json::to_value(s).ok())
                 .collect(),
         };
-        let answer = tokio::select! {
-            answer = self.queue(&team, &call) => answer,
-            () = cancel.cancelled() => {
-                return GateAnswer::Deny { why: "the turn was interrupted".to_owned() };
-            }
-        };
+        let answer = self.queue(&team, &call, &cancel).await;
         self.reporter.state(MemberState::Working, None);
         match answer {
             Ok(PermissionAnswer::Allowed {

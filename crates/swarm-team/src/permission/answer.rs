@@ -1,0 +1,100 @@
+//! A person's half: yes or no to a request in the queue.
+
+use swarm_protocol::{
+    Answer, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse, PermissionResult,
+    RequestId, RequestKind, RequestRecord, RequestState, TeamName,
+};
+use swarm_store::{Draft, StoreError, TeamStore};
+
+/// A person says yes. Exactly one answer wins.
+///
+/// # Errors
+/// Not found, or already answered.
+pub fn approve(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    id: &RequestId,
+    always: bool,
+) -> Result<RequestRecord, StoreError> {
+    settle(store, team, id, Answer::Approved { always })
+}
+
+/// A person says no.
+///
+/// # Errors
+/// Not found, or already answered.
+pub fn deny(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    id: &RequestId,
+    why: Option<String>,
+) -> Result<RequestRecord, StoreError> {
+    settle(store, team, id, Answer::Denied { why })
+}
+
+fn settle(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    id: &RequestId,
+    answer: Answer,
+) -> Result<RequestRecord, StoreError> {
+    let record = store.answer_request(team, id, answer)?;
+    // The lead asks through the queue alone, so its record is all it waits for.
+    if let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) {
+        let draft = Draft::control(LEAD_NAME, &frame).urgent();
+        // The record already holds the answer and the asker reads it at its next look, so a member that has
+        // left in the meantime is no failure of the answer.
+        match store.send(team, &record.from, draft) {
+            Ok(_) => {}
+            Err(error) => tracing::debug!(request = %id, %error, "answer not mailed"),
+        }
+    }
+    Ok(record)
+}
+
+/// The answer of a settled request as the frame that Claude Code's members understand.
+pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
+    let RequestState::Answered { answer, .. } = &record.state else {
+        return None;
+    };
+    let RequestKind::Permission {
+        tool,
+        tool_use_id,
+        digest,
+        suggestions,
+        ..
+    } = &record.request;
+    let result = match answer {
+        Answer::Approved { always } => {
+            let updates = if *always {
+                suggestions.clone()
+            } else {
+                Vec::new()
+            };
+            let response = serde_json::json!({ "permission_updates": updates });
+            PermissionResult::Success {
+                response: Some(response),
+            }
+        }
+        Answer::Denied { why } => {
+            let error = why
+                .clone()
+                .unwrap_or_else(|| "Permission denied by the user.".to_owned());
+            PermissionResult::Error { error }
+        }
+        Answer::Expired => PermissionResult::Error {
+            error: "Nobody answered the permission request in time, so the call was not made."
+                .to_owned(),
+        },
+    };
+    Some(ControlFrame::PermissionResponse(PermissionResponse {
+        request_id: record.id.clone(),
+        result,
+        tool_use_id: Some(tool_use_id.clone()),
+        approved_request: Some(ApprovedRequest {
+            tool_use_id: tool_use_id.clone(),
+            tool_name: tool.clone(),
+            input_digest: digest.clone(),
+        }),
+    }))
+}

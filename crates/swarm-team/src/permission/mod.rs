@@ -1,0 +1,10 @@
+//! Permission between processes. A member whose call needs a yes puts a request into the team's queue and tells
+//! the lead; a person answers; the answer is bound to the exact call. Silence means no.
+
+mod answer;
+mod ask;
+mod call;
+
+pub use answer::{answer_frame, approve, deny};
+pub use ask::{Wake, open_request, wait_for_answer};
+pub use call::{AskedCall, PermissionAnswer};
