@@ -61,10 +61,11 @@ pub fn approve_shutdown(
         .map(drop)
 }
 
-/// The member goes on, for a reason.
+/// The member goes on, for a reason. It has refused once the lead has been told, whether or not the journal hears
+/// of it.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Whatever the store says; the lead was not told then.
 pub fn reject_shutdown(
     seat: &Seat,
     team: &TeamName,
@@ -83,7 +84,10 @@ pub fn reject_shutdown(
         member: seat.name.clone(),
         reason: reason.to_owned(),
     };
-    seat.store.journal(team, event)
+    if let Err(error) = seat.store.journal(team, event) {
+        tracing::warn!(%team, member = %seat.name, %error, "refusal not entered in the journal");
+    }
+    Ok(())
 }
 
 /// Where a member stands with a shutdown request.
@@ -98,35 +102,54 @@ pub enum ShutdownVerdict {
 /// The open request of a member in a turn, shared by its loop and its `SendMessage` tool.
 #[derive(Debug, Default)]
 pub struct ShutdownDesk {
-    open: Mutex<Option<ShutdownRequest>>,
+    requests: Mutex<Requests>,
+}
+
+#[derive(Debug, Default)]
+struct Requests {
+    open: Option<ShutdownRequest>,
+    /// The last one that was refused. Its message comes again where its acknowledgement failed.
+    refused: Option<RequestId>,
 }
 
 impl ShutdownDesk {
-    fn lock(&self) -> MutexGuard<'_, Option<ShutdownRequest>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        // Both fields are replaced whole.
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a request. A later one replaces an earlier one, whose asker has given up or asks again.
+    /// Enters a request, unless it was refused before. A later one replaces an earlier one, whose asker has given up
+    /// or asks again.
     pub fn enter(&self, request: ShutdownRequest) {
-        *self.lock() = Some(request);
+        let mut requests = self.lock();
+        if requests.refused.as_ref() != Some(&request.request_id) {
+            requests.open = Some(request);
+        }
     }
 
     /// The open request.
     pub fn verdict(&self) -> ShutdownVerdict {
-        self.lock()
-            .clone()
-            .map_or(ShutdownVerdict::None, ShutdownVerdict::Open)
+        let open = self.lock().open.clone();
+        open.map_or(ShutdownVerdict::None, ShutdownVerdict::Open)
     }
 
     /// Whether a request of this id is open.
     pub fn is_open(&self, id: &RequestId) -> bool {
-        self.lock()
-            .as_ref()
-            .is_some_and(|request| &request.request_id == id)
+        let requests = self.lock();
+        let open = requests.open.as_ref();
+        open.is_some_and(|request| &request.request_id == id)
     }
 
     /// Closes the open request after it was refused.
     pub fn close(&self) {
-        *self.lock() = None;
+        let mut requests = self.lock();
+        if let Some(request) = requests.open.take() {
+            requests.refused = Some(request.request_id);
+        }
+    }
+
+    /// Whether a request of this id was refused.
+    pub fn is_refused(&self, id: &RequestId) -> bool {
+        self.lock().refused.as_ref() == Some(id)
     }
 }

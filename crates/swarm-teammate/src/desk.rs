@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use swarm_engine::Injected;
-use swarm_protocol::{Event, MessageId, TeamName, UnixMs};
+use swarm_protocol::{Event, MessageId, RequestId, TeamName, UnixMs};
 use swarm_store::StoreError;
-use swarm_team::{Incoming, Seat, ShutdownDesk, sort_mail};
+use swarm_team::{Incoming, Seat, ShutdownDesk, ShutdownVerdict, sort_mail};
 
 /// The mail of one teammate.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl MailDesk {
                         .timestamp
                         .unix_ms()
                         .is_some_and(|at| self.joined_at.get().is_some_and(|joined| at < *joined));
-                    if stale {
+                    if stale || self.shutdown.is_refused(&request.request_id) {
                         handled.extend(incoming.id().cloned());
                     } else {
                         self.shutdown.enter(request.clone());
@@ -64,7 +64,9 @@ impl MailDesk {
         let urgent = sort_mail(unread)
             .into_iter()
             .filter(|incoming| match incoming {
-                Incoming::ShutdownRequest(..) => true,
+                Incoming::ShutdownRequest(_, request) => {
+                    !self.shutdown.is_refused(&request.request_id)
+                }
                 Incoming::Prose(entry) | Incoming::System(entry) => entry.is_urgent(),
                 _ => false,
             });
@@ -88,12 +90,22 @@ impl MailDesk {
         self.acknowledge(&requests).map(drop)
     }
 
-    /// Whether a shutdown request waits, without taking it.
-    pub(crate) fn shutdown_waits(&self) -> Result<bool, StoreError> {
-        let unread = self.seat.store.take_unread(&self.team, &self.seat.name)?;
-        Ok(sort_mail(unread)
-            .iter()
-            .any(|incoming| matches!(incoming, Incoming::ShutdownRequest(..))))
+    /// The shutdown request that waits for an answer, in the inbox or on the desk; the inbox is only looked at.
+    pub(crate) fn waiting_shutdown(&self) -> Result<Option<RequestId>, StoreError> {
+        let inbox = self.seat.store.inbox(&self.team, &self.seat.name)?;
+        let unread = inbox.unread().cloned().collect();
+        let newest = sort_mail(unread)
+            .into_iter()
+            .rev()
+            .find_map(|incoming| match incoming {
+                Incoming::ShutdownRequest(_, request) => Some(request.request_id),
+                _ => None,
+            })
+            .filter(|id| !self.shutdown.is_refused(id));
+        Ok(newest.or_else(|| match self.shutdown.verdict() {
+            ShutdownVerdict::Open(request) => Some(request.request_id),
+            ShutdownVerdict::None => None,
+        }))
     }
 
     /// The form in which messages go into the transcript; shows them too.
