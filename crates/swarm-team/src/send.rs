@@ -74,9 +74,41 @@ pub enum SendError {
     /// To oneself.
     #[error("{0} is the sender: a message goes to somebody else")]
     ToSelf(MemberName),
+    /// To everybody, and there is nobody.
+    #[error("there is nobody else in the team {0} yet")]
+    Nobody(TeamName),
+    /// Some of everybody got it.
+    #[error(
+        "queued for {}, but not for {}: {error}. Send it to those again by name",
+        list(.queued),
+        list(.failed)
+    )]
+    Partly {
+        /// Who will read it.
+        queued: Vec<MemberName>,
+        /// Who will not.
+        failed: Vec<MemberName>,
+        /// Why the first of them will not.
+        error: Box<StoreError>,
+    },
     /// Whatever the store says.
-    #[error(transparent)]
+    #[error("{}", told(.0))]
     Store(#[from] StoreError),
+}
+
+/// An error of the store as a model is told it: with the names to choose from, and without commands of the shell.
+pub(crate) fn told(error: &StoreError) -> String {
+    match error {
+        StoreError::MemberNotFound { known, .. } => {
+            format!("{error}; members: {}", list(known))
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn list(names: &[MemberName]) -> String {
+    let names: Vec<&str> = names.iter().map(MemberName::as_str).collect();
+    names.join(", ")
 }
 
 /// One message that was queued.
@@ -86,7 +118,7 @@ pub struct Sent {
     pub to: MemberName,
     /// Its id.
     pub msg_id: MessageId,
-    /// What the receiver is doing, when it says so.
+    /// What the receiver is doing, when that can be told.
     pub receiver: Option<MemberState>,
 }
 
@@ -99,11 +131,11 @@ pub(crate) fn summary_of(text: &str, given: Option<&str>) -> String {
     line.trim().chars().take(SUMMARY_CHARS).collect()
 }
 
-/// Sends prose to one member or to all but the sender. A broadcast is one message for each; the first failure
-/// ends it and is returned, messages already queued stay queued.
+/// Sends prose to one member or to all but the sender. A broadcast is one message for each; one that cannot be
+/// written to keeps nobody else from getting it.
 ///
 /// # Errors
-/// [`SendError`].
+/// [`SendError`]; only with [`SendError::Partly`] was anything queued.
 pub fn send_text(
     seat: &Seat,
     to: &str,
@@ -115,38 +147,71 @@ pub fn send_text(
         return Err(SendError::Empty);
     }
     let team = seat.team_or_found()?;
-    let receivers = match Recipient::parse(to, &team)? {
-        Recipient::Member(name) if name == seat.name => return Err(SendError::ToSelf(name)),
-        Recipient::Member(name) => vec![name],
-        Recipient::Everybody => {
-            let names = seat.store.config(&team)?.names();
-            names
-                .into_iter()
-                .filter(|name| name != &seat.name)
-                .collect()
-        }
+    let receivers = receivers(seat, &team, to)?;
+    let draft = Draft {
+        from: seat.name.to_string(),
+        text: text.to_owned(),
+        summary: Some(summary_of(text, summary)),
+        color: seat.color.map(|color| color.to_string()),
+        swarm: SwarmMark {
+            urgent,
+            ..SwarmMark::default()
+        },
     };
-    let summary = summary_of(text, summary);
     let mut queued = Vec::with_capacity(receivers.len());
+    let (mut failed, mut first) = (Vec::new(), None);
     for to in receivers {
-        let draft = Draft {
-            from: seat.name.to_string(),
-            text: text.to_owned(),
-            summary: Some(summary.clone()),
-            color: seat.color.map(|color| color.to_string()),
-            swarm: SwarmMark {
-                urgent,
-                ..SwarmMark::default()
-            },
-        };
-        let msg_id = seat.store.send(&team, &to, draft)?;
-        let receiver = seat.store.state(&team, &to)?.map(|report| report.state);
-        seat.note_sent(&to, &summary);
-        queued.push(Sent {
+        match seat.store.send(&team, &to, draft.clone()) {
+            Ok(msg_id) => {
+                seat.note_sent(&to, draft.summary.as_deref().unwrap_or_default());
+                queued.push((to, msg_id));
+            }
+            Err(error) => {
+                failed.push(to);
+                first.get_or_insert(error);
+            }
+        }
+    }
+    match first {
+        None => Ok(sent(seat, &team, queued)),
+        Some(error) if queued.is_empty() => Err(error.into()),
+        Some(error) => Err(SendError::Partly {
+            queued: queued.into_iter().map(|(to, _)| to).collect(),
+            failed,
+            error: Box::new(error),
+        }),
+    }
+}
+
+fn receivers(seat: &Seat, team: &TeamName, to: &str) -> Result<Vec<MemberName>, SendError> {
+    match Recipient::parse(to, team)? {
+        Recipient::Member(name) if name == seat.name => Err(SendError::ToSelf(name)),
+        Recipient::Member(name) => Ok(vec![name]),
+        Recipient::Everybody => {
+            let mut names = seat.store.config(team)?.names();
+            names.retain(|name| name != &seat.name);
+            if names.is_empty() {
+                return Err(SendError::Nobody(team.clone()));
+            }
+            Ok(names)
+        }
+    }
+}
+
+/// What was queued, and what each receiver is doing by the facts: the last word of a dead one is not what it does.
+fn sent(seat: &Seat, team: &TeamName, queued: Vec<(MemberName, MessageId)>) -> Vec<Sent> {
+    // The messages are on disk, so a look that fails must not make the sender send them again.
+    let views = seat.store.member_view(team).unwrap_or_default();
+    let state = |name: &MemberName| {
+        let view = views.iter().find(|view| &view.member.name == name)?;
+        Some(view.state)
+    };
+    queued
+        .into_iter()
+        .map(|(to, msg_id)| Sent {
+            receiver: state(&to),
             to,
             msg_id,
-            receiver,
-        });
-    }
-    Ok(queued)
+        })
+        .collect()
 }

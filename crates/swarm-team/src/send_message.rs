@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use swarm_protocol::{MemberName, RequestId, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use crate::send::summary_of;
+use crate::send::{summary_of, told};
 use crate::{Seat, Sent, ShutdownDesk, reject_shutdown, request_shutdown, send_text};
 
 /// Writes to other members, asks members to stop, and refuses to stop.
@@ -102,7 +102,7 @@ impl SendMessageTool {
                 });
                 ToolOutput::ok(out.to_string(), "requested")
             }
-            Err(error) => refused(&error.to_string()),
+            Err(error) => refused(&told(&error)),
         }
     }
 
@@ -135,7 +135,7 @@ impl SendMessageTool {
                 });
                 ToolOutput::ok(out.to_string(), "refused to stop")
             }
-            Err(error) => refused(&error.to_string()),
+            Err(error) => refused(&told(&error)),
         }
     }
 }
