@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use swarm_protocol::{MemberName, NewTask, TaskId, ToolKind};
+use swarm_protocol::{MemberName, NewTask, TaskId, TeamName, ToolKind};
+use swarm_store::StoreError;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
 use super::pool::parse;
@@ -98,14 +99,16 @@ impl TaskCreate {
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
         };
-        let created = seat
-            .store
-            .task(&team, &id)
-            .map_err(|error| error.to_string())?;
-        announce_assignment(&*seat.store, &team, &created, &seat.name, seat.clock.now()).map_err(
-            |error| format!("task #{id} was created, but its owner was not told: {error}"),
-        )?;
+        self.announce(&team, id).map_err(|error| {
+            format!("task #{id} was created, but its owner was not told: {error}")
+        })?;
         let text = format!("Task #{id} created successfully: {subject}");
         Ok(ToolOutput::ok(text, format!("#{id}")))
+    }
+
+    fn announce(&self, team: &TeamName, id: TaskId) -> Result<(), StoreError> {
+        let seat = &self.0;
+        let created = seat.store.task(team, &id)?;
+        announce_assignment(&*seat.store, team, &created, &seat.name, seat.clock.now())
     }
 }

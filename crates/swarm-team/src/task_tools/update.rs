@@ -5,12 +5,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
+use swarm_protocol::{MemberName, TaskId, TaskStatus, TeamName, ToolKind};
 use swarm_store::{TaskChange, TaskUpdated};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
 use super::pool::parse;
 use crate::{Seat, announce_assignment, announce_unblocked};
+
+/// What a pane shows of a task that is worked on.
+const IN_PROGRESS: &str = "in progress";
 
 #[derive(Debug)]
 pub(super) struct TaskUpdate(pub(super) Arc<Seat>);
@@ -111,45 +114,80 @@ impl TaskUpdate {
         let team = seat
             .team()
             .ok_or("there is no team yet, and so no task list")?;
-        let actor = seat.actor(&team);
         let id = input.task_id;
         if input.status == Some(Status::Deleted) {
-            let freed = seat
-                .store
-                .delete_task(&team, &id, &actor)
-                .map_err(|error| error.to_string())?;
-            announce_unblocked(&*seat.store, &team, &freed, &seat.name).map_err(|error| {
-                format!("task #{id} was deleted, but its dependents were not told: {error}")
-            })?;
-            return Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"));
+            return self.delete(&team, id);
         }
-        if input.status == Some(Status::InProgress) && input.owner.is_none() && !seat.is_lead() {
-            seat.store
-                .claim(&team, &id, &actor)
-                .map_err(|error| error.to_string())?;
-        }
-        let assigns = input.owner.is_some();
+        let claims =
+            input.status == Some(Status::InProgress) && input.owner.is_none() && !seat.is_lead();
         let change = change_of(input);
+        if claims {
+            return self.claim(&team, id, change);
+        }
         let updated = seat
             .store
-            .update_task(&team, &id, change, &actor)
+            .update_task(&team, &id, change, &seat.actor(&team))
             .map_err(|error| error.to_string())?;
-        if assigns {
-            announce_assignment(
-                &*seat.store,
-                &team,
-                &updated.task,
-                &seat.name,
-                seat.clock.now(),
-            )
-            .map_err(|error| {
-                format!("task #{id} was changed, but its owner was not told: {error}")
-            })?;
-        }
-        announce_unblocked(&*seat.store, &team, &updated.unblocked, &seat.name).map_err(
-            |error| format!("task #{id} was changed, but its dependents were not told: {error}"),
-        )?;
+        self.announce(&team, &updated)?;
         Ok(answer(seat, id, &updated))
+    }
+
+    /// A member that starts on a task without naming an owner claims it. What else it would change comes after that.
+    fn claim(&self, team: &TeamName, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
+        let seat = &self.0;
+        let actor = seat.actor(team);
+        seat.store
+            .claim(team, &id, &actor)
+            .map_err(|error| error.to_string())?;
+        let claimed = format!("Task #{id} is yours and in progress");
+        let rest = TaskChange {
+            status: None,
+            ..change
+        };
+        if rest == TaskChange::default() {
+            return Ok(ToolOutput::ok(claimed, IN_PROGRESS));
+        }
+        let updated = seat
+            .store
+            .update_task(team, &id, rest, &actor)
+            .map_err(|error| format!("{claimed}, but nothing else was changed: {error}"))?;
+        self.announce(team, &updated)?;
+        let mut output = answer(seat, id, &updated);
+        output.content = format!("{claimed}. {}", output.content);
+        Ok(output)
+    }
+
+    fn delete(&self, team: &TeamName, id: TaskId) -> Result<ToolOutput, String> {
+        let seat = &self.0;
+        let freed = seat
+            .store
+            .delete_task(team, &id, &seat.actor(team))
+            .map_err(|error| error.to_string())?;
+        announce_unblocked(&*seat.store, team, &freed, &seat.name).map_err(|error| {
+            format!("task #{id} was deleted, but its dependents were not told: {error}")
+        })?;
+        Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
+    }
+
+    /// Tells a new owner of its task, and whoever can act of those that became free.
+    fn announce(&self, team: &TeamName, updated: &TaskUpdated) -> Result<(), String> {
+        let (seat, task) = (&self.0, &updated.task);
+        if updated.changed_fields.contains(&"owner") {
+            announce_assignment(&*seat.store, team, task, &seat.name, seat.clock.now()).map_err(
+                |error| {
+                    format!(
+                        "task #{} was changed, but its owner was not told: {error}",
+                        task.id
+                    )
+                },
+            )?;
+        }
+        announce_unblocked(&*seat.store, team, &updated.unblocked, &seat.name).map_err(|error| {
+            format!(
+                "task #{} was changed, but its dependents were not told: {error}",
+                task.id
+            )
+        })
     }
 }
 
@@ -191,7 +229,7 @@ fn answer(seat: &Seat, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
     }
     let line = match updated.task.status {
         TaskStatus::Pending => "pending",
-        TaskStatus::InProgress => "in progress",
+        TaskStatus::InProgress => IN_PROGRESS,
         TaskStatus::Completed => "completed",
     };
     ToolOutput::ok(text, line)
