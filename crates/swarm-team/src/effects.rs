@@ -1,14 +1,18 @@
 //! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
 
-use crate::send::summary_of;
+use std::io::ErrorKind;
+
 use swarm_protocol::{
     ControlFrame, LEAD_NAME, MemberName, MemberState, Task, TaskAssignment, TaskState, TeamName,
     UnixMs,
 };
-use swarm_store::{Draft, ReconcileReport, StoreError, TeamStore};
+use swarm_store::{Draft, MemberView, ReconcileReport, RolledBack, StoreError, TeamStore};
 
-/// Tells a member that a task is its own. Nothing is sent to the one who assigned, nor to somebody unknown, nor about a
-/// task that is still blocked: its owner hears of it when it can start.
+use crate::SpawnOrder;
+use crate::send::summary_of;
+
+/// Tells a member that a task is its own. Nothing is sent to the one who assigned, nor to somebody unknown, nor about
+/// a task that nobody can work on: the owner of a blocked one hears of it when it can start.
 ///
 /// # Errors
 /// Whatever the store says.
@@ -19,17 +23,16 @@ pub fn announce_assignment(
     by: &MemberName,
     now: UnixMs,
 ) -> Result<(), StoreError> {
-    let Some(owner) = task
-        .owner
-        .as_deref()
-        .and_then(|owner| MemberName::parse(owner).ok())
-    else {
-        return Ok(());
-    };
-    if &owner == by || store.config(team)?.member(&owner).is_none() {
+    if task.owner.is_none() {
         return Ok(());
     }
-    if store.tasks(team)?.state(task) == TaskState::Blocked {
+    let config = store.config(team)?;
+    let mut members = config.members.iter();
+    let Some(owner) = members.find(|member| task.is_owned_by(&member.id_in(team))) else {
+        return Ok(());
+    };
+    let state = store.tasks(team)?.state(task);
+    if &owner.name == by || state == TaskState::Blocked || state.is_terminal() {
         return Ok(());
     }
     let frame = ControlFrame::TaskAssignment(TaskAssignment {
@@ -40,14 +43,15 @@ pub fn announce_assignment(
         timestamp: now.iso(),
     });
     store
-        .send(team, &owner, Draft::control(by.as_str(), &frame))
+        .send(team, &owner.name, Draft::control(by.as_str(), &frame))
         .map(drop)
 }
 
-/// Tells whoever can act that tasks became free: the owner of each, or the idle teammates where it has none.
+/// Tells whoever can act that tasks became free: the owner of each, or the idle teammates where it has none. One
+/// that cannot be told keeps nobody else from hearing of it.
 ///
 /// # Errors
-/// Whatever the store says; the tasks are free all the same.
+/// The first of whatever the store says; the tasks are free all the same.
 pub fn announce_unblocked(
     store: &dyn TeamStore,
     team: &TeamName,
@@ -57,40 +61,38 @@ pub fn announce_unblocked(
     if tasks.is_empty() {
         return Ok(());
     }
-    let config = store.config(team)?;
+    let members = store.member_view(team)?;
+    let mut told = Ok(());
     for task in tasks {
-        let owner = task
-            .owner
-            .as_deref()
-            .and_then(|owner| MemberName::parse(owner).ok());
-        match owner {
-            Some(owner) if config.member(&owner).is_some() => {
-                if &owner != by {
-                    let text = format!(
-                        "Task #{} ({}) is yours and no longer blocked: start on it.\n{}",
-                        task.id, task.subject, task.description
-                    );
-                    store.send(team, &owner, system(&text))?;
-                }
-            }
-            _ => {
-                let text = format!(
-                    "Task #{} ({}) is no longer blocked and nobody owns it: claim it with TaskUpdate if it \
-                     suits you.",
-                    task.id, task.subject
-                );
-                for member in config.teammates().filter(|member| &member.name != by) {
-                    let idle = store
-                        .state(team, &member.name)?
-                        .is_some_and(|report| report.state == MemberState::Idle);
-                    if idle {
-                        store.send(team, &member.name, system(&text))?;
-                    }
-                }
-            }
+        let (text, receivers) = news_of(task, &members, team);
+        for name in receivers.into_iter().filter(|name| *name != by) {
+            told = told.and(store.send(team, name, system(&text)).map(drop));
         }
     }
-    Ok(())
+    told
+}
+
+/// What is said about a task that became free, and to whom.
+fn news_of<'a>(
+    task: &Task,
+    members: &'a [MemberView],
+    team: &TeamName,
+) -> (String, Vec<&'a MemberName>) {
+    let (id, subject) = (task.id, &task.subject);
+    let owns = |view: &&MemberView| task.is_owned_by(&view.member.id_in(team));
+    if let Some(owner) = members.iter().find(owns) {
+        let text = format!(
+            "Task #{id} ({subject}) is yours and no longer blocked: start on it.\n{}",
+            task.description
+        );
+        return (text, vec![&owner.member.name]);
+    }
+    let text = format!(
+        "Task #{id} ({subject}) is no longer blocked and nobody owns it: claim it with TaskUpdate if it suits you."
+    );
+    let waits = |view: &&MemberView| view.state == MemberState::Idle && !view.member.name.is_lead();
+    let idle = members.iter().filter(waits);
+    (text, idle.map(|view| &view.member.name).collect())
 }
 
 /// What the program says; the first line is its summary.
@@ -102,9 +104,13 @@ fn system(text: &str) -> Draft {
 /// said so. Whoever opens a team calls this; one of all callers notices each death.
 ///
 /// # Errors
-/// Whatever the store says.
+/// The first of whatever the store says; every death is told that can be.
 pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileReport, StoreError> {
     let report = store.reconcile(team)?;
+    for undone in &report.rolled_back {
+        remove_order(store, team, undone);
+    }
+    let mut told = Ok(());
     for departure in report.died.iter().filter(|departure| !departure.in_order) {
         let tasks = match &departure.released[..] {
             [] => String::new(),
@@ -118,7 +124,19 @@ pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileRepo
              give its work to somebody else.",
             departure.member, departure.reason
         );
-        store.send(team, &MemberName::lead(), system(&text))?;
+        let sent = store.send(team, &MemberName::lead(), system(&text));
+        told = told.and(sent.map(drop));
     }
-    Ok(report)
+    told.map(|()| report)
+}
+
+/// The order of a spawn whose spawner died may still lie there, with the keys in it.
+fn remove_order(store: &dyn TeamStore, team: &TeamName, undone: &RolledBack) {
+    let folder = store.member_dir(team, &undone.member);
+    match std::fs::remove_file(folder.join(SpawnOrder::file_name(undone.spawn_id))) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
+        }
+        _ => {}
+    }
 }

@@ -2,6 +2,7 @@
 //! It carries the provider keys, so it never becomes an argument or a variable that others can read.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ impl MemberLimits {
 }
 
 /// What a child is told.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpawnOrder {
     /// Which spawn.
@@ -108,6 +109,19 @@ pub struct SpawnOrder {
     pub version: String,
     /// When the spawner gives up.
     pub deadline: UnixMs,
+}
+
+impl fmt::Debug for SpawnOrder {
+    /// Without the environment and the keys, so that no log holds them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpawnOrder")
+            .field("spawn_id", &self.spawn_id)
+            .field("agent", &self.agent)
+            .field("model", &self.model)
+            .field("mode", &self.mode)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SpawnOrder {
