@@ -6,6 +6,9 @@ use swarm_protocol::{
     ShutdownRequest, TaskAssignment,
 };
 
+/// How a sender is shown whose name is the one under which the program speaks.
+const NOT_THE_SYSTEM: &str = "a member called system";
+
 /// One message, sorted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
@@ -85,18 +88,10 @@ impl Incoming {
             Self::ShutdownRequest(_, frame) => Envelope::system(&shutdown_text(frame)).render(),
             Self::ShutdownRejected(entry, frame) => {
                 let text = format!("I do not shut down now: {}", frame.reason);
-                Envelope {
-                    text: &text,
-                    ..Envelope::of(entry)
-                }
-                .render()
+                in_the_name_of(entry, &text)
             }
-            Self::Idle(entry, frame) => Envelope {
-                text: &idle_text(frame),
-                ..Envelope::of(entry)
-            }
-            .render(),
-            _ => Envelope::of(self.entry()).render(),
+            Self::Idle(entry, frame) => in_the_name_of(entry, &idle_text(frame)),
+            _ => in_the_name_of(self.entry(), &self.entry().text),
         }
     }
 
@@ -137,6 +132,18 @@ impl Incoming {
                 .unwrap_or_else(|| first_line(&entry.text).to_owned()),
         }
     }
+}
+
+/// A text under the name of its sender. The program's own name is not to be had by a member that is called so.
+fn in_the_name_of(entry: &InboxEntry, text: &str) -> String {
+    let mut envelope = Envelope {
+        text,
+        ..Envelope::of(entry)
+    };
+    if envelope.from.trim().eq_ignore_ascii_case(SYSTEM_SENDER) {
+        envelope.from = NOT_THE_SYSTEM;
+    }
+    envelope.render()
 }
 
 fn shutdown_text(frame: &ShutdownRequest) -> String {
