@@ -93,8 +93,7 @@ impl Redirect {
 impl Part {
     /// Whether words and redirections are all there is: no substitution, and nothing written.
     pub(crate) fn is_plain(&self) -> bool {
-        self.nested.is_empty()
-            && self.words.iter().all(|word| !word.computed)
+        self.words.iter().all(|word| !word.computed)
             && self.redirects.iter().all(Redirect::is_harmless)
     }
 
