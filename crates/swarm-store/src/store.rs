@@ -20,8 +20,6 @@ use crate::{
 /// Every method may block for as long as another process holds a lock, up to the store's deadline, and every method
 /// of a team that does not exist fails with [`StoreError::TeamNotFound`].
 pub trait TeamStore: Send + Sync + Debug {
-    // ---- teams
-
     /// Makes a team with its lead as the only member, its inboxes and its task list. The team appears whole or
     /// not at all, and an existing one is never touched.
     ///
@@ -44,8 +42,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// # Errors
     /// [`StoreError::TeamBusy`] while members live or are being spawned, unless `force`.
     fn delete_team(&self, team: &TeamName, purge: bool, force: bool) -> Result<Option<PathBuf>>;
-
-    // ---- roster
 
     /// Changes the roster under its lock and returns it as written. Nothing is written when `change` fails or changes
     /// nothing.
@@ -102,8 +98,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// reservations of dead spawners rolled back. Whoever comes second finds nothing left to do.
     fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport>;
 
-    // ---- mail
-
     /// Puts a message into a member's inbox and returns its id. It is on disk on return, unread.
     ///
     /// # Errors
@@ -123,8 +117,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// Acknowledges entries and moves old ones beyond the bound to the archive. Returns the ids that were unread
     /// until this call: of two readers that acknowledge the same entry, one gets its id.
     fn ack(&self, team: &TeamName, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
-
-    // ---- tasks
 
     /// Makes tasks in the order given, all or none, even if the process is killed half-way. Their numbers are
     /// consecutive, so a blocker may also be a task of the same call.
@@ -174,8 +166,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// again.
     fn delete_task(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
 
-    // ---- what members say of themselves
-
     /// Writes `hello.json`; only the member itself does.
     fn write_hello(&self, team: &TeamName, name: &MemberName, hello: &Hello) -> Result<()>;
 
@@ -193,8 +183,6 @@ pub trait TeamStore: Send + Sync + Debug {
 
     /// Every member with what is known of it, in the roster's order.
     fn member_view(&self, team: &TeamName) -> Result<Vec<MemberView>>;
-
-    // ---- requests
 
     /// Puts a request into the queue.
     ///
@@ -222,8 +210,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// Takes a request out of the queue once its answer has been heard. One that is gone already is fine.
     fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()>;
 
-    // ---- journal
-
     /// Enters an event; it is on disk on return.
     fn journal(&self, team: &TeamName, event: Event) -> Result<()>;
 
@@ -235,8 +221,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// The events that were entered after the position `from`, which is [`Events::next`] of an earlier call or 0.
     /// A last line that is not complete yet is left for the next call.
     fn events_from(&self, team: &TeamName, from: u64) -> Result<Events>;
-
-    // ---- places to watch or to show
 
     /// The team's folder, which holds `config.json`.
     fn team_folder(&self, team: &TeamName) -> PathBuf;
