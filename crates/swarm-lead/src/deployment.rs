@@ -103,6 +103,18 @@ pub struct Deployment {
     pub spawn_id: SpawnId,
 }
 
+/// How much longer than its own program a member's end is waited for: its turn is cut at the deadline, and what runs
+/// in it needs a moment to end.
+const SHUTDOWN_MARGIN: Duration = Duration::from_secs(3);
+
+impl Deployment {
+    /// How long an asker waits for a member to end by itself. Longer than the member's own deadline, at which its
+    /// program approves: only silence escalates.
+    pub fn shutdown_patience(&self) -> Duration {
+        self.limits.shutdown_grace().saturating_add(SHUTDOWN_MARGIN)
+    }
+}
+
 impl fmt::Debug for Deployment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Deployment")

@@ -8,7 +8,7 @@ use swarm_fs::FsError;
 use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode};
 use swarm_store::StoreError;
-use swarm_team::HelloMismatch;
+use swarm_team::{HelloMismatch, OrderError};
 
 /// A failure of the lead or of a command that acts for it.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,9 @@ pub enum LeadError {
     /// The terminal.
     #[error(transparent)]
     Pane(#[from] PaneError),
+    /// The order of a spawn.
+    #[error(transparent)]
+    Order(#[from] OrderError),
     /// The conversation.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -124,7 +127,9 @@ impl LeadError {
             }
             LeadError::NoHello { .. } => ErrorKind::TimedOut,
             LeadError::Interrupted(_) => ErrorKind::Interrupted,
-            LeadError::StillAlive { .. } | LeadError::Fs(_) => ErrorKind::Internal,
+            LeadError::StillAlive { .. } | LeadError::Fs(_) | LeadError::Order(_) => {
+                ErrorKind::Internal
+            }
         }
     }
 }

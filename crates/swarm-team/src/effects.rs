@@ -1,12 +1,10 @@
 //! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
 
-use std::io::ErrorKind;
-
 use swarm_protocol::{
     ControlFrame, LEAD_NAME, MemberName, MemberState, Task, TaskAssignment, TaskState, TeamName,
     UnixMs,
 };
-use swarm_store::{Draft, MemberView, ReconcileReport, RolledBack, StoreError, TeamStore};
+use swarm_store::{Draft, MemberView, ReconcileReport, StoreError, TeamStore};
 
 use crate::SpawnOrder;
 use crate::send::summary_of;
@@ -108,7 +106,11 @@ fn system(text: &str) -> Draft {
 pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileReport, StoreError> {
     let report = store.reconcile(team)?;
     for undone in &report.rolled_back {
-        remove_order(store, team, undone);
+        // Its spawner died, perhaps before the child took its order, with the keys in it.
+        let folder = store.member_dir(team, &undone.member);
+        if let Err(error) = SpawnOrder::discard(&folder, undone.spawn_id) {
+            tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
+        }
     }
     let mut told = Ok(());
     for departure in report.died.iter().filter(|departure| !departure.in_order) {
@@ -128,15 +130,4 @@ pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileRepo
         told = told.and(sent.map(drop));
     }
     told.map(|()| report)
-}
-
-/// The order of a spawn whose spawner died may still lie there, with the keys in it.
-fn remove_order(store: &dyn TeamStore, team: &TeamName, undone: &RolledBack) {
-    let folder = store.member_dir(team, &undone.member);
-    match std::fs::remove_file(folder.join(SpawnOrder::file_name(undone.spawn_id))) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
-        }
-        _ => {}
-    }
 }

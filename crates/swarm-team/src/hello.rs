@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use swarm_protocol::Hello;
+use swarm_protocol::{Hello, PaneId};
 
 use crate::SpawnOrder;
 
@@ -19,11 +19,12 @@ pub struct HelloMismatch {
     pub reported: String,
 }
 
-/// Compares a hello with the order. What was asked for is in force, or the spawn fails.
+/// Compares a hello with the order and with the pane that was opened. What was asked for is in force, or the spawn
+/// fails.
 ///
 /// # Errors
 /// The first difference.
-pub fn check_hello(order: &SpawnOrder, hello: &Hello) -> Result<(), HelloMismatch> {
+pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(), HelloMismatch> {
     same("spawn id", &order.spawn_id, &hello.spawn_id)?;
     same("program version", &order.version, &hello.version)?;
     same("model", &order.model, &hello.model)?;
@@ -33,7 +34,9 @@ pub fn check_hello(order: &SpawnOrder, hello: &Hello) -> Result<(), HelloMismatc
         "working folder",
         &canonical(&order.cwd),
         &canonical(&hello.cwd),
-    )
+    )?;
+    // A child without a terminal knows of no pane.
+    same("pane", pane, hello.pane.as_ref().unwrap_or(pane))
 }
 
 /// One folder may be reached by several paths; the child reports what the kernel calls it.

@@ -147,6 +147,20 @@ impl SpawnOrder {
         })
     }
 
+    /// Unlinks the order of a spawn that came to nothing, if its child has not done so.
+    ///
+    /// # Errors
+    /// [`OrderError::Io`]; the keys in it are still there then.
+    pub fn discard(member_folder: &Path, spawn_id: SpawnId) -> Result<(), OrderError> {
+        let path = member_folder.join(Self::file_name(spawn_id));
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(OrderError::Io { path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The rules in force.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Spawning a member: reserve, pane, hello, commit; any failure undoes everything.
 
+mod attempt;
 mod await_hello;
 mod options;
 mod order;

@@ -1,17 +1,15 @@
-//! The sequence of a spawn.
+//! What a spawn needs before it begins, and its beginning.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::replace_alone;
-use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
-use swarm_protocol::{Color, Hello, Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
+use swarm_panes::{Chosen, PaneBackend};
+use swarm_protocol::{Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
-use swarm_team::{SpawnOrder, check_hello, reconcile};
-use swarm_tools::processes;
+use swarm_team::reconcile;
 
-use super::await_hello::{Expected, await_hello, watch_hello};
+use super::attempt::Attempt;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember};
 use crate::stop::end_live_namesake;
@@ -19,6 +17,9 @@ use crate::{Deployment, LeadError};
 
 /// Spawns a member and returns once its hello is committed. On any failure roster, inbox, pane and process are as
 /// if nothing had been asked.
+///
+/// A spawn that has begun comes to its end in a task of its own: a caller that stops waiting calls it off, and it is
+/// undone all the same.
 ///
 /// # Errors
 /// [`LeadError`] that says why, with the child's exit status and last lines where it had any.
@@ -36,19 +37,64 @@ pub async fn spawn(
             cwd: options.cwd.clone(),
         });
     }
+    // Looked at before a live namesake is ended for it.
+    order::mode(deployment, &options)?;
+    let (backend, chosen) = pick_backend(deployment, team, &options)?;
+    spawn_in(deployment, team, options, backend, chosen).await
+}
+
+/// The same in a backend that was chosen.
+pub(super) async fn spawn_in(
+    deployment: &Deployment,
+    team: &TeamName,
+    mut options: SpawnOptions,
+    backend: Arc<dyn PaneBackend>,
+    chosen: Chosen,
+) -> Result<SpawnedMember, LeadError> {
+    let called_off = options.cancel.child_token();
+    options.cancel = called_off.clone();
+    let _caller_waits = called_off.drop_guard();
+    let name = options.name.clone();
+    let (deployment, team) = (deployment.clone(), team.clone());
+    let work = tokio::spawn(async move {
+        let attempt = begin(&deployment, &team, options, backend, chosen).await?;
+        attempt.carry_out().await
+    });
+    work.await.unwrap_or_else(|error| {
+        tracing::error!(member = %name, %error, "a spawn broke down");
+        Err(LeadError::Interrupted(name))
+    })
+}
+
+/// Makes room, and holds the place in the roster.
+async fn begin<'a>(
+    deployment: &'a Deployment,
+    team: &'a TeamName,
+    options: SpawnOptions,
+    backend: Arc<dyn PaneBackend>,
+    chosen: Chosen,
+) -> Result<Attempt<'a>, LeadError> {
     let mode = order::mode(deployment, &options)?;
     let model = options
         .model
         .clone()
         .unwrap_or_else(|| deployment.model.clone());
     reconcile(&*deployment.store, team)?;
-    if options.replace {
-        end_live_namesake(deployment, team, &options.name).await?;
-    }
-    let (backend, chosen) = pick_backend(deployment, team, &options)?;
+    let replaced = if options.replace {
+        end_live_namesake(deployment, team, &options.name).await?
+    } else {
+        None
+    };
+    // One that was ended for this spawn is no longer in the roster, but its conversation goes on.
+    let session = replaced.as_ref().and_then(swarm_protocol::Member::session);
+    let session = if options.fresh {
+        Some(SessionId::random())
+    } else {
+        session
+    };
     let timeout = options.timeout.unwrap_or(deployment.hello_deadline);
     let spawn_id = SpawnId::random();
-    let deadline = UnixMs(deployment.clock.now().0 + millis(timeout));
+    let deadline = UnixMs(deployment.clock.now().0.saturating_add(millis(timeout)));
     let member = deployment.store.reserve(
         team,
         NewMember {
@@ -67,29 +113,29 @@ pub async fn spawn(
             plan: false,
             prompt: options.prompt.clone(),
             backend: None,
-            session_id: options.fresh.then(SessionId::random),
-            color: None,
+            session_id: session,
+            color: replaced
+                .as_ref()
+                .and_then(swarm_protocol::Member::known_color),
         },
     )?;
-    let session_id = member.session().unwrap_or_else(SessionId::random);
     let values = Values {
         spawn_id,
         model,
         mode,
-        session_id,
+        session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,
     };
     let order = order::build(deployment, team, &options, &member, values);
-    let attempt = Attempt {
+    Ok(Attempt {
         deployment,
         team,
-        options: &options,
+        options,
         order,
         backend,
         chosen,
         timeout,
-    };
-    attempt.carry_out(&member).await
+    })
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -120,145 +166,4 @@ fn pick_backend(
         .filter(|socket| Some(socket) != here.as_ref())
         .find(|socket| socket.exists());
     Ok(swarm_panes::choose(&request, &facts)?)
-}
-
-/// A spawn under way, after the reservation.
-struct Attempt<'a> {
-    deployment: &'a Deployment,
-    team: &'a TeamName,
-    options: &'a SpawnOptions,
-    order: SpawnOrder,
-    backend: Arc<dyn PaneBackend>,
-    chosen: Chosen,
-    timeout: Duration,
-}
-
-impl Attempt<'_> {
-    async fn carry_out(self, member: &Member) -> Result<SpawnedMember, LeadError> {
-        let mut pane = None;
-        match self.launch(&mut pane).await {
-            Ok((pane, hello)) => Ok(SpawnedMember {
-                agent_id: self.order.agent.clone(),
-                spawn_id: self.order.spawn_id,
-                color: member.known_color(),
-                pane: pane.id,
-                socket: pane.socket,
-                backend: self.backend.kind(),
-                why: self.chosen.why.clone(),
-                hello,
-            }),
-            Err(error) => {
-                self.undo(pane.as_ref(), &error).await;
-                Err(error)
-            }
-        }
-    }
-
-    async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
-        let (store, name) = (&self.deployment.store, &self.options.name);
-        let folder = store.member_dir(self.team, name);
-        let file = folder.join(SpawnOrder::file_name(self.order.spawn_id));
-        // An order is strings, numbers and paths of text.
-        let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
-        replace_alone(&file, &bytes)?;
-        let mut hello = watch_hello(self.deployment, self.team, name);
-        let pane = self.backend.open(&self.pane_spec()).await?;
-        *opened = Some(pane.clone());
-        self.backend.start(&pane, &self.command()).await?;
-        let expected = Expected {
-            team: self.team,
-            name,
-            spawn_id: self.order.spawn_id,
-            timeout: self.timeout,
-            cancel: &self.options.cancel,
-        };
-        let said = await_hello(
-            self.deployment,
-            &*self.backend,
-            &pane,
-            &expected,
-            &mut hello,
-        )
-        .await?;
-        check_hello(&self.order, &said).map_err(|mismatch| LeadError::Mismatch {
-            member: name.clone(),
-            mismatch,
-        })?;
-        let pane = Pane {
-            id: said.pane.clone().unwrap_or(pane.id),
-            ..pane
-        };
-        store.commit_spawn(
-            self.team,
-            &self.order.spawn_id,
-            pane.id.clone(),
-            self.backend.kind(),
-            pane.socket.clone(),
-        )?;
-        Ok((pane, said))
-    }
-
-    fn pane_spec(&self) -> PaneSpec {
-        PaneSpec {
-            team: self.team.clone(),
-            member: self.options.name.clone(),
-            spawn_id: self.order.spawn_id,
-            title: self.options.name.to_string(),
-            color: self.order.color.unwrap_or(Color::Blue),
-        }
-    }
-
-    fn command(&self) -> PaneCommand {
-        let order = &self.order;
-        let member_dir = self
-            .deployment
-            .store
-            .member_dir(self.team, &order.agent.name);
-        let marks = order::marks(self.deployment, &order.agent, order.spawn_id);
-        PaneCommand {
-            program: self.deployment.program.clone(),
-            args: vec![
-                "--agent-id".into(),
-                order.agent.to_string().into(),
-                "--spawn-id".into(),
-                order.spawn_id.to_string().into(),
-                "--root".into(),
-                self.deployment.root.clone().into_os_string(),
-            ],
-            env: marks.into_iter().collect(),
-            cwd: order.cwd.clone(),
-            log: Some(member_dir.join("output.log")),
-        }
-    }
-
-    /// Takes everything back. Each step is tried whatever became of the others; what cannot be undone is logged,
-    /// since the error that began it is what the caller must hear.
-    async fn undo(&self, pane: Option<&Pane>, error: &LeadError) {
-        let (store, spawn_id) = (&self.deployment.store, self.order.spawn_id);
-        let ended = processes::end_marked(
-            "SWARM_SPAWN_ID",
-            &spawn_id.to_string(),
-            self.deployment.kill_grace,
-        )
-        .await;
-        if ended.left > 0 {
-            tracing::error!(%spawn_id, left = ended.left, "processes of a failed spawn are left");
-        }
-        if let Some(pane) = pane
-            && let Err(error) = self.backend.close(pane, &spawn_id).await
-        {
-            tracing::warn!(%spawn_id, %error, "pane of a failed spawn not closed");
-        }
-        let folder = store.member_dir(self.team, &self.options.name);
-        match std::fs::remove_file(folder.join(SpawnOrder::file_name(spawn_id))) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => tracing::error!(%spawn_id, %error, "spawn order not removed"),
-        }
-        let reason = error.to_string();
-        let reason = reason.lines().next().unwrap_or_default();
-        if let Err(error) = store.abort_spawn(self.team, &spawn_id, reason) {
-            tracing::error!(%spawn_id, %error, "reservation not undone");
-        }
-    }
 }

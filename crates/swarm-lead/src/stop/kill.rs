@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use swarm_protocol::{MemberName, TeamName};
+use swarm_fs::Liveness;
+use swarm_protocol::{Member, MemberName, TeamName};
 
 use super::escalate::end_processes;
 use super::shutdown::spawn_of;
@@ -29,19 +30,29 @@ pub async fn kill(
     })
 }
 
-/// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says.
+/// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says. Returns what was
+/// in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails.
 pub(crate) async fn end_live_namesake(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,
-) -> Result<(), LeadError> {
-    if deployment.store.config(team)?.member(name).is_none() {
-        return Ok(());
+) -> Result<Option<Member>, LeadError> {
+    let store = &deployment.store;
+    let Some(member) = store.config(team)?.member(name).cloned() else {
+        return Ok(None);
+    };
+    let spawning = member
+        .swarm
+        .as_ref()
+        .is_some_and(|swarm| swarm.reservation.is_some());
+    if !spawning && store.liveness(team, name)? == Liveness::Dead {
+        return Ok(None);
     }
     let options = StopOptions {
         reason: Some("a new process takes over your name".to_owned()),
-        timeout: deployment.limits.shutdown_grace(),
+        timeout: deployment.shutdown_patience(),
         force: true,
     };
-    shutdown(deployment, team, name, &options).await.map(drop)
+    shutdown(deployment, team, name, &options).await?;
+    Ok(Some(member))
 }

@@ -1,0 +1,150 @@
+//! The sequence of a spawn, from its reservation to its commit or its undoing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_fs::replace_alone;
+use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
+use swarm_protocol::{Color, Hello, TeamName};
+use swarm_team::{SpawnOrder, check_hello};
+use swarm_tools::processes;
+
+use super::await_hello::{Expected, await_hello, watch_hello};
+use super::{SpawnOptions, SpawnedMember, order};
+use crate::{Deployment, LeadError};
+
+/// A spawn under way, after the reservation.
+pub(super) struct Attempt<'a> {
+    pub(super) deployment: &'a Deployment,
+    pub(super) team: &'a TeamName,
+    pub(super) options: SpawnOptions,
+    pub(super) order: SpawnOrder,
+    pub(super) backend: Arc<dyn PaneBackend>,
+    pub(super) chosen: Chosen,
+    pub(super) timeout: Duration,
+}
+
+impl Attempt<'_> {
+    /// Brings the spawn to its end: a committed member, or everything as it was.
+    pub(super) async fn carry_out(self) -> Result<SpawnedMember, LeadError> {
+        let mut pane = None;
+        match self.launch(&mut pane).await {
+            Ok((pane, hello)) => Ok(SpawnedMember {
+                agent_id: self.order.agent.clone(),
+                spawn_id: self.order.spawn_id,
+                color: self.order.color,
+                pane: pane.id,
+                socket: pane.socket,
+                backend: self.backend.kind(),
+                why: self.chosen.why.clone(),
+                hello,
+            }),
+            Err(error) => {
+                self.undo(pane.as_ref(), &error).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
+        let (store, name) = (&self.deployment.store, &self.options.name);
+        let folder = store.member_dir(self.team, name);
+        let file = folder.join(SpawnOrder::file_name(self.order.spawn_id));
+        // An order is strings, numbers and paths of text.
+        let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
+        replace_alone(&file, &bytes)?;
+        let mut hello = watch_hello(self.deployment, self.team, name);
+        let pane = self.backend.open(&self.pane_spec()).await?;
+        *opened = Some(pane.clone());
+        self.backend.start(&pane, &self.command()).await?;
+        let expected = Expected {
+            team: self.team,
+            name,
+            spawn_id: self.order.spawn_id,
+            timeout: self.timeout,
+            cancel: &self.options.cancel,
+        };
+        let said = await_hello(
+            self.deployment,
+            &*self.backend,
+            &pane,
+            &expected,
+            &mut hello,
+        )
+        .await?;
+        check_hello(&self.order, &pane.id, &said).map_err(|mismatch| LeadError::Mismatch {
+            member: name.clone(),
+            mismatch,
+        })?;
+        store.commit_spawn(
+            self.team,
+            &self.order.spawn_id,
+            pane.id.clone(),
+            self.backend.kind(),
+            pane.socket.clone(),
+        )?;
+        Ok((pane, said))
+    }
+
+    fn pane_spec(&self) -> PaneSpec {
+        PaneSpec {
+            team: self.team.clone(),
+            member: self.options.name.clone(),
+            spawn_id: self.order.spawn_id,
+            title: self.options.name.to_string(),
+            color: self.order.color.unwrap_or(Color::Blue),
+        }
+    }
+
+    fn command(&self) -> PaneCommand {
+        let order = &self.order;
+        let member_dir = self
+            .deployment
+            .store
+            .member_dir(self.team, &order.agent.name);
+        let marks = order::marks(self.deployment, &order.agent, order.spawn_id);
+        PaneCommand {
+            program: self.deployment.program.clone(),
+            args: vec![
+                "--agent-id".into(),
+                order.agent.to_string().into(),
+                "--spawn-id".into(),
+                order.spawn_id.to_string().into(),
+                "--root".into(),
+                self.deployment.root.clone().into_os_string(),
+            ],
+            env: marks.into_iter().collect(),
+            cwd: order.cwd.clone(),
+            log: Some(member_dir.join("output.log")),
+        }
+    }
+
+    /// Takes everything back. Each step is tried whatever became of the others; what cannot be undone is logged,
+    /// since the error that began it is what the caller must hear.
+    async fn undo(&self, pane: Option<&Pane>, error: &LeadError) {
+        let (store, spawn_id) = (&self.deployment.store, self.order.spawn_id);
+        let ended = processes::end_marked(
+            "SWARM_SPAWN_ID",
+            &spawn_id.to_string(),
+            self.deployment.kill_grace,
+        )
+        .await;
+        if ended.left > 0 {
+            tracing::error!(%spawn_id, left = ended.left, "processes of a failed spawn are left");
+        }
+        if let Some(pane) = pane
+            && let Err(error) = self.backend.close(pane, &spawn_id).await
+        {
+            tracing::warn!(%spawn_id, %error, "pane of a failed spawn not closed");
+        }
+        let folder = store.member_dir(self.team, &self.options.name);
+        if let Err(error) = SpawnOrder::discard(&folder, spawn_id) {
+            tracing::error!(%spawn_id, %error, "spawn order not removed");
+        }
+        let reason = error.to_string();
+        let reason = reason.lines().next().unwrap_or_default();
+        if let Err(error) = store.abort_spawn(self.team, &spawn_id, reason) {
+            tracing::error!(%spawn_id, %error, "reservation not undone");
+        }
+    }
+}
