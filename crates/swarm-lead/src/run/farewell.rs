@@ -5,7 +5,7 @@ use swarm_store::TeamStore;
 use tokio_util::sync::CancellationToken;
 
 use super::report::{MemberLine, RunReport, TaskLine};
-use crate::stop::{EndedTeam, StopOptions, end_team, kill};
+use crate::stop::{EndedTeam, StopOptions, end_team, kill_team};
 use crate::{Deployment, LeadError};
 
 /// Shuts all members down, or kills them when a person will not wait.
@@ -16,22 +16,14 @@ pub(super) async fn end_members(
 ) -> Result<EndedTeam, LeadError> {
     let options = StopOptions {
         reason: Some("the run is over".to_owned()),
-        timeout: deployment.limits.shutdown_grace(),
+        timeout: deployment.shutdown_patience(),
         force: true,
     };
     tokio::select! {
         ended = end_team(deployment, team, &options) => return ended,
         () = at_once.cancelled() => {}
     }
-    let mut ended = EndedTeam::default();
-    let config = deployment.store.config(team)?;
-    for member in config.teammates().filter(|member| member.swarm.is_some()) {
-        match kill(deployment, team, &member.name).await {
-            Ok(stopped) => ended.stopped.push(stopped),
-            Err(error) => ended.failed.push((member.name.clone(), error)),
-        }
-    }
-    Ok(ended)
+    kill_team(deployment, team).await
 }
 
 /// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal tells

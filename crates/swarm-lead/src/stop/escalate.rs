@@ -10,7 +10,7 @@ use super::StopOutcome;
 use crate::{Deployment, LeadError};
 
 /// A future that resolves when the member's life lock falls. One plain thread waits in the kernel.
-pub(super) fn death(
+pub(crate) fn death(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,

@@ -2,13 +2,14 @@
 
 use swarm_panes::{Pane, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
+use swarm_team::SpawnOrder;
 use swarm_tools::processes;
 
 use super::StopOutcome;
 use crate::{Deployment, LeadError};
 
-/// Takes a member that has ended out of the roster, gives its open tasks back, enters its end in the journal and
-/// closes its pane. Whoever comes second finds nothing left to do.
+/// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
+/// the journal. A spawn that was ended under way is undone. Whoever comes second finds nothing left to do.
 pub(crate) async fn finish(
     deployment: &Deployment,
     team: &TeamName,
@@ -23,12 +24,15 @@ pub(crate) async fn finish(
         deployment.kill_grace,
     )
     .await;
-    let Some(removed) = deployment
-        .store
-        .remove_member(team, name, Some(&spawn_id))?
-    else {
+    let store = &deployment.store;
+    if store.abort_spawn(team, &spawn_id, "it was ended before it was ready")? {
+        SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
+        return Ok(Vec::new());
+    }
+    let Some(removed) = store.remove_member(team, name, Some(&spawn_id))? else {
         return Ok(Vec::new());
     };
+    close_pane(deployment, &removed.member, spawn_id).await;
     // A reconcile that saw the end first has entered it.
     let recorded = removed
         .member
@@ -41,9 +45,8 @@ pub(crate) async fn finish(
             spawn_id,
             how: outcome.word().to_owned(),
         };
-        deployment.store.journal(team, event)?;
+        store.journal(team, event)?;
     }
-    close_pane(deployment, &removed.member, spawn_id).await;
     Ok(removed.released)
 }
 

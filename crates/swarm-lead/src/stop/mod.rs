@@ -7,9 +7,11 @@ mod outcome;
 mod shutdown;
 mod team;
 
+pub(crate) use escalate::death;
 pub(crate) use finish::finish;
 pub(crate) use kill::end_live_namesake;
 pub use kill::kill;
 pub use outcome::{StopOptions, StopOutcome, Stopped};
 pub use shutdown::shutdown;
+pub(crate) use team::kill_team;
 pub use team::{EndedTeam, end_team};
