@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use swarm_engine::{Injected, Interjections};
-use swarm_protocol::{Event, IdleNotification, MemberName, MessageId, ShutdownApproved, TeamName};
+use swarm_protocol::{
+    Event, IdleNotification, Member, MemberName, MemberState, MessageId, ShutdownApproved, TeamName,
+};
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, sort_mail};
 use tokio_util::task::TaskTracker;
 
 use super::reporter::Reporter;
-use crate::Deployment;
-use crate::stop::{StopOutcome, finish};
+use crate::stop::{StopOutcome, death, finish};
+use crate::{Deployment, LeadError};
 
 /// The mail of a lead.
 #[derive(Debug)]
@@ -75,21 +77,15 @@ impl LeadDesk {
         self.reporter.notice(format!("{name} shuts down"));
         let (deployment, team) = (self.deployment.clone(), team.clone());
         self.partings.spawn(async move {
-            let spawn_id = match deployment.store.config(&team) {
-                Ok(config) => config
-                    .member(&name)
-                    .and_then(swarm_protocol::Member::spawn_id),
-                Err(_) => None,
-            };
-            let Some(spawn_id) = spawn_id else { return };
-            let path = deployment.store.life_path(&team, &name);
-            let waited = tokio::task::spawn_blocking(move || swarm_fs::wait_for_death(&path)).await;
-            if let Ok(Err(error)) = waited {
-                tracing::warn!(member = %name, %error, "end of a member not seen");
-            }
-            let done = finish(&deployment, &team, &name, spawn_id, &StopOutcome::Approved).await;
-            if let Err(error) = done {
-                tracing::warn!(member = %name, %error, "member that left is still in the roster");
+            match part(&deployment, &team, &name).await {
+                // Somebody else has seen to it.
+                Ok(())
+                | Err(LeadError::Store(
+                    StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. },
+                )) => {}
+                Err(error) => {
+                    tracing::warn!(member = %name, %error, "member that left is still in the roster");
+                }
             }
         });
     }
@@ -120,6 +116,31 @@ impl LeadDesk {
         }
         Ok(())
     }
+}
+
+/// Takes a member out of the roster once it has ended, if its last word was that it would. One that crashed on its way
+/// out, or whose approval was of an earlier spawn, is left to the reconcile, which tells of its death.
+async fn part(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<(), LeadError> {
+    let config = deployment.store.config(team)?;
+    let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
+        return Ok(());
+    };
+    if let Ok(fell) = death(deployment, team, name).await {
+        fell?;
+    }
+    let last = deployment.store.state(team, name)?;
+    let in_order = last.is_some_and(|report| {
+        report.spawn_id == spawn_id
+            && matches!(report.state, MemberState::Stopping | MemberState::Stopped)
+    });
+    if in_order {
+        finish(deployment, team, name, spawn_id, &StopOutcome::Approved).await?;
+    }
+    Ok(())
 }
 
 /// An idle notice without news.

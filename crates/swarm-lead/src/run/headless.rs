@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use swarm_engine::{Injected, Session, TurnOutcome};
 use swarm_fs::{NameFilter, Subscription};
-use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState};
+use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState, TeamName};
 use swarm_store::TaskList;
 use swarm_team::{Seat, reconcile};
 use swarm_tools::{Caller, processes};
@@ -57,11 +57,22 @@ pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport,
         desk,
         reporter,
         inbox: None,
+        watched: None,
         last_text: String::new(),
         nudged: None,
     };
-    let outcome = run.work(prompt).await?;
-    run.finish(outcome, started.elapsed()).await
+    match run.work(prompt).await {
+        Ok(outcome) => run.finish(outcome, started.elapsed()).await,
+        Err(error) => {
+            // Its members do not outlive it; the team is kept to be looked at.
+            run.parts.remove_team = false;
+            let outcome = Outcome::LeadFailed(error.to_string());
+            if let Err(second) = run.finish(outcome, started.elapsed()).await {
+                tracing::error!(error = %second, "the end of a failed run");
+            }
+            Err(error)
+        }
+    }
 }
 
 struct Run {
@@ -73,6 +84,8 @@ struct Run {
     reporter: Arc<Reporter>,
     supervisor: Supervisor,
     inbox: Option<Subscription>,
+    /// Whose inbox that is.
+    watched: Option<TeamName>,
     last_text: String,
     /// The state of the task list when the lead was last told that everybody waits.
     nudged: Option<String>,
@@ -131,16 +144,17 @@ impl Run {
         reconcile(&*store, &team)?;
         self.supervisor
             .watch_all(&team, store.config(&team)?.teammates());
-        let members = store.member_view(&team)?;
+        let before = store.member_view(&team)?;
         // Read after the members' states: a member's last mail is in the inbox before it says that it is idle.
         if self.receive()? {
             return Ok(None);
         }
         let tasks = store.tasks(&team)?;
-        match situation(&tasks, &members) {
+        match situation(&before, &tasks, &store.member_view(&team)?) {
             Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
             Situation::Done => return Ok(Some(Outcome::Completed)),
             Situation::Stalled => return self.nudge(&tasks),
+            Situation::Moving => return Ok(None),
             Situation::Busy => {}
         }
         let inbox = async {
@@ -202,17 +216,18 @@ impl Run {
         }
     }
 
+    /// Watches the inbox of the present team, which may be another than before.
     fn watch_inbox(&mut self) {
-        if self.inbox.is_none()
-            && let Some(team) = self.seat.team()
-        {
+        let team = self.seat.team();
+        if self.watched == team {
+            return;
+        }
+        self.inbox = team.as_ref().map(|team| {
             let dep = &self.parts.deployment;
             let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-            self.inbox = Some(
-                dep.watcher
-                    .subscribe(&dep.store.inbox_folder(&team), filter),
-            );
-        }
+            dep.watcher.subscribe(&dep.store.inbox_folder(team), filter)
+        });
+        self.watched = team;
     }
 
     async fn turn(
@@ -245,7 +260,7 @@ impl Run {
     }
 
     /// Ends the members, takes stock, and gives up the lead.
-    async fn finish(mut self, outcome: Outcome, took: Duration) -> Result<RunReport, LeadError> {
+    async fn finish(&mut self, outcome: Outcome, took: Duration) -> Result<RunReport, LeadError> {
         let mut report = RunReport {
             outcome,
             result: std::mem::take(&mut self.last_text),
@@ -255,23 +270,40 @@ impl Run {
             usage: self.session.totals().usage,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
+        let closed = match report.team.clone() {
+            Some(team) => self.close(&team, &mut report).await,
+            None => Ok(()),
+        };
         let dep = &self.parts.deployment;
-        if let Some(team) = report.team.clone() {
-            self.reporter.state(MemberState::Stopping, None);
-            let ended = end_members(dep, &team, &self.parts.kill).await?;
+        processes::end_marked("SWARM_SPAWN_ID", &dep.spawn_id.to_string(), dep.kill_grace).await;
+        closed.map(|()| report)
+    }
+
+    /// Each step is taken whatever became of the others; the first failure is told.
+    async fn close(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
+        let dep = &self.parts.deployment;
+        self.reporter.state(MemberState::Stopping, None);
+        let ended = match end_members(dep, team, &self.parts.kill).await {
+            Ok(ended) => ended
+                .failed
+                .into_iter()
+                .next()
+                .map_or(Ok(()), |(_, e)| Err(e)),
+            Err(error) => Err(error),
+        };
+        if ended.is_ok() {
+            // One that cannot be ended would be waited for for ever.
             self.desk.partings.close();
             self.desk.partings.wait().await;
-            take_stock(&*dep.store, &team, &mut report)?;
-            self.reporter.state(MemberState::Stopped, None);
-            self.leadership.resign()?;
-            if let Some((_, error)) = ended.failed.into_iter().next() {
-                return Err(error);
-            }
-            if self.parts.remove_team {
-                dep.store.delete_team(&team, true, true)?;
-            }
         }
-        processes::end_marked("SWARM_SPAWN_ID", &dep.spawn_id.to_string(), dep.kill_grace).await;
-        Ok(report)
+        let stock = take_stock(&*dep.store, team, report);
+        self.reporter.state(MemberState::Stopped, None);
+        let resigned = self.leadership.resign();
+        ended.and(stock)?;
+        resigned?;
+        if self.parts.remove_team {
+            dep.store.delete_team(team, true, true)?;
+        }
+        Ok(())
     }
 }

@@ -10,14 +10,25 @@ pub(super) enum Situation {
     Done,
     /// Somebody works, or has mail to read.
     Busy,
+    /// Something happened while it was looked at: one member may have handed work to another that was already
+    /// counted as idle.
+    Moving,
     /// Tasks are open and everybody waits.
     Stalled,
 }
 
-/// Judges by tasks and members.
-pub(super) fn situation(tasks: &TaskList, members: &[MemberView]) -> Situation {
-    if members.iter().any(is_busy) {
+/// Judges by tasks and by two looks at the members, one before the tasks were read and one after. A look at many
+/// members takes time; only what two looks in a row agree on was so at one moment.
+pub(super) fn situation(
+    before: &[MemberView],
+    tasks: &TaskList,
+    after: &[MemberView],
+) -> Situation {
+    if after.iter().any(is_busy) {
         return Situation::Busy;
+    }
+    if before != after {
+        return Situation::Moving;
     }
     let open = tasks
         .tasks
