@@ -124,6 +124,17 @@ impl Life {
     }
 
     async fn step(&mut self) -> Result<Option<Ending>, TeammateError> {
+        if self.terminate.is_cancelled() {
+            // Not by the handshake, so the lead is to hear of it as of any other death. What waits stays unread.
+            self.reporter.state(
+                MemberState::Dead,
+                Some("its process was told to end".to_owned()),
+            );
+            return Ok(Some(Ending::Terminated));
+        }
+        if !self.has_its_place()? {
+            return Ok(Some(Ending::Removed));
+        }
         self.receive()?;
         if let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() {
             self.reporter
@@ -148,15 +159,25 @@ impl Life {
                 () = self.terminate.cancelled() => {}
             }
         }
-        if self.terminate.is_cancelled() {
-            // Not by the handshake, so the lead is to hear of it as of any other death.
-            self.reporter.state(
-                MemberState::Dead,
-                Some("its process was told to end".to_owned()),
-            );
-            return Ok(Some(Ending::Terminated));
-        }
         Ok(None)
+    }
+
+    /// Whether this spawn is still the member of its name. An entry that another program has stripped of our mark
+    /// counts.
+    fn has_its_place(&self) -> Result<bool, StoreError> {
+        match self.store.config(&self.team) {
+            Ok(config) => Ok(config.member(&self.seat.name).is_some_and(|member| {
+                member
+                    .spawn_id()
+                    .is_none_or(|spawn| spawn == self.seat.spawn_id)
+            })),
+            Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
+            Err(error) => {
+                // A roster that cannot be read says nothing about who is in it.
+                tracing::warn!(team = %self.team, member = %self.seat.name, %error, "roster not read");
+                Ok(true)
+            }
+        }
     }
 
     /// Takes what waits in the inbox into the transcript, and only then acknowledges it.
@@ -173,6 +194,8 @@ impl Life {
             let delivery = self.session.deliver(self.desk.inject(&fresh))?;
             ids.extend(delivery.added);
             ids.extend(delivery.known);
+            // Before the mail counts as read: at no moment does this member look idle with nothing to do.
+            self.reporter.state(MemberState::Working, None);
         }
         self.desk.delivered(&ids)?;
         Ok(())
