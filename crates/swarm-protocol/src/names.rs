@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::SYSTEM_SENDER;
+
 /// The reserved name of every team's lead.
 pub const LEAD_NAME: &str = "team-lead";
 
@@ -27,8 +29,8 @@ pub enum NameError {
         /// What was given.
         given: String,
     },
-    /// A teammate cannot take the lead's name.
-    #[error("`{LEAD_NAME}` is reserved for the team lead: choose another member name")]
+    /// A teammate cannot take the name of the lead or of the program.
+    #[error("`{LEAD_NAME}` and `{SYSTEM_SENDER}` are reserved: choose another member name")]
     Reserved,
     /// An agent id is not `name@team`.
     #[error("`{}` is not an agent id: write it as name@team", .0.escape_debug())]
@@ -131,13 +133,17 @@ impl MemberName {
         self.0 == LEAD_NAME
     }
 
-    /// Checks a name for a teammate: the pattern, and that it is not the lead's.
+    /// Checks a name for a teammate: the pattern, and that it is neither the lead's nor the one under
+    /// which the program itself speaks.
     ///
     /// # Errors
     /// [`NameError::Pattern`] or [`NameError::Reserved`].
     pub fn teammate(given: &str) -> Result<Self, NameError> {
         let name = Self::parse(given)?;
-        if name.0.eq_ignore_ascii_case(LEAD_NAME) {
+        if [LEAD_NAME, SYSTEM_SENDER]
+            .iter()
+            .any(|taken| name.0.eq_ignore_ascii_case(taken))
+        {
             Err(NameError::Reserved)
         } else {
             Ok(name)
@@ -232,9 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn a_teammate_cannot_be_called_like_the_lead() {
+    fn a_teammate_cannot_be_called_like_the_lead_or_the_program() {
         assert_eq!(MemberName::teammate("team-lead"), Err(NameError::Reserved));
         assert_eq!(MemberName::teammate("Team-Lead"), Err(NameError::Reserved));
+        assert_eq!(MemberName::teammate("system"), Err(NameError::Reserved));
         assert!(MemberName::teammate("team-leader").is_ok());
     }
 
