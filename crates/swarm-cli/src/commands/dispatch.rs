@@ -14,7 +14,7 @@ use super::{
 pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Team(command) => team::run(app, command),
-        Command::Spawn(args) => spawn::run(app, args),
+        Command::Spawn(args) => spawn::run(app, &args),
         Command::Send(args) => send::run(app, &args),
         Command::Inbox(args) => inbox::run(app, &args),
         Command::Task(command) => task::run(app, command),
@@ -28,7 +28,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
         Command::Peek(args) => pane::peek(app, &args),
         Command::Logs(args) => pane::logs(app, &args),
         Command::Log(args) => journal::run(app, &args),
-        Command::Run(args) => run_command::run(app, args),
+        Command::Run(args) => run_command::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),
     }
 }

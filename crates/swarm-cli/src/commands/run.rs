@@ -20,7 +20,7 @@ use crate::models;
 use crate::output::Output;
 use crate::teammate_entry::platform;
 
-pub(super) fn run(app: &App, args: RunArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("run")?;
     let prompt = prompt(&args.prompt)?;
     let choices = Choices {

@@ -17,7 +17,7 @@ use crate::deployment::{Choices, backend, deployment};
 use crate::failure::Failure;
 use crate::identity::Acting;
 
-pub(super) fn run(app: &App, args: SpawnArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("spawn")?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team()?;
@@ -40,7 +40,7 @@ pub(super) fn run(app: &App, args: SpawnArgs) -> Result<ExitCode, Failure> {
     let options = SpawnOptions {
         name,
         agent_type: args.agent.clone(),
-        prompt: prompt(&args)?.map(|text| Draft::new(LEAD_NAME, text)),
+        prompt: prompt(args)?.map(|text| Draft::new(LEAD_NAME, text)),
         model,
         mode: args.mode,
         cwd: args

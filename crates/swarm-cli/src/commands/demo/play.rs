@@ -26,7 +26,7 @@ use crate::identity::Acting;
 const ACCOUNT_PACE: f64 = 0.35;
 
 /// The longest a whole play may take.
-const CURTAIN: Duration = Duration::from_secs(120);
+const CURTAIN: Duration = Duration::from_mins(2);
 
 const TEAM: &str = "demo";
 const PROMPT: &str =
