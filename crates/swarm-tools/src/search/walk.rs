@@ -139,7 +139,13 @@ pub(super) fn newest_first(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use swarm_protocol::MemberName;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+    use crate::{Caller, ToolLimits};
 
     #[test]
     fn globs_are_split_outside_of_braces() {
@@ -159,5 +165,34 @@ mod tests {
                 .unwrap_err()
                 .contains("klingon")
         );
+    }
+
+    #[test]
+    fn a_walk_stops_when_the_call_is_interrupted() {
+        let scratch = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c"] {
+            std::fs::File::create(scratch.path().join(name)).unwrap();
+        }
+        let ctx = ToolContext {
+            cwd: scratch.path().to_owned(),
+            env: Arc::default(),
+            protected: Arc::default(),
+            files: Arc::default(),
+            cancel: CancellationToken::new(),
+            limits: ToolLimits::default(),
+            tool_use_id: String::new(),
+            caller: Caller {
+                name: MemberName::lead(),
+                team: None,
+                agent_id: None,
+            },
+        };
+        let mut visited = 0;
+        walk(scratch.path(), &Selection::default(), &ctx, |_| {
+            visited += 1;
+            ctx.cancel.cancel();
+            true
+        });
+        assert_eq!(visited, 1);
     }
 }
