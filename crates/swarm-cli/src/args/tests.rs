@@ -1,7 +1,7 @@
 //! What is understood on the command line, and what is not.
 
-use clap::CommandFactory as _;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
 use swarm_protocol::TaskId;
 
 use super::*;

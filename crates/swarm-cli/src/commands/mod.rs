@@ -11,6 +11,7 @@ mod pane;
 mod requests;
 mod run;
 mod run_events;
+mod runtime;
 mod send;
 mod sgr;
 mod spawn;
@@ -22,12 +23,4 @@ mod watch;
 
 pub(crate) use dispatch::run;
 
-use crate::failure::Failure;
-
-/// A runtime for a command that waits on several things.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?)
-}
+use runtime::runtime;

@@ -9,7 +9,7 @@ use serde_json::json;
 use swarm_panes::PaneStatus;
 use swarm_protocol::{BackendType, ErrorKind, Member, TeamConfig};
 
-use super::pane_of;
+use super::place::pane_of;
 use crate::app::App;
 use crate::args::AttachArgs;
 use crate::commands::{members, runtime};

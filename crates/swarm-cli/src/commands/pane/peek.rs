@@ -7,7 +7,8 @@ use serde_json::json;
 use swarm_panes::PaneError;
 use swarm_protocol::Member;
 
-use super::{output, pane_of};
+use super::output;
+use super::place::pane_of;
 use crate::app::App;
 use crate::args::PeekArgs;
 use crate::commands::{members, runtime};

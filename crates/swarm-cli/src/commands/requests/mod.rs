@@ -1,43 +1,9 @@
 //! `swarm requests`, `approve` and `deny`.
 
 mod answer;
+mod list;
 mod text;
 
-use std::process::ExitCode;
-
-use swarm_protocol::{RequestRecord, RequestState};
-
-use crate::app::App;
-use crate::failure::Failure;
-
 pub(super) use answer::{approve, deny};
+pub(super) use list::{is_open, run};
 pub(super) use text::in_short;
-
-pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
-    let team = app.team()?;
-    let mut list = app.store.requests(&team)?;
-    let broken = std::mem::take(&mut list.broken);
-    let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
-    if app.out.json {
-        app.out.json(&open)?;
-    } else if open.is_empty() {
-        app.out.say("no request waits for an answer");
-    } else {
-        let now = app.clock.now();
-        let blocks: Vec<String> = open
-            .iter()
-            .map(|request| text::in_full(request, now))
-            .collect();
-        app.out.data(&blocks.join("\n\n"))?;
-    }
-    // The sound ones have been shown; whoever relies on the queue must still hear of the others.
-    match broken.into_iter().next() {
-        Some(broken) => Err(swarm_store::StoreError::from(broken).into()),
-        None => Ok(ExitCode::SUCCESS),
-    }
-}
-
-/// Whether a request still waits.
-pub(super) fn is_open(request: &RequestRecord) -> bool {
-    request.state == RequestState::Open
-}

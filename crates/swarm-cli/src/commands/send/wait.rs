@@ -6,7 +6,7 @@ use std::time::Instant;
 use swarm_fs::NameFilter;
 use swarm_protocol::{ErrorKind, Event, MemberName, MessageId, TeamName};
 
-use super::Sent;
+use super::message::Sent;
 use crate::app::App;
 use crate::args::WaitFor;
 use crate::commands::members::is_over;

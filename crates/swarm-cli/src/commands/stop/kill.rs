@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use futures::future::join_all;
 
-use super::{report, whom};
+use super::report;
+use super::whom::whom;
 use crate::app::App;
 use crate::args::KillArgs;
 use crate::commands::acting::require_person;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures::future::join_all;
 use swarm_lead::StopOptions;
 
-use super::{report, whom};
+use super::report;
+use super::whom::whom;
 use crate::app::App;
 use crate::args::ShutdownArgs;
 use crate::commands::acting::require_person;

@@ -9,7 +9,7 @@ use swarm_lead::{StopOptions, end_team};
 use swarm_protocol::{LifeRecord, MemberName, TeamName};
 use swarm_store::StoreError;
 
-use super::named;
+use super::dispatch::named;
 use crate::app::App;
 use crate::args::TeamDeleteArgs;
 use crate::commands::runtime;

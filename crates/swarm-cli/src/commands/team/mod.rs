@@ -2,43 +2,9 @@
 
 mod create;
 mod delete;
+mod dispatch;
 mod list;
 mod show;
 
-use std::process::ExitCode;
-
-use swarm_protocol::TeamName;
-
-use super::acting::require_person;
-use crate::app::App;
-use crate::args::TeamCommand;
-use crate::failure::Failure;
-
+pub(super) use dispatch::run;
 pub(super) use list::state_of;
-
-pub(super) fn run(app: &App, command: TeamCommand) -> Result<ExitCode, Failure> {
-    match command {
-        TeamCommand::Create(args) => {
-            require_person(app, "team create")?;
-            create::run(app, args)
-        }
-        TeamCommand::List => list::run(app),
-        TeamCommand::Show { name } => show::run(app, name.as_deref()),
-        TeamCommand::Delete(args) => {
-            require_person(app, "team delete")?;
-            delete::run(app, &args)
-        }
-    }
-}
-
-/// The team that was named, else the one that every command would act on. Brings its records in line.
-fn named(app: &App, name: Option<&str>) -> Result<TeamName, Failure> {
-    match name {
-        None => app.team(),
-        Some(name) => {
-            let team = TeamName::parse(name)?;
-            swarm_team::reconcile(&*app.store, &team)?;
-            Ok(team)
-        }
-    }
-}

@@ -7,8 +7,8 @@ use swarm_protocol::TeamConfig;
 use swarm_store::MemberView;
 use swarm_ui::print::{Cell, Table};
 
+use super::dispatch::named;
 use super::list::state_of;
-use super::named;
 use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;

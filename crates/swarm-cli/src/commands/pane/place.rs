@@ -1,0 +1,31 @@
+//! Where a member is to be seen.
+
+use std::sync::Arc;
+
+use swarm_panes::{Pane, PaneBackend, reach};
+use swarm_protocol::{BackendType, ErrorKind, Member};
+
+use crate::app::App;
+use crate::deployment::terminal;
+use crate::failure::Failure;
+
+/// The pane of a member, and the backend that can show it.
+pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend>, Pane), Failure> {
+    let no_pane = |why: &str| {
+        let message = format!("{} has no pane: {why}", member.name);
+        Failure::new(ErrorKind::Environment, message)
+    };
+    let (Some(mark), Some(kind)) = (&member.swarm, &member.backend_type) else {
+        return Err(no_pane("swarm did not start it").with_hint("look at it where it runs"));
+    };
+    if member.tmux_pane_id.is_none() || *kind == BackendType::InProcess {
+        return Err(no_pane("it is still being started").with_hint("try again in a moment"));
+    }
+    let backend = reach(kind, mark.socket.as_deref(), &terminal(app))?;
+    let pane = Pane {
+        id: member.tmux_pane_id.clone(),
+        socket: mark.socket.clone(),
+        window: None,
+    };
+    Ok((backend, pane))
+}

@@ -1,0 +1,83 @@
+//! Showing a status, once or whenever it changes.
+
+use std::process::ExitCode;
+
+use serde_json::Value;
+use swarm_fs::NameFilter;
+use swarm_protocol::TeamName;
+use swarm_ui::Theme;
+
+use super::gather::Status;
+use super::{screen, text};
+use crate::app::App;
+use crate::args::StatusArgs;
+use crate::commands::watch::Watch;
+use crate::failure::Failure;
+use crate::output::terminal_width;
+
+pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
+    let team = app.team()?;
+    if args.watch {
+        return watch(app, &team);
+    }
+    let status = Status::gather(app, &team)?;
+    status.warn_of_damage(app);
+    if app.out.json {
+        app.out.json(&status.document()?)?;
+    } else {
+        app.out
+            .data(text::text(app, &status, app.out.theme).trim_end())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the status again whenever it changes. A terminal is drawn anew; elsewhere each change is printed once.
+fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
+    let mut watch = Watch::new()?;
+    let store = &app.store;
+    watch.also(&store.team_folder(team), NameFilter::Suffix(".json"));
+    watch.also(&store.inbox_folder(team), NameFilter::Suffix(".json"));
+    watch.also(&store.tasks_folder(team), NameFilter::Suffix(".json"));
+    watch.also(&store.requests_folder(team), NameFilter::Suffix(".json"));
+    let draws = screen::is_there() && !app.out.json;
+    if draws {
+        screen::make_room(app.out)?;
+    }
+    let mut last = Value::Null;
+    while app.out.is_wanted() {
+        swarm_team::reconcile(&**store, team)?;
+        for name in store.config(team)?.names() {
+            watch.file(&store.member_dir(team, &name).join("state.json"));
+        }
+        let status = Status::gather(app, team)?;
+        if draws {
+            screen::draw(app.out, &text::text(app, &status, theme(app)))?;
+        } else {
+            last = print_if_new(app, &status, last)?;
+        }
+        watch.wait(None);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How to draw on a terminal that may have changed its size.
+fn theme(app: &App) -> Theme {
+    Theme {
+        width: terminal_width(std::io::stdout()),
+        ..app.out.theme
+    }
+}
+
+/// Prints a status unless it is as the last one was; returns it for the next time.
+fn print_if_new(app: &App, status: &Status, last: Value) -> Result<Value, Failure> {
+    let document = status.document()?;
+    if document == last {
+        return Ok(last);
+    }
+    if app.out.json {
+        app.out.json_line(&document)?;
+    } else {
+        app.out.data(&text::text(app, status, app.out.theme))?;
+    }
+    Ok(document)
+}

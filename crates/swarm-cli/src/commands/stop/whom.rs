@@ -1,0 +1,33 @@
+//! Who is to be ended.
+
+use swarm_protocol::{MemberName, TeamName};
+
+use crate::app::App;
+use crate::args::Whom;
+use crate::commands::members;
+use crate::failure::Failure;
+
+/// The members that are meant, and whether each was named.
+pub(super) fn whom(app: &App, team: &TeamName, whom: &Whom) -> Result<Vec<MemberName>, Failure> {
+    let config = app.store.config(team)?;
+    if let Some(name) = &whom.name {
+        if name.is_lead() {
+            return Err(Failure::usage("the team lead is not ended by this command")
+                .with_hint("end it where it runs (Ctrl-C), or all its teammates with `--all`"));
+        }
+        return Ok(vec![members::known(&config, name)?.name.clone()]);
+    }
+    let (ours, others): (Vec<_>, Vec<_>) = config
+        .teammates()
+        .partition(|member| member.swarm.is_some());
+    for other in others {
+        app.out.say(&format!(
+            "swarm: {} belongs to another program: end it where it runs",
+            other.name
+        ));
+    }
+    if ours.is_empty() {
+        app.out.say("there is nobody to end");
+    }
+    Ok(ours.into_iter().map(|member| member.name.clone()).collect())
+}

@@ -1,0 +1,38 @@
+//! From arguments to the command.
+
+use std::process::ExitCode;
+
+use swarm_protocol::TeamName;
+
+use super::{create, delete, list, show};
+use crate::app::App;
+use crate::args::TeamCommand;
+use crate::commands::acting::require_person;
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCode, Failure> {
+    match command {
+        TeamCommand::Create(args) => {
+            require_person(app, "team create")?;
+            create::run(app, args)
+        }
+        TeamCommand::List => list::run(app),
+        TeamCommand::Show { name } => show::run(app, name.as_deref()),
+        TeamCommand::Delete(args) => {
+            require_person(app, "team delete")?;
+            delete::run(app, &args)
+        }
+    }
+}
+
+/// The team that was named, else the one that every command would act on. Brings its records in line.
+pub(super) fn named(app: &App, name: Option<&str>) -> Result<TeamName, Failure> {
+    match name {
+        None => app.team(),
+        Some(name) => {
+            let team = TeamName::parse(name)?;
+            swarm_team::reconcile(&*app.store, &team)?;
+            Ok(team)
+        }
+    }
+}
