@@ -88,13 +88,19 @@ pub(crate) fn kill_member(world: &World, name: &str) {
 
 /// Kills a member of any team as an accident would, and waits until it is gone.
 pub(crate) fn kill_process_of(world: &World, team: &str, name: &str) {
-    let pid = world.team(team).hello(name)["pid"].as_i64().expect("a pid");
-    let pid = Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
-    kill_process(pid, Signal::KILL).expect("a living member");
+    let pid = signal_member(world, team, name, Signal::KILL);
     world.wait_for("it is gone", || {
         let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
         status
             .is_none_or(|status| status.contains(") Z "))
             .then_some(())
     });
+}
+
+/// Sends a signal to the process of a member, behind everybody's back.
+pub(crate) fn signal_member(world: &World, team: &str, name: &str, signal: Signal) -> Pid {
+    let pid = world.team(team).hello(name)["pid"].as_i64().expect("a pid");
+    let pid = Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
+    kill_process(pid, signal).expect("a living member");
+    pid
 }

@@ -1,9 +1,10 @@
 //! Ends that do not come, and deaths that nobody notices.
 
+use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 
-use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{kill_member, signal_member, spawn_over, wait_for_state, world_over};
 
 #[test]
 fn l1_a_member_in_a_turn_that_never_ends_is_ended_all_the_same() {
@@ -29,6 +30,24 @@ fn l1_a_member_in_a_turn_that_never_ends_is_ended_all_the_same() {
     assert!(ended.to_string().contains("outcome"), "{ended}");
     assert_eq!(world.processes(), [], "everything it started is gone, too");
     assert_eq!(world.team("demo").names(), ["team-lead"]);
+}
+
+#[test]
+fn l1_a_member_that_is_frozen_is_ended_from_outside() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("idle"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    signal_member(&world, "demo", "bob", Signal::STOP);
+    let ended = world
+        .swarm(&["shutdown", "bob", "--timeout", "1", "--json"])
+        .json();
+    assert!(ended.to_string().contains("killed"), "{ended}");
+    assert_eq!(world.processes(), []);
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+    let stopped = world.team("demo").events("member_stopped");
+    assert_eq!(stopped.len(), 1, "{stopped:?}");
+    assert_eq!(stopped[0]["how"], "killed");
 }
 
 #[test]
