@@ -12,7 +12,7 @@ use super::own_server::{UNWATCHED, is_own_socket, remove_dead_socket};
 use super::placement::{self, Lead, Placement};
 use super::server::{Server, socket_of};
 use super::snapshot::{Snapshot, Tag};
-use crate::{Pane, PaneError, PaneSpec, PaneStatus, Place};
+use crate::{Pane, PaneError, PaneSpec, PaneStatus, Place, Size};
 
 /// Panes of one tmux server: the user's, around the lead's pane, or our own.
 #[derive(Debug)]
@@ -125,6 +125,11 @@ impl TmuxBackend {
         }
     }
 
+    /// The size that windows may be given while nobody looks at them; none where sizes are the user's.
+    pub(super) fn unwatched(&self) -> Option<Size> {
+        (self.owner() == Owner::Swarm).then_some(UNWATCHED)
+    }
+
     /// Where the next pane goes.
     pub(super) fn place(
         &self,
@@ -198,7 +203,7 @@ impl TmuxBackend {
         };
         if snapshot.rows.is_empty() {
             if self.owner() == Owner::Swarm {
-                remove_dead_socket(server.socket());
+                remove_dead_socket(server.socket()).await;
             }
             return;
         }
@@ -211,10 +216,11 @@ impl TmuxBackend {
             let panes = snapshot.window(&row.session, &row.window);
             commands.extend(arrange::divide(&panes, self.lead_pane(), self.owner()));
         }
-        if commands.is_empty() {
+        let batch = Batch::new().then_all(commands);
+        if batch.is_empty() {
             return;
         }
-        if let Err(error) = server.run(&Batch::new().then_all(commands)).await {
+        if let Err(error) = server.run(&batch).await {
             tracing::debug!(%error, "windows not tidied");
         }
     }

@@ -48,6 +48,11 @@ impl Batch {
         self
     }
 
+    /// Whether there is nothing to run.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
     /// The arguments for the tmux program, each through the door of [`text::argument`].
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments = Vec::new();

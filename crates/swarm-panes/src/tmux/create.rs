@@ -9,10 +9,10 @@ use super::arrange::{self, Owner};
 use super::backend::TmuxBackend;
 use super::batch::Batch;
 use super::commands::{dress, placeholder, split};
-use super::own_server::{OWN_WINDOW, UNWATCHED, create_session};
+use super::own_server::{OWN_WINDOW, create_session};
 use super::placement::{self, Placement};
 use super::snapshot::{PaneRow, Snapshot};
-use crate::{MINIMUM_PANE, Pane, PaneError, PaneSpec};
+use crate::{Pane, PaneError, PaneSpec};
 
 /// How often a place is looked for again when another process took it, or a server was just ending.
 const ATTEMPTS: u32 = 8;
@@ -137,9 +137,10 @@ async fn settle(backend: &TmuxBackend, spec: &PaneSpec, id: &PaneId) -> Result<S
         .then_all(dress(id, spec))
         .then(&Snapshot::command());
     let dressed = Snapshot::parse(&server.run(&dressing).await?)?;
-    let divided = divide(backend, &dressed, id).await?;
-    let row = found(&divided, id)?;
-    if !is_crowded(&divided, row, backend) {
+    let row = found(&dressed, id)?;
+    let unwatched = backend.unwatched();
+    if !placement::is_one_too_many(&dressed, row, backend.lead_pane(), unwatched) {
+        divide(backend, &dressed, id).await?;
         return Ok(row.window.clone());
     }
     let away = BreakPane::new()
@@ -154,44 +155,25 @@ async fn settle(backend: &TmuxBackend, spec: &PaneSpec, id: &PaneId) -> Result<S
     if let Some(neighbour) = moved.rows.iter().find(|row| row.window == left) {
         divide(backend, &moved, &neighbour.id).await?;
     }
-    let settled = divide(backend, &moved, id).await?;
-    Ok(found(&settled, id)?.window.clone())
+    divide(backend, &moved, id).await?;
+    Ok(found(&moved, id)?.window.clone())
 }
 
-/// Divides the window of a pane and returns how everything stands then.
-async fn divide(
-    backend: &TmuxBackend,
-    snapshot: &Snapshot,
-    id: &PaneId,
-) -> Result<Snapshot, PaneError> {
+/// Divides the window of a pane.
+async fn divide(backend: &TmuxBackend, snapshot: &Snapshot, id: &PaneId) -> Result<(), PaneError> {
     let row = found(snapshot, id)?;
     let panes = snapshot.window(&row.session, &row.window);
     let framing = arrange::frame(backend.server(), &panes).await?;
-    let batch = Batch::new()
-        .then_all(framing)
-        .then_all(arrange::divide(
-            &panes,
-            backend.lead_pane(),
-            backend.owner(),
-        ))
-        .then(&Snapshot::command());
-    Snapshot::parse(&backend.server().run(&batch).await?)
+    let division = arrange::divide(&panes, backend.lead_pane(), backend.owner());
+    let batch = Batch::new().then_all(framing).then_all(division);
+    if batch.is_empty() {
+        return Ok(());
+    }
+    backend.server().run(&batch).await.map(drop)
 }
 
 fn found<'a>(snapshot: &'a Snapshot, id: &PaneId) -> Result<&'a PaneRow, PaneError> {
     snapshot
         .pane(id)
         .ok_or_else(|| PaneError::Gone { pane: id.clone() })
-}
-
-/// Whether a window that we divide has come to hold a pane that is too small although it could stand alone.
-fn is_crowded(snapshot: &Snapshot, row: &PaneRow, backend: &TmuxBackend) -> bool {
-    let panes = snapshot.window(&row.session, &row.window);
-    let arranged =
-        placement::territory(&panes, backend.lead_pane()) != placement::Territory::Shared;
-    let room = match backend.owner() {
-        Owner::User => row.window_size,
-        Owner::Swarm => row.window_size.union(UNWATCHED),
-    };
-    arranged && panes.len() > 1 && !row.size.holds(MINIMUM_PANE) && room.holds(MINIMUM_PANE)
 }

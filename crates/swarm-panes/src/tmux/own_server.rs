@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tmux_interface::{NewSession, ResizeWindow, SetHook, SetOption, StartServer, TmuxCommand};
 
@@ -153,11 +154,21 @@ pub(crate) fn note_needs(target: &str, panes: usize) -> Vec<TmuxCommand<'static>
     .collect()
 }
 
-/// Removes the socket file of a server that has ended; tmux leaves it behind.
-pub(crate) fn remove_dead_socket(socket: &Path) {
-    let refused = UnixStream::connect(socket)
-        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-    if refused && let Err(error) = std::fs::remove_file(socket) {
-        tracing::debug!(socket = %socket.display(), %error, "dead socket not removed");
+/// Pauses, in milliseconds, while a server that has lost its last session ends.
+const ENDING: [u64; 8] = [2, 5, 10, 20, 40, 80, 160, 300];
+
+/// Removes the socket file of a server that has ended or is about to; tmux leaves it behind.
+pub(crate) async fn remove_dead_socket(socket: &Path) {
+    for pause in ENDING {
+        match UnixStream::connect(socket) {
+            Ok(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                if let Err(error) = std::fs::remove_file(socket) {
+                    tracing::debug!(socket = %socket.display(), %error, "dead socket not removed");
+                }
+                return;
+            }
+            Err(_) => return,
+        }
     }
 }

@@ -62,12 +62,12 @@ pub(crate) fn territory(panes: &[&PaneRow], lead: Option<&PaneId>) -> Territory 
     let Some((first, others)) = panes.split_first() else {
         return Territory::Shared;
     };
-    let all_ours = others.iter().all(|row| row.tag.is_some() && !is_lead(row));
+    let all_ours = others.iter().all(|row| row.is_ours() && !is_lead(row));
     if !all_ours {
         Territory::Shared
     } else if is_lead(first) {
         Territory::LeadAndOurs
-    } else if first.tag.is_some() {
+    } else if first.is_ours() {
         Territory::Ours
     } else {
         Territory::Shared
@@ -164,11 +164,7 @@ fn further_window(
         let same_team = panes
             .iter()
             .all(|row| row.tag.as_ref().is_some_and(|tag| tag.team == *team));
-        let size = match unwatched {
-            Some(size) if !last.attached => last.window_size.union(size),
-            _ => last.window_size,
-        };
-        let room = Arrangement::that_fits(size, panes.len() + 1).is_some();
+        let room = Arrangement::that_fits(room_of(last, unwatched), panes.len() + 1).is_some();
         (same_team && room && !last.zoomed).then_some(last)
     });
     match with_room {
@@ -180,5 +176,36 @@ fn further_window(
             session: session.to_owned(),
             number: ours.len() + 1,
         },
+    }
+}
+
+/// The size that a pane's window has or may be given.
+fn room_of(row: &PaneRow, unwatched: Option<Size>) -> Size {
+    match unwatched {
+        Some(size) if !row.attached => row.window_size.union(size),
+        _ => row.window_size,
+    }
+}
+
+/// Whether a new pane is one too many for its window, because several processes took the same room at one time. The
+/// ones that came first stay.
+pub(crate) fn is_one_too_many(
+    snapshot: &Snapshot,
+    row: &PaneRow,
+    lead: Option<&PaneId>,
+    unwatched: Option<Size>,
+) -> bool {
+    let panes = snapshot.window(&row.session, &row.window);
+    let earlier = panes
+        .iter()
+        .filter(|pane| lead != Some(&pane.id) && pane.number() < row.number())
+        .count();
+    match territory(&panes, lead) {
+        Territory::Shared => false,
+        Territory::LeadAndOurs => !fits_beside_lead(row.window_size, earlier + 1),
+        Territory::Ours => {
+            let room = room_of(row, unwatched);
+            earlier > 0 && Arrangement::that_fits(room, earlier + 1).is_none()
+        }
     }
 }

@@ -158,6 +158,20 @@ impl PaneRow {
         })
     }
 
+    /// Whether swarm made it: it is tagged, or so new that it is not yet; nobody else makes panes without a process.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.tag.is_some() || self.status == PaneStatus::Empty
+    }
+
+    /// The number in its id: a later pane has a higher one.
+    pub(crate) fn number(&self) -> u32 {
+        self.id
+            .as_str()
+            .trim_start_matches('%')
+            .parse()
+            .unwrap_or(u32::MAX)
+    }
+
     /// Whether the kernel knows the end of the pane's process and tmux has not got so far.
     fn is_ending(&self) -> bool {
         match self.status {

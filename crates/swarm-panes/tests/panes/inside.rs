@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use swarm_panes::{PaneBackend, PaneStatus, Place};
 
 use crate::rig::{
-    LEAD, Terminal, UserServer, assert_readable, geometry, open_sleeper, team, until,
+    LEAD, Terminal, UserServer, assert_readable, geometry, join_all, open_sleeper, team, until,
 };
 
 /// What must be the same before and after: every global and server option, hook, key and the lead's window options.
@@ -423,24 +423,4 @@ async fn panes_of_several_processes_at_one_time_are_all_readable() {
     assert_readable(&server.socket, Some("%0"));
     let others = server.run(&["list-panes", "-s", "-t", "other", "-F", "#{pane_id}"]);
     assert_eq!(others.lines().count(), 1, "the lead's session only");
-}
-
-/// Runs futures side by side.
-async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut pinned: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(move |cx| {
-        for (future, output) in &mut pinned {
-            if output.is_none()
-                && let std::task::Poll::Ready(value) = future.as_mut().poll(cx)
-            {
-                *output = Some(value);
-            }
-        }
-        if pinned.iter().all(|(_, output)| output.is_some()) {
-            let outputs = pinned.iter_mut().filter_map(|(_, output)| output.take());
-            return std::task::Poll::Ready(outputs.collect());
-        }
-        std::task::Poll::Pending
-    })
-    .await
 }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use swarm_panes::{PaneBackend, PaneCommand, PaneError, PaneStatus, Place};
 
-use crate::rig::{Folder, OwnServer, UserServer, kill_server, sh, spec, tmux, until, within};
+use crate::rig::{
+    Folder, OwnServer, Terminal, UserServer, kill_server, sh, spec, tmux, until, within,
+};
 
 /// Writes its arguments to the file named first, each closed by a NUL, as a whole or not at all.
 const RECORD_ARGUMENTS: &str = "out=$0; for word; do printf '%s\\0' \"$word\"; done >\"$out.part\"; \
@@ -166,10 +168,16 @@ async fn s11_the_environment_arrives_exactly() {
 }
 
 #[tokio::test]
-async fn s11_on_our_own_server_nothing_of_the_leads_environment_leaks() {
+async fn s11_on_our_own_server_nothing_of_the_leads_or_a_clients_environment_leaks() {
     let server = OwnServer::new();
-    let out = server.folder.path("env");
     let backend = server.backend();
+    backend.open(&spec("first")).await.unwrap();
+    let _client = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    until("the client is attached", || {
+        !tmux(&server.socket, &["list-clients", "-F", "#{client_name}"]).is_empty()
+    })
+    .await;
+    let out = server.folder.path("env");
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
         .start(&pane, &environment_recorder(&out))
@@ -179,7 +187,7 @@ async fn s11_on_our_own_server_nothing_of_the_leads_environment_leaks() {
     let found = environment_of(&out);
     let mut names: Vec<_> = found.keys().map(String::as_str).collect();
     // Of the shell that runs the test's script, and of tmux as the terminal.
-    let expected_by_terminal = [
+    let of_the_terminal = [
         "COLORTERM",
         "OLDPWD",
         "PWD",
@@ -192,7 +200,7 @@ async fn s11_on_our_own_server_nothing_of_the_leads_environment_leaks() {
         "TMUX_PANE",
         "_",
     ];
-    names.retain(|name| !expected_by_terminal.contains(name));
+    names.retain(|name| !of_the_terminal.contains(name));
     assert_eq!(names, ["FOO", "HASH", "PATH"]);
     assert_eq!(found["FOO"], "a b;$x\nz;");
 }

@@ -3,7 +3,7 @@
 use swarm_panes::{BackendRequest, OWN_SESSION, OWN_WINDOW, PaneBackend, TerminalFacts, choose};
 
 use crate::rig::{
-    OwnServer, Terminal, assert_readable, geometry, open_sleeper, sh, spec, team, tmux,
+    OwnServer, Terminal, assert_readable, geometry, join_all, open_sleeper, sh, spec, team, tmux,
     tmux_program, until,
 };
 
@@ -96,8 +96,26 @@ async fn the_server_ends_with_its_last_pane_and_can_come_again() {
         backend.close(&pane, &spec.spawn_id).await.unwrap();
         backend.close(&second, &other.spawn_id).await.unwrap();
     }
-    let listening = || std::os::unix::net::UnixStream::connect(&server.socket).is_ok();
-    until("the server has ended", || !listening()).await;
+    assert!(!server.socket.exists());
+}
+
+#[tokio::test]
+async fn panes_of_several_processes_at_one_time_are_all_readable() {
+    let server = OwnServer::new();
+    for n in 0..11 {
+        let spec = spec(&format!("first-{n}"));
+        server.backend().open(&spec).await.unwrap();
+    }
+    let backends: Vec<_> = (0..4).map(|_| server.backend()).collect();
+    let specs: Vec<_> = (0..4).map(|n| spec(&format!("mate-{n}"))).collect();
+    let opened = backends
+        .iter()
+        .zip(&specs)
+        .map(|(backend, spec)| backend.open(spec));
+    for opened in join_all(opened).await {
+        opened.unwrap();
+    }
+    assert_readable(&server.socket, None);
 }
 
 #[tokio::test]

@@ -208,6 +208,8 @@ impl Terminal {
             .arg(&screen)
             .env("TERM", "xterm-256color")
             .env("SHELL", "/bin/sh")
+            // tmux hands this one on to sessions unless told not to.
+            .env("SSH_AUTH_SOCK", "/of/the/client")
             .env_remove("TMUX")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -249,6 +251,26 @@ pub(crate) async fn within<T>(name: &str, future: impl Future<Output = T>) -> T 
     tokio::time::timeout(DEADLINE, future)
         .await
         .unwrap_or_else(|_| panic!("waited in vain: {name}"))
+}
+
+/// Runs futures side by side.
+pub(crate) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut pinned: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(move |cx| {
+        for (future, output) in &mut pinned {
+            if output.is_none()
+                && let std::task::Poll::Ready(value) = future.as_mut().poll(cx)
+            {
+                *output = Some(value);
+            }
+        }
+        if pinned.iter().all(|(_, output)| output.is_some()) {
+            let outputs = pinned.iter_mut().filter_map(|(_, output)| output.take());
+            return std::task::Poll::Ready(outputs.collect());
+        }
+        std::task::Poll::Pending
+    })
+    .await
 }
 
 pub(crate) fn team() -> TeamName {
