@@ -81,6 +81,15 @@ impl ReadFilter {
         }
     }
 
+    /// The same for denials alone: what is asked about can be read once the answer is yes.
+    pub fn denials(rules: &RuleSet, cwd: &Path, home: Option<&Path>) -> Self {
+        let denied = RuleSet {
+            deny: rules.deny.clone(),
+            ..RuleSet::default()
+        };
+        Self::new(&denied, cwd, home)
+    }
+
     /// Whether this absolute path is to be left out.
     pub fn hides(&self, path: &Path) -> bool {
         let bases = Bases {

@@ -345,6 +345,15 @@ fn what_may_not_be_read_is_not_read_by_a_command_either() {
 }
 
 #[test]
+fn what_is_only_asked_about_is_not_hidden_by_denials() {
+    let set = rules(&json!({"deny": ["Read(.env)"], "ask": ["Read(notes/**)"]}));
+    let denials = ReadFilter::denials(&set, Path::new("/work"), None);
+    assert!(denials.hides(Path::new("/work/.env")));
+    assert!(!denials.hides(Path::new("/work/notes/a")));
+    assert!(ReadFilter::new(&set, Path::new("/work"), None).hides(Path::new("/work/notes/a")));
+}
+
+#[test]
 fn other_tools_are_matched_by_parameter_domain_and_server() {
     let set = rules(&json!({
         "allow": ["WebFetch(domain:*.example.com)", "mcp__github", "Agent(explorer)"],

@@ -8,6 +8,7 @@ use swarm_engine::{
     TranscriptFile, transcript_path,
 };
 use swarm_fs::FolderWatcher;
+use swarm_policy::ReadFilter;
 use swarm_team::{Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, task_tools};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
 use swarm_ui::{PaneHeader, PaneView, Theme};
@@ -45,6 +46,8 @@ pub(crate) fn assemble(
         order.color,
         move |event| events.emit(event),
     ));
+    let rules = order.rules()?;
+    let unreadable = ReadFilter::denials(&rules, &order.cwd, parts.home.as_deref());
     let shutdown = Arc::new(ShutdownDesk::default());
     let desk = Arc::new(MailDesk::new(
         Arc::clone(&seat),
@@ -66,7 +69,7 @@ pub(crate) fn assemble(
         model: parts.model,
         model_name: order.model.clone(),
         tools,
-        rights: Arc::new(Rights::new(order.mode, order.rules()?, order.mode)),
+        rights: Arc::new(Rights::new(order.mode, rules, order.mode)),
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
         interjections: Arc::new(UrgentMail(Arc::clone(&desk))),
@@ -75,7 +78,7 @@ pub(crate) fn assemble(
             ..EngineLimits::default()
         },
         home: parts.home,
-        tool_context: tool_context(&order, &root, &seat),
+        tool_context: tool_context(&order, &root, &seat, unreadable),
     };
     let path = transcript_path(&root, &order.cwd, order.session_id);
     let transcript =
@@ -134,11 +137,17 @@ fn tools(seat: &Arc<Seat>, shutdown: &Arc<ShutdownDesk>) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-fn tool_context(order: &SpawnOrder, root: &Path, seat: &Seat) -> ToolContext {
+fn tool_context(
+    order: &SpawnOrder,
+    root: &Path,
+    seat: &Seat,
+    unreadable: ReadFilter,
+) -> ToolContext {
+    let protected = ProtectedPaths::new(root).hide_where(move |path| unreadable.hides(path));
     ToolContext {
         cwd: order.cwd.clone(),
         env: Arc::new(order.env.clone()),
-        protected: Arc::new(ProtectedPaths::new(root)),
+        protected: Arc::new(protected),
         files: Arc::new(Mutex::new(FileState::new())),
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),

@@ -6,6 +6,7 @@ use swarm_engine::{
     AgentParts, AgentTool, EngineError, EngineLimits, EventSink, Rights, Session, TranscriptAuthor,
     TranscriptFile, transcript_path,
 };
+use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
 use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, task_tools};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
@@ -132,10 +133,12 @@ fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
     );
     env.insert("SWARM_NAME".to_owned(), lead.to_string());
     env.insert("SWARM_SPAWN_ID".to_owned(), dep.spawn_id.to_string());
+    let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
+    let protected = ProtectedPaths::new(&dep.root).hide_where(move |path| unreadable.hides(path));
     ToolContext {
         cwd: dep.cwd.clone(),
         env: Arc::new(env),
-        protected: Arc::new(ProtectedPaths::new(&dep.root)),
+        protected: Arc::new(protected),
         files: Arc::new(Mutex::new(FileState::new())),
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),
