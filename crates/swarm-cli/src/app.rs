@@ -32,6 +32,7 @@ impl App {
         let settings = match Settings::load(&root) {
             Err(failure) if args.command.only_stops() => {
                 say(&format!("swarm: {}", plain(&failure.message)));
+                say("  members are ended with the built-in settings");
                 Settings::built_in()?
             }
             loaded => loaded?,
