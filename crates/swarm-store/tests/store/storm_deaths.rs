@@ -12,7 +12,7 @@ use swarm_store::TeamStore;
 use uuid::Uuid;
 
 use crate::children::{Child, MANY};
-use crate::world::{World, message_ids, name};
+use crate::world::{Ends, World, message_ids, name};
 
 /// How often a writer is killed in one test.
 const DEATHS: usize = 25;
@@ -86,6 +86,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
                 thread::yield_now();
             }
         });
+        let ends = Ends(&is_over);
         let mut sent = Vec::new();
         for _ in 0..DEATHS {
             let said = run_and_kill("hammers", &world, "writer");
@@ -93,7 +94,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
             assert_whole(&world);
             assert_edges_agree(&world);
         }
-        is_over.store(true, Ordering::SeqCst);
+        drop(ends);
         looker.join().unwrap();
         sent
     });

@@ -10,7 +10,7 @@ use swarm_protocol::{MessageId, TaskStatus};
 use swarm_store::TeamStore;
 
 use crate::children::Child;
-use crate::world::{World, message_ids, name, new_task};
+use crate::world::{Ends, World, message_ids, name, new_task};
 
 fn start_all(role: &str, world: &World, count: usize) -> Vec<Child> {
     let mut children: Vec<Child> = (0..count)
@@ -55,9 +55,10 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
                 thread::yield_now();
             }
         });
+        let ends = Ends(&is_over);
         let senders = start_all("sends 50", &world, 8);
         let sent: Vec<String> = senders.into_iter().flat_map(Child::finish).collect();
-        is_over.store(true, Ordering::SeqCst);
+        drop(ends);
         looker.join().unwrap();
         (sent, reader.join().unwrap())
     });

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -206,6 +207,16 @@ pub(crate) fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
         description: "do it".to_owned(),
         blocked_by: blocked_by.iter().copied().map(id).collect(),
         ..NewTask::default()
+    }
+}
+
+/// Says that something is over when it goes, also by a panic: threads that wait for it would hang the test.
+#[derive(Debug)]
+pub(crate) struct Ends<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }
 
