@@ -118,10 +118,16 @@ impl TmuxBackend {
     }
 
     pub(super) fn owner(&self) -> Owner {
-        match self.role {
-            Role::Own => Owner::Swarm,
-            Role::Visitor if is_own_socket(self.socket()) => Owner::Swarm,
-            Role::Inside(_) | Role::Visitor => Owner::User,
+        self.owner_of(&self.server)
+    }
+
+    /// Whose server it is. A lead may run in a window of one that has our name: sizes are the user's there too.
+    fn owner_of(&self, server: &Server) -> Owner {
+        let is_leads = self.is_inside() && server.socket() == self.socket();
+        if is_own_socket(server.socket()) && !is_leads {
+            Owner::Swarm
+        } else {
+            Owner::User
         }
     }
 
@@ -202,7 +208,7 @@ impl TmuxBackend {
             }
         };
         if snapshot.rows.is_empty() {
-            if self.owner() == Owner::Swarm {
+            if self.owner_of(server) == Owner::Swarm {
                 remove_dead_socket(server.socket()).await;
             }
             return;
@@ -214,7 +220,10 @@ impl TmuxBackend {
             .find(|row| Some(row.window.as_str()) == window);
         if let Some(row) = left {
             let panes = snapshot.window(&row.session, &row.window);
-            commands.extend(arrange::divide(&panes, self.lead_pane(), self.owner()));
+            let lead = self
+                .lead_pane()
+                .filter(|_| server.socket() == self.socket());
+            commands.extend(arrange::divide(&panes, lead, self.owner_of(server)));
         }
         let batch = Batch::new().then_all(commands);
         if batch.is_empty() {

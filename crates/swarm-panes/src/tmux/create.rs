@@ -1,4 +1,5 @@
-//! Making a pane: find its place, make it there, dress it, divide its window, and look whether it came out readable.
+//! Making a pane: find its place, make it there, dress it, and divide its window anew, or leave a window that others
+//! have filled meanwhile.
 
 use std::time::Duration;
 

@@ -8,7 +8,8 @@ use swarm_panes::{
 use swarm_protocol::BackendType;
 
 use crate::rig::{
-    LEAD, Terminal, UserServer, open_sleeper, sh, spec, team, tmux_program, until, within,
+    LEAD, OwnServer, Terminal, UserServer, open_sleeper, sh, spec, team, tmux_program, until,
+    within,
 };
 
 #[tokio::test]
@@ -196,4 +197,20 @@ async fn the_users_server_is_never_taken_for_our_own() {
     assert_eq!(server.run(&["show-options", "-g"]), before);
     assert_ne!(pane.socket.as_deref(), Some(server.socket.as_path()));
     backend.close(&pane, &spec.spawn_id).await.unwrap();
+}
+
+#[tokio::test]
+async fn closing_on_the_users_server_from_outside_leaves_its_sizes_to_the_user() {
+    let server = UserServer::start(200, 50);
+    let inside = server.backend(Place::Window);
+    let (spec, pane) = open_sleeper(&inside, "ada").await;
+    open_sleeper(&inside, "bob").await;
+    let own = OwnServer::new();
+    own.backend().close(&pane, &spec.spawn_id).await.unwrap();
+    let format = "#{window_name} #{window-size} #{@swarm_tiled_rows}";
+    let windows = server.run(&["list-windows", "-t", "work", "-F", format]);
+    let untouched = |line: &str| line.trim_end() == "swarm-alpha latest";
+    assert!(windows.lines().any(untouched), "{windows}");
+    let left = inside.panes(&team()).await.unwrap();
+    assert_eq!(left.len(), 1);
 }
