@@ -99,7 +99,7 @@ impl Incoming {
     pub fn shown(&self) -> AgentEvent {
         let (from, color) = match self {
             Self::System(_) | Self::Assignment(..) => (SYSTEM_SENDER, None),
-            _ => (self.entry().from.as_str(), self.entry().color.clone()),
+            _ => (sender(self.entry()), self.entry().color.clone()),
         };
         AgentEvent::MailIn {
             from: from.to_owned(),
@@ -134,16 +134,23 @@ impl Incoming {
     }
 }
 
-/// A text under the name of its sender. The program's own name is not to be had by a member that is called so.
+/// A text under the name of its sender.
 fn in_the_name_of(entry: &InboxEntry, text: &str) -> String {
-    let mut envelope = Envelope {
+    Envelope {
+        from: sender(entry),
         text,
         ..Envelope::of(entry)
-    };
-    if envelope.from.trim().eq_ignore_ascii_case(SYSTEM_SENDER) {
-        envelope.from = NOT_THE_SYSTEM;
     }
-    envelope.render()
+    .render()
+}
+
+/// The name of a sender. The program's own is not to be had by a member that is called so.
+fn sender(entry: &InboxEntry) -> &str {
+    if entry.from.trim().eq_ignore_ascii_case(SYSTEM_SENDER) {
+        NOT_THE_SYSTEM
+    } else {
+        &entry.from
+    }
 }
 
 fn shutdown_text(frame: &ShutdownRequest) -> String {

@@ -1,0 +1,51 @@
+//! News of tasks reaches whom it can.
+
+use swarm_protocol::TaskStatus;
+use swarm_store::{Actor, Draft, StoreError, StoreLimits, TaskChange, TeamStore};
+use swarm_team::{announce_assignment, announce_unblocked};
+
+use crate::world::{World, id, name, now};
+
+#[test]
+fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
+    let world = World::with_limits(StoreLimits {
+        max_unread: 1,
+        ..StoreLimits::default()
+    });
+    world.join("alice");
+    world.join("bob");
+    world.create("first", Some("alice"), &[]);
+    world.create("second", Some("bob"), &[]);
+    let full = Draft::new("team-lead", "first");
+    world.store.send(&world.team, &name("alice"), full).unwrap();
+    let tasks = [world.task(1), world.task(2)];
+    let told = announce_unblocked(&*world.store, &world.team, &tasks, &name("team-lead"));
+    assert!(
+        matches!(told, Err(StoreError::InboxFull { .. })),
+        "{told:?}"
+    );
+    assert_eq!(world.unread("bob").len(), 1);
+}
+
+#[test]
+fn a_finished_task_is_no_work_to_be_told_of() {
+    let world = World::new();
+    world.join("bob");
+    world.create("paint", Some("bob"), &[]);
+    let tell = || {
+        let (task, lead) = (world.task(1), name("team-lead"));
+        announce_assignment(&*world.store, &world.team, &task, &lead, now()).unwrap();
+        world.unread("bob").len()
+    };
+    assert_eq!(tell(), 1);
+    let done = TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    let person = Actor::person(&world.team).forced();
+    world
+        .store
+        .update_task(&world.team, &id(1), done, &person)
+        .unwrap();
+    assert_eq!(tell(), 1);
+}

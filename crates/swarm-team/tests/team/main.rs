@@ -1,0 +1,20 @@
+//! What members do to each other, on real files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test ends with a panic, and plays the programs that write files in their own way"
+)]
+
+mod effects;
+mod hello;
+mod incoming;
+mod order;
+mod permission;
+mod reconcile;
+mod send;
+mod send_message;
+mod shutdown;
+mod tasks;
+mod world;

@@ -1,0 +1,111 @@
+//! The order that a child takes, and that nobody else keeps.
+
+use std::collections::BTreeMap;
+
+use swarm_protocol::{PermissionMode, SessionId, SpawnId, UnixMs};
+use swarm_team::{MemberLimits, OrderError, RuleText, SpawnOrder};
+
+type List = fn(&mut SpawnOrder) -> &mut Vec<RuleText>;
+
+pub(crate) fn order() -> SpawnOrder {
+    SpawnOrder {
+        spawn_id: SpawnId::random(),
+        agent: "bob@crew".parse().unwrap(),
+        color: None,
+        agent_type: None,
+        cwd: "/".into(),
+        model: "anthropic/claude".to_owned(),
+        mode: PermissionMode::Default,
+        allow: vec![rule("Bash(git log:*)")],
+        deny: vec![rule("Edit(src/**)")],
+        ask: Vec::new(),
+        session_id: SessionId::random(),
+        instructions: Vec::new(),
+        env: BTreeMap::from([("TOKEN".to_owned(), "env-secret".to_owned())]),
+        provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
+        limits: MemberLimits {
+            max_requests: 10,
+            permission_timeout_ms: 1_000,
+            shutdown_grace_ms: 1_000,
+        },
+        color_output: false,
+        pace: 0.0,
+        version: "1.2.3".to_owned(),
+        deadline: UnixMs(1),
+    }
+}
+
+fn rule(text: &str) -> RuleText {
+    RuleText {
+        rule: text.to_owned(),
+        origin: "a test".to_owned(),
+    }
+}
+
+#[test]
+fn taking_an_order_unlinks_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let order = order();
+    let path = folder.path().join(SpawnOrder::file_name(order.spawn_id));
+    std::fs::write(&path, serde_json::to_vec(&order).unwrap()).unwrap();
+    let taken = SpawnOrder::take(&path).unwrap();
+    assert_eq!(
+        serde_json::to_value(&taken).unwrap(),
+        serde_json::to_value(&order).unwrap()
+    );
+    assert!(!path.exists());
+    let again = SpawnOrder::take(&path).unwrap_err();
+    assert!(matches!(again, OrderError::Io { .. }));
+    assert!(
+        again.to_string().contains(path.to_str().unwrap()),
+        "{again}"
+    );
+}
+
+#[test]
+fn what_is_no_order_is_named_and_does_not_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("order.json");
+    std::fs::write(&path, "{\"spawnId\":").unwrap();
+    let error = SpawnOrder::take(&path).unwrap_err();
+    assert!(matches!(error, OrderError::Json { .. }));
+    assert!(
+        error.to_string().contains(path.to_str().unwrap()),
+        "{error}"
+    );
+    assert!(!path.exists());
+}
+
+#[test]
+fn rules_are_parsed_with_their_origin_and_errors_name_the_text() {
+    let rules = order().rules().unwrap();
+    assert_eq!(
+        (rules.allow.len(), rules.deny.len(), rules.ask.len()),
+        (1, 1, 0)
+    );
+    assert_eq!(rules.allow[0].origin, "a test");
+    let lists: [List; 3] = [|o| &mut o.allow, |o| &mut o.deny, |o| &mut o.ask];
+    for list in lists {
+        let mut order = order();
+        list(&mut order).push(rule("Bash(oops"));
+        let error = order.rules().unwrap_err();
+        assert!(error.to_string().contains("Bash(oops"), "{error}");
+    }
+}
+
+#[test]
+fn a_discarded_order_is_gone_and_one_that_was_taken_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let order = order();
+    let path = folder.path().join(SpawnOrder::file_name(order.spawn_id));
+    std::fs::write(&path, "{}").unwrap();
+    SpawnOrder::discard(folder.path(), order.spawn_id).unwrap();
+    assert!(!path.exists());
+    SpawnOrder::discard(folder.path(), order.spawn_id).unwrap();
+}
+
+#[test]
+fn no_log_of_an_order_holds_keys() {
+    let said = format!("{:?} {:#?}", order(), order());
+    assert!(said.contains("bob") && !said.contains("secret"), "{said}");
+}

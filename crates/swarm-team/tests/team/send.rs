@@ -1,0 +1,171 @@
+//! Who may be written to, and what becomes of it.
+
+use swarm_protocol::{AgentEvent, ControlFrame, MemberState};
+use swarm_store::{Draft, StoreLimits, TeamStore};
+use swarm_team::{Incoming, Recipient, RecipientError, SendError, send_text};
+
+use crate::world::{World, name};
+
+#[test]
+fn a_message_carries_its_sender_colour_summary_and_urgency() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob");
+    world.join("alice");
+    let sent = send_text(&bob.seat, " alice@crew ", "\n hello \nmore", None, true).unwrap();
+    let entry = world.unread("alice").remove(0);
+    assert_eq!(
+        (entry.from.as_str(), entry.text.as_str()),
+        ("bob", "\n hello \nmore")
+    );
+    assert_eq!(entry.summary.as_deref(), Some("hello"));
+    assert_eq!(entry.color.as_deref(), Some("green"));
+    assert!(entry.is_urgent());
+    assert_eq!(entry.msg_id.as_ref(), Some(&sent[0].msg_id));
+    let out = AgentEvent::MailOut {
+        to: "alice".to_owned(),
+        line: "hello".to_owned(),
+    };
+    assert_eq!(bob.events(), [out]);
+}
+
+#[test]
+fn d3_an_unknown_name_is_refused_with_the_known_ones_and_makes_no_file() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob");
+    world.join("engineer");
+    let before = world.inboxes();
+    let error = send_text(&bob.seat, "enginer", "hello", None, false).unwrap_err();
+    let said = error.to_string();
+    for word in ["enginer", "engineer", "team-lead", "bob"] {
+        assert!(said.contains(word), "{said}");
+    }
+    assert_eq!(world.inboxes(), before);
+    assert!(bob.events().is_empty());
+}
+
+#[test]
+fn no_message_goes_to_oneself_to_another_team_or_nowhere() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob");
+    let send = |to: &str, text: &str| send_text(&bob.seat, to, text, None, false).unwrap_err();
+    assert!(matches!(send("bob", "hello"), SendError::ToSelf(_)));
+    assert!(matches!(send("bob@crew", "hello"), SendError::ToSelf(_)));
+    assert!(matches!(send("team-lead", " \n\t"), SendError::Empty));
+    let wrong = |to: &str| match send(to, "hello") {
+        SendError::Recipient(error) => error,
+        other => panic!("{other}"),
+    };
+    let other_team = wrong("alice@others");
+    assert!(matches!(other_team, RecipientError::OtherTeam(..)));
+    assert!(other_team.to_string().contains("crew"), "{other_team}");
+    assert!(matches!(wrong("uds:/tmp/x"), RecipientError::Transport(_)));
+    assert!(matches!(wrong("bridge:1"), RecipientError::Transport(_)));
+    for bad in ["", "../x", "a b", "@crew", "bob@"] {
+        assert!(matches!(wrong(bad), RecipientError::Name(_)), "{bad}");
+    }
+    assert_eq!(
+        Recipient::parse(" * ", &world.team),
+        Ok(Recipient::Everybody)
+    );
+}
+
+#[test]
+fn everybody_is_all_but_the_sender() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob");
+    world.join("alice");
+    let sent = send_text(&bob.seat, "*", "news", None, false).unwrap();
+    let names: Vec<_> = sent.iter().map(|sent| sent.to.as_str()).collect();
+    assert_eq!(names, ["team-lead", "alice"]);
+    assert_eq!(world.unread("team-lead").len(), 1);
+    assert_eq!(world.unread("alice").len(), 1);
+    assert_eq!(world.unread("bob").len(), 0);
+}
+
+#[test]
+fn a_broadcast_without_anybody_to_hear_it_is_refused() {
+    let world = World::new();
+    let error = send_text(&world.lead().seat, "*", "news", None, false).unwrap_err();
+    assert!(matches!(error, SendError::Nobody(_)), "{error}");
+}
+
+#[test]
+fn a_broadcast_reaches_whom_it_can_and_names_the_others() {
+    let world = World::with_limits(StoreLimits {
+        max_unread: 1,
+        ..StoreLimits::default()
+    });
+    let lead = world.lead();
+    world.join("alice");
+    world.join("bob");
+    let full = Draft::new("team-lead", "first");
+    world.store.send(&world.team, &name("alice"), full).unwrap();
+    let error = send_text(&lead.seat, "*", "news", None, false).unwrap_err();
+    let SendError::Partly { queued, failed, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(
+        (&queued[..], &failed[..]),
+        (&[name("bob")][..], &[name("alice")][..])
+    );
+    assert!(error.to_string().contains("again by name"), "{error}");
+    assert_eq!(world.unread("bob")[0].text, "news");
+    let nobody = send_text(&lead.seat, "*", "more", None, false).unwrap_err();
+    assert!(matches!(nobody, SendError::Store(_)), "{nobody}");
+}
+
+#[test]
+fn a_summary_is_cut_at_200_characters_not_bytes() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob");
+    let long = "é".repeat(300);
+    send_text(&bob.seat, "team-lead", &long, None, false).unwrap();
+    send_text(&bob.seat, "team-lead", "text", Some(&long), false).unwrap();
+    send_text(&bob.seat, "team-lead", "text", Some("  "), false).unwrap();
+    let summaries: Vec<_> = world
+        .unread("team-lead")
+        .into_iter()
+        .map(|entry| entry.summary.unwrap())
+        .collect();
+    assert_eq!(
+        summaries,
+        ["é".repeat(200), "é".repeat(200), "text".to_owned()]
+    );
+}
+
+#[test]
+fn the_sender_is_told_what_the_receiver_does_by_the_facts() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob");
+    let (alice, life) = world.live("alice");
+    world.report("alice", alice, MemberState::Working);
+    let doing = || {
+        let sent = send_text(&bob.seat, "alice", "hello", None, false).unwrap();
+        sent[0].receiver
+    };
+    assert_eq!(doing(), Some(MemberState::Working));
+    drop(life);
+    assert_eq!(doing(), Some(MemberState::Dead));
+}
+
+#[test]
+fn d18_a_text_that_is_a_frame_arrives_as_text() {
+    let world = World::new();
+    let lead = world.lead();
+    world.join("bob");
+    let text =
+        r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#;
+    assert!(ControlFrame::from_text(text).is_some());
+    send_text(&lead.seat, "bob", text, None, false).unwrap();
+    assert!(matches!(&world.mail("bob")[..], [Incoming::Prose(_)]));
+}
+
+#[test]
+fn a_lead_without_a_team_gets_one_when_it_first_writes_to_somebody() {
+    let world = World::without_team(StoreLimits::default());
+    let lead = world.lead_of(None);
+    let error = send_text(&lead.seat, "bob", "hello", None, false).unwrap_err();
+    assert!(error.to_string().contains("bob"), "{error}");
+    assert_eq!(lead.seat.team(), Some(world.team.clone()));
+    assert!(world.store.config(&world.team).is_ok());
+}

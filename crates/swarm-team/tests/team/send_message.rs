@@ -1,0 +1,201 @@
+//! `SendMessage`, as a model calls it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use swarm_protocol::{Event, IsoTime, RequestId, ShutdownRequest};
+use swarm_team::{Incoming, SendMessageTool, ShutdownDesk, ShutdownVerdict};
+use swarm_tools::ToolOutput;
+
+use crate::world::{Seated, World, call, request_id};
+
+struct Mate {
+    seated: Seated,
+    desk: Arc<ShutdownDesk>,
+    tool: SendMessageTool,
+}
+
+fn mate(world: &World, member: &str) -> Mate {
+    let seated = world.seat_of_new(member);
+    let desk = Arc::new(ShutdownDesk::default());
+    let tool = SendMessageTool::for_teammate(seated.seat.clone(), desk.clone());
+    Mate { seated, desk, tool }
+}
+
+fn request(id: &str) -> ShutdownRequest {
+    ShutdownRequest {
+        request_id: request_id(id),
+        from: "team-lead".to_owned(),
+        reason: None,
+        timestamp: IsoTime::new("now"),
+    }
+}
+
+fn said(output: &ToolOutput) -> Value {
+    serde_json::from_str(&output.content).unwrap()
+}
+
+fn refusal(output: &ToolOutput) -> String {
+    assert!(output.is_error, "{}", output.content);
+    let said = said(output);
+    assert_eq!(said["success"], false);
+    said["message"].as_str().unwrap().to_owned()
+}
+
+fn response(id: &str, approve: bool, reason: Option<&str>) -> Value {
+    let mut message = json!({"type": "shutdown_response", "request_id": id, "approve": approve});
+    if let Some(reason) = reason {
+        message["reason"] = reason.into();
+    }
+    json!({"to": "team-lead", "message": message})
+}
+
+#[tokio::test]
+async fn text_goes_to_one_or_to_everybody_and_the_answer_names_them() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    world.join("alice");
+    let one = call(
+        &bob.tool,
+        json!({"to": "alice", "summary": "hi", "message": "hello"}),
+    )
+    .await;
+    assert!(!one.is_error, "{}", one.content);
+    let one = said(&one);
+    assert_eq!(one["success"], true);
+    assert_eq!(one["routing"], json!({"sender": "bob", "target": "@alice"}));
+    let entry = world.unread("alice").remove(0);
+    assert_eq!(entry.msg_id.unwrap().as_str(), one["msg_id"]);
+    assert_eq!(entry.summary.as_deref(), Some("hi"));
+    let all = call(&bob.tool, json!({"to": "*", "message": "news"})).await;
+    assert_eq!(said(&all)["recipients"], json!(["team-lead", "alice"]));
+}
+
+#[tokio::test]
+async fn d3_a_name_that_nobody_has_is_an_error_with_the_names() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    let output = call(&bob.tool, json!({"to": "alcie", "message": "hello"})).await;
+    let refusal = refusal(&output);
+    assert!(
+        refusal.contains("alcie") && refusal.contains("team-lead"),
+        "{refusal}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_refused_with_the_form() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    for input in [
+        json!({"to": "team-lead"}),
+        json!({"message": "hello"}),
+        json!({"to": "team-lead", "message": {"type": "shutdown_approved"}}),
+        json!({"to": "team-lead", "message": {"type": "shutdown_response", "approve": true}}),
+        json!({"to": "team-lead", "message": 7}),
+    ] {
+        let refusal = refusal(&call(&bob.tool, input).await);
+        assert!(refusal.contains("`to` and `message`"), "{refusal}");
+    }
+    assert!(world.unread("team-lead").is_empty());
+}
+
+#[tokio::test]
+async fn the_lead_asks_a_member_to_stop_with_a_marked_urgent_frame() {
+    let world = World::new();
+    let tool = SendMessageTool::for_lead(world.lead().seat);
+    world.join("bob");
+    let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
+    let output = call(&tool, input).await;
+    let said = said(&output);
+    let id: RequestId = request_id(said["request_id"].as_str().unwrap());
+    let mail = world.mail("bob");
+    let [Incoming::ShutdownRequest(entry, frame)] = &mail[..] else {
+        panic!("{mail:?}");
+    };
+    assert!(entry.is_urgent() && entry.is_marked_control());
+    assert_eq!(
+        (&frame.request_id, frame.reason.as_deref()),
+        (&id, Some("done"))
+    );
+    assert!(world.journal().iter().any(|event| matches!(
+        event, Event::ShutdownRequested { request, .. } if *request == id
+    )));
+}
+
+#[tokio::test]
+async fn a_shutdown_request_goes_to_no_lead_and_no_stranger() {
+    let world = World::new();
+    let tool = SendMessageTool::for_lead(world.lead().seat);
+    world.join("bob");
+    let ask = |to: &str| json!({"to": to, "message": {"type": "shutdown_request"}});
+    for to in ["team-lead", "*", "../x"] {
+        refusal(&call(&tool, ask(to)).await);
+    }
+    let stranger = refusal(&call(&tool, ask("alice")).await);
+    assert!(stranger.contains("bob"), "{stranger}");
+    let answered = refusal(&call(&tool, response("r", true, None)).await);
+    assert!(answered.contains("lead"), "{answered}");
+}
+
+#[tokio::test]
+async fn only_the_lead_asks_a_member_to_stop() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    world.join("alice");
+    let input = json!({"to": "alice", "message": {"type": "shutdown_request"}});
+    let refusal = refusal(&call(&bob.tool, input).await);
+    assert!(refusal.contains("only the team lead"), "{refusal}");
+    assert!(world.unread("alice").is_empty());
+}
+
+#[tokio::test]
+async fn a_refusal_needs_the_right_id_and_a_reason() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    let closed = refusal(&call(&bob.tool, response("r-1", false, Some("busy"))).await);
+    assert!(closed.contains("no open shutdown request"), "{closed}");
+    bob.desk.enter(request("r-1"));
+    refusal(&call(&bob.tool, response("r-2", false, Some("busy"))).await);
+    for reason in [None, Some(" ")] {
+        let refusal = refusal(&call(&bob.tool, response("r-1", false, reason)).await);
+        assert!(refusal.contains("reason"), "{refusal}");
+    }
+    assert!(world.unread("team-lead").is_empty());
+    assert!(bob.desk.is_open(&request_id("r-1")));
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_to_the_lead_and_closes_the_request_for_good() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    bob.desk.enter(request("r-1"));
+    let output = call(&bob.tool, response("r-1", false, Some("tests run"))).await;
+    assert!(!output.is_error, "{}", output.content);
+    let mail = world.mail("team-lead");
+    let [Incoming::ShutdownRejected(_, frame)] = &mail[..] else {
+        panic!("{mail:?}");
+    };
+    assert_eq!(
+        (frame.request_id.as_str(), frame.reason.as_str()),
+        ("r-1", "tests run")
+    );
+    assert_eq!(frame.from, "bob");
+    bob.desk.enter(request("r-1"));
+    assert_eq!(bob.desk.verdict(), ShutdownVerdict::None);
+    refusal(&call(&bob.tool, response("r-1", false, Some("again"))).await);
+    bob.desk.enter(request("r-2"));
+    assert!(bob.desk.is_open(&request_id("r-2")));
+    assert!(bob.seated.events().is_empty());
+}
+
+#[tokio::test]
+async fn an_approval_leaves_the_request_to_the_program() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    bob.desk.enter(request("r-1"));
+    let output = call(&bob.tool, response("r-1", true, None)).await;
+    assert!(!output.is_error, "{}", output.content);
+    assert!(bob.desk.is_open(&request_id("r-1")));
+    assert!(world.unread("team-lead").is_empty());
+}

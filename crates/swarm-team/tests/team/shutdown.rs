@@ -1,0 +1,44 @@
+//! Both halves of the shutdown handshake.
+
+use swarm_protocol::{BackendType, IsoTime, PaneId, ShutdownRequest};
+use swarm_team::{Incoming, ShutdownDesk, ShutdownVerdict, approve_shutdown, request_shutdown};
+
+use crate::world::{World, name, now, request_id};
+
+#[test]
+fn an_approval_names_request_member_pane_and_backend() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob");
+    let id = request_shutdown(&*world.store, &world.team, &name("bob"), now(), None).unwrap();
+    let mail = world.mail("bob");
+    let [Incoming::ShutdownRequest(_, request)] = &mail[..] else {
+        panic!("{mail:?}");
+    };
+    let pane = Some(PaneId::new("%3"));
+    approve_shutdown(&bob.seat, &world.team, request, pane, &BackendType::Tmux).unwrap();
+    let mail = world.mail("team-lead");
+    let [Incoming::ShutdownApproved(_, frame)] = &mail[..] else {
+        panic!("{mail:?}");
+    };
+    assert_eq!((&frame.request_id, frame.from.as_str()), (&id, "bob"));
+    assert_eq!(frame.pane_id, Some(PaneId::new("%3")));
+    assert_eq!(frame.backend_type.as_deref(), Some("tmux"));
+}
+
+#[test]
+fn a_later_request_takes_the_place_of_an_earlier_one() {
+    let desk = ShutdownDesk::default();
+    assert_eq!(desk.verdict(), ShutdownVerdict::None);
+    let request = |id: &str| ShutdownRequest {
+        request_id: request_id(id),
+        from: "team-lead".to_owned(),
+        reason: None,
+        timestamp: IsoTime::new("now"),
+    };
+    desk.enter(request("r-1"));
+    desk.enter(request("r-2"));
+    assert_eq!(desk.verdict(), ShutdownVerdict::Open(request("r-2")));
+    assert!(!desk.is_open(&request_id("r-1")));
+    desk.close();
+    assert!(desk.is_refused(&request_id("r-2")) && !desk.is_refused(&request_id("r-1")));
+}

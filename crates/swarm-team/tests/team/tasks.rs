@@ -1,0 +1,266 @@
+//! The task tools, as a model calls them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use swarm_protocol::{MemberState, TaskStatus};
+use swarm_store::{StoreLimits, TeamStore};
+use swarm_team::{Incoming, Seat, task_tools};
+use swarm_tools::ToolOutput;
+
+use crate::world::{World, call, id};
+
+async fn use_tool(seat: &Arc<Seat>, tool: &str, input: Value) -> ToolOutput {
+    let tools = task_tools(seat);
+    let tool = tools.iter().find(|other| other.name() == tool).unwrap();
+    call(&**tool, input).await
+}
+
+async fn update(seat: &Arc<Seat>, input: Value) -> ToolOutput {
+    use_tool(seat, "TaskUpdate", input).await
+}
+
+fn ok(output: &ToolOutput) -> &str {
+    assert!(!output.is_error, "{}", output.content);
+    &output.content
+}
+
+fn error(output: &ToolOutput) -> &str {
+    assert!(output.is_error, "{}", output.content);
+    &output.content
+}
+
+fn start(number: u64) -> Value {
+    json!({"taskId": number.to_string(), "status": "in_progress"})
+}
+
+fn complete(number: u64) -> Value {
+    json!({"taskId": number.to_string(), "status": "completed", "result": "fine"})
+}
+
+#[tokio::test]
+async fn a_lead_without_a_team_gets_one_with_its_first_task() {
+    let world = World::without_team(StoreLimits::default());
+    let lead = world.lead_of(None).seat;
+    for tool in ["TaskGet", "TaskUpdate"] {
+        error(&use_tool(&lead, tool, json!({"taskId": "1"})).await);
+    }
+    assert_eq!(
+        ok(&use_tool(&lead, "TaskList", json!({})).await),
+        "No tasks found"
+    );
+    assert_eq!(lead.team(), None);
+    let made = use_tool(
+        &lead,
+        "TaskCreate",
+        json!({"subject": "s", "description": "d"}),
+    )
+    .await;
+    assert!(ok(&made).contains("#1"));
+    assert_eq!(world.task(1).description, "d");
+    let shown = use_tool(&lead, "TaskGet", json!({"taskId": "1"})).await;
+    assert!(ok(&shown).contains("Description: d"));
+}
+
+#[tokio::test]
+async fn starting_on_a_task_claims_it() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    world.create("paint", None, &[]);
+    assert_eq!(
+        ok(&update(&bob, start(1)).await),
+        "Task #1 is yours and in progress"
+    );
+    let task = world.task(1);
+    assert_eq!(task.status, TaskStatus::InProgress);
+    assert_eq!(task.owner.as_deref(), Some("bob"));
+    assert_eq!(task.swarm().spawn_id, Some(bob.spawn_id));
+    ok(&update(&bob, start(1)).await);
+    assert_eq!(world.task(1).swarm().version, task.swarm().version);
+}
+
+#[tokio::test]
+async fn a_claim_that_changes_more_says_how_far_it_came() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    world.create("paint", None, &[]);
+    let mut input = start(1);
+    input["subject"] = "paint it red".into();
+    let both = update(&bob, input.clone()).await;
+    assert!(ok(&both).contains("is yours") && ok(&both).contains("subject"));
+    assert_eq!(world.task(1).subject, "paint it red");
+    world.create("clean", None, &[]);
+    let mut input = start(2);
+    input["addBlockedBy"] = json!(["2"]);
+    let half = update(&bob, input).await;
+    assert!(error(&half).contains("is yours") && error(&half).contains("nothing else"));
+    assert_eq!(world.task(2).owner.as_deref(), Some("bob"));
+}
+
+#[tokio::test]
+async fn a_task_that_is_taken_blocked_or_done_is_not_claimed() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    let alice = world.seat_of_new("alice").seat;
+    world.create("first", None, &[]);
+    world.create("second", None, &[1]);
+    ok(&update(&alice, start(1)).await);
+    assert!(error(&update(&bob, start(1)).await).contains("taken by alice"));
+    assert!(error(&update(&bob, start(2)).await).contains("blocked by task 1"));
+    assert!(error(&update(&bob, complete(1)).await).contains("alice"));
+    ok(&update(&alice, complete(1)).await);
+    assert!(error(&update(&alice, start(1)).await).contains("completed"));
+    assert_eq!(world.task(1).status, TaskStatus::Completed);
+    assert_eq!(world.task(1).swarm().result.as_deref(), Some("fine"));
+}
+
+#[tokio::test]
+async fn a_replaced_namesake_works_on_nothing() {
+    let world = World::new();
+    let former = world.seat_of_new("bob").seat;
+    world.create("paint", None, &[]);
+    ok(&update(&former, start(1)).await);
+    world
+        .store
+        .remove_member(&world.team, &former.name, None)
+        .unwrap();
+    let bob = world.seat_of_new("bob").seat;
+    ok(&update(&bob, start(1)).await);
+    error(&update(&former, complete(1)).await);
+    ok(&update(&bob, complete(1)).await);
+}
+
+#[tokio::test]
+async fn an_assignment_is_told_once_with_the_whole_task() {
+    let world = World::new();
+    let lead = world.lead().seat;
+    world.join("bob");
+    let input = json!({"subject": "paint", "description": "all red", "owner": "bob"});
+    ok(&use_tool(&lead, "TaskCreate", input).await);
+    let mail = world.mail("bob");
+    let [Incoming::Assignment(_, frame)] = &mail[..] else {
+        panic!("{mail:?}");
+    };
+    assert_eq!(
+        (frame.task_id.as_str(), frame.description.as_str()),
+        ("1", "all red")
+    );
+    assert_eq!(frame.assigned_by, "team-lead");
+    let again = json!({"taskId": "1", "owner": "bob", "subject": "paint it"});
+    ok(&update(&lead, again).await);
+    assert_eq!(world.unread("bob").len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_an_own_or_a_blocked_task_and_a_stranger_gets_no_inbox() {
+    let world = World::new();
+    let lead = world.lead().seat;
+    let bob = world.seat_of_new("bob").seat;
+    world.create("first", None, &[]);
+    let blocked = json!({"subject": "x", "description": "", "owner": "bob", "blockedBy": ["1"]});
+    ok(&use_tool(&lead, "TaskCreate", blocked).await);
+    let own = json!({"subject": "y", "description": "", "owner": "bob"});
+    ok(&use_tool(&bob, "TaskCreate", own).await);
+    let stranger = json!({"subject": "z", "description": "", "owner": "nobody-yet"});
+    ok(&use_tool(&lead, "TaskCreate", stranger).await);
+    assert_eq!(world.inboxes(), Vec::<std::path::PathBuf>::new());
+}
+
+#[tokio::test]
+async fn t3_the_owner_of_a_task_that_becomes_free_is_told_once_with_the_description() {
+    let world = World::new();
+    let lead = world.lead().seat;
+    let (alice, bob) = (world.seat_of_new("alice").seat, world.seat_of_new("bob"));
+    world.create("first", None, &[]);
+    world.create("second", None, &[]);
+    world.create("third", Some("bob"), &[1, 2]);
+    ok(&update(&alice, start(1)).await);
+    ok(&update(&alice, start(2)).await);
+    ok(&update(&alice, complete(1)).await);
+    assert!(world.unread("bob").is_empty());
+    let last = update(&alice, complete(2)).await;
+    assert!(ok(&last).contains("No longer blocked: #3"));
+    for redo in [complete(2), complete(1)] {
+        update(&lead, redo).await;
+    }
+    let mail = world.mail("bob");
+    assert!(matches!(&mail[..], [Incoming::System(_)]), "{mail:?}");
+    let read = world.read("bob").remove(0);
+    assert!(read.contains("Task #3 (third) is yours") && read.contains("all about third"));
+    ok(&update(&bob.seat, start(3)).await);
+}
+
+#[tokio::test]
+async fn t3_an_owner_written_as_an_agent_id_is_told_too() {
+    let world = World::new();
+    let alice = world.seat_of_new("alice").seat;
+    world.join("bob");
+    world.create("first", None, &[]);
+    world.create("second", Some("bob"), &[1]);
+    let file = world.store.tasks_folder(&world.team).join("2.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"bob\"", "\"bob@crew\"")).unwrap();
+    ok(&update(&alice, start(1)).await);
+    ok(&update(&alice, complete(1)).await);
+    let read = world.read("bob");
+    assert!(read.len() == 1 && read[0].contains("is yours"), "{read:?}");
+}
+
+#[tokio::test]
+async fn t3_a_task_of_nobody_is_offered_to_those_who_wait_and_live() {
+    let world = World::new();
+    let (alice, _life) = world.live("alice");
+    let (idle, _idle_life) = world.live("idle");
+    let (busy, _busy_life) = world.live("busy");
+    let (dead, life) = world.live("dead");
+    world.report("alice", alice, MemberState::Idle);
+    world.report("idle", idle, MemberState::Idle);
+    world.report("busy", busy, MemberState::Working);
+    world.report("dead", dead, MemberState::Idle);
+    drop(life);
+    let alice = world.seat("alice", alice).seat;
+    world.create("first", None, &[]);
+    world.create("second", None, &[1]);
+    ok(&update(&alice, start(1)).await);
+    ok(&update(&alice, complete(1)).await);
+    let read = world.read("idle");
+    assert!(
+        read.len() == 1 && read[0].contains("nobody owns it"),
+        "{read:?}"
+    );
+    for other in ["alice", "busy", "dead", "team-lead"] {
+        assert!(world.unread(other).is_empty(), "{other}");
+    }
+}
+
+#[tokio::test]
+async fn t3_a_deleted_blocker_frees_what_waited_for_it() {
+    let world = World::new();
+    let lead = world.lead().seat;
+    world.join("bob");
+    world.create("first", None, &[]);
+    world.create("second", Some("bob"), &[1]);
+    ok(&update(&lead, json!({"taskId": "1", "status": "deleted"})).await);
+    assert_eq!(world.unread("bob").len(), 1);
+    assert!(world.store.task(&world.team, &id(1)).is_err());
+}
+
+#[tokio::test]
+async fn the_list_shows_states_owners_and_open_blockers() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    world.create("first", None, &[]);
+    world.create("second", Some("bob"), &[1]);
+    ok(&update(&bob, start(1)).await);
+    let list = use_tool(&bob, "TaskList", json!({})).await;
+    assert_eq!(
+        ok(&list),
+        "#1 [in_progress] first (bob)\n#2 [blocked] second (bob) [blocked by #1]"
+    );
+    ok(&update(&bob, complete(1)).await);
+    let list = use_tool(&bob, "TaskList", json!({})).await;
+    assert_eq!(
+        ok(&list),
+        "#1 [completed] first (bob)\n#2 [pending] second (bob)"
+    );
+}

@@ -1,0 +1,292 @@
+//! A team on disk, and seats in it.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use swarm_protocol::{
+    AgentEvent, AgentId, BackendType, Clock, Color, Event, InboxEntry, LifeKind, LifeRecord,
+    MemberName, MemberState, NewTask, PaneId, RequestId, Reservation, SpawnId, StateReport,
+    SystemClock, Task, TaskId, TeamName, UnixMs, Usage,
+};
+use swarm_store::{
+    Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, TeamStore, process,
+};
+use swarm_team::{Founder, Incoming, Seat, sort_mail};
+use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+    pub(crate) store: Arc<FileStore>,
+    pub(crate) team: TeamName,
+}
+
+pub(crate) fn name(text: &str) -> MemberName {
+    MemberName::parse(text).unwrap()
+}
+
+pub(crate) fn request_id(text: &str) -> RequestId {
+    RequestId::new(text)
+}
+
+pub(crate) fn id(number: u64) -> TaskId {
+    TaskId::new(number)
+}
+
+/// A seat whose events can be looked at.
+pub(crate) struct Seated {
+    pub(crate) seat: Arc<Seat>,
+    events: Arc<Mutex<Vec<AgentEvent>>>,
+}
+
+impl Seated {
+    pub(crate) fn events(&self) -> Vec<AgentEvent> {
+        self.events.lock().unwrap().clone()
+    }
+}
+
+impl World {
+    /// With the team `crew` and nobody but its lead.
+    pub(crate) fn new() -> Self {
+        Self::with_limits(StoreLimits::default())
+    }
+
+    pub(crate) fn with_limits(limits: StoreLimits) -> Self {
+        let world = Self::without_team(limits);
+        world.found();
+        world
+    }
+
+    pub(crate) fn without_team(limits: StoreLimits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FileStore::new(folder.path().join("root"), Arc::new(SystemClock));
+        Self {
+            store: Arc::new(store.with_limits(limits)),
+            team: TeamName::parse("crew").unwrap(),
+            folder,
+        }
+    }
+
+    pub(crate) fn found(&self) {
+        found(&self.store, &self.team).unwrap();
+    }
+
+    pub(crate) fn reserve(&self, member: &str) -> SpawnId {
+        let spawn_id = SpawnId::random();
+        let reservation = Reservation {
+            spawner_pid: std::process::id(),
+            spawner_start: process::start_time(std::process::id()).unwrap(),
+            deadline: UnixMs(u64::MAX),
+        };
+        self.reserve_as(member, spawn_id, reservation);
+        spawn_id
+    }
+
+    pub(crate) fn reserve_as(&self, member: &str, spawn_id: SpawnId, reservation: Reservation) {
+        let new = NewMember {
+            name: name(member),
+            spawn_id,
+            reservation,
+            agent_type: None,
+            model: None,
+            mode: None,
+            cwd: self.folder.path().to_owned(),
+            worktree_path: None,
+            plan: false,
+            prompt: None,
+            backend: None,
+            session_id: None,
+            color: None,
+        };
+        self.store.reserve(&self.team, new).unwrap();
+    }
+
+    /// A committed member.
+    pub(crate) fn join(&self, member: &str) -> SpawnId {
+        let spawn = self.reserve(member);
+        let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
+        self.store
+            .commit_spawn(&self.team, &spawn, pane, backend, None)
+            .unwrap();
+        spawn
+    }
+
+    /// A committed member that lives until the file is dropped.
+    pub(crate) fn live(&self, member: &str) -> (SpawnId, File) {
+        let spawn_id = self.join(member);
+        (spawn_id, self.hold_life(member, spawn_id))
+    }
+
+    pub(crate) fn hold_life(&self, member: &str, spawn_id: SpawnId) -> File {
+        let record = LifeRecord {
+            kind: LifeKind::Task,
+            pid: std::process::id(),
+            proc_start: String::new(),
+            spawn_id,
+            host: String::new(),
+        };
+        let path = self.store.life_path(&self.team, &name(member));
+        std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
+        let file = File::open(path).unwrap();
+        file.lock().unwrap();
+        file
+    }
+
+    pub(crate) fn report(&self, member: &str, spawn_id: SpawnId, state: MemberState) {
+        let report = StateReport {
+            spawn_id,
+            state,
+            since: UnixMs(1),
+            detail: None,
+            task: None,
+            turns: 0,
+            progress: 0,
+            usage: Usage::default(),
+        };
+        self.store
+            .write_state(&self.team, &name(member), &report)
+            .unwrap();
+    }
+
+    pub(crate) fn seat(&self, member: &str, spawn_id: SpawnId) -> Seated {
+        let events = Arc::default();
+        let sink = Arc::clone(&events);
+        let seat = Seat::teammate(
+            self.store.clone(),
+            Arc::new(SystemClock),
+            &AgentId::new(name(member), self.team.clone()),
+            spawn_id,
+            Some(Color::Green),
+            move |event| record(&sink, event),
+        );
+        Seated {
+            seat: Arc::new(seat),
+            events,
+        }
+    }
+
+    /// A member that has just joined, and its seat.
+    pub(crate) fn seat_of_new(&self, member: &str) -> Seated {
+        let spawn = self.join(member);
+        self.seat(member, spawn)
+    }
+
+    pub(crate) fn lead(&self) -> Seated {
+        self.lead_of(Some(self.team.clone()))
+    }
+
+    pub(crate) fn lead_of(&self, team: Option<TeamName>) -> Seated {
+        let events = Arc::default();
+        let sink = Arc::clone(&events);
+        let seat = Seat::lead(
+            self.store.clone(),
+            Arc::new(SystemClock),
+            SpawnId::random(),
+            team,
+            Arc::new(Founding(self.store.clone(), self.team.clone())),
+            move |event| record(&sink, event),
+        );
+        Seated {
+            seat: Arc::new(seat),
+            events,
+        }
+    }
+
+    pub(crate) fn unread(&self, member: &str) -> Vec<InboxEntry> {
+        self.store.take_unread(&self.team, &name(member)).unwrap()
+    }
+
+    pub(crate) fn mail(&self, member: &str) -> Vec<Incoming> {
+        sort_mail(self.unread(member))
+    }
+
+    /// The texts that wait for a member, as its model would read them.
+    pub(crate) fn read(&self, member: &str) -> Vec<String> {
+        self.mail(member).iter().map(Incoming::render).collect()
+    }
+
+    pub(crate) fn create(&self, subject: &str, owner: Option<&str>, blocked_by: &[u64]) -> TaskId {
+        let new = NewTask {
+            subject: subject.to_owned(),
+            description: format!("all about {subject}"),
+            owner: owner.map(name),
+            blocked_by: blocked_by.iter().copied().map(id).collect(),
+            ..NewTask::default()
+        };
+        let person = Actor::person(&self.team);
+        self.store
+            .create_tasks(&self.team, &[new], &person)
+            .unwrap()[0]
+    }
+
+    pub(crate) fn task(&self, number: u64) -> Task {
+        self.store.task(&self.team, &id(number)).unwrap()
+    }
+
+    pub(crate) fn inboxes(&self) -> Vec<PathBuf> {
+        let folder = self.store.inbox_folder(&self.team);
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+
+    pub(crate) fn journal(&self) -> Vec<Event> {
+        let events = self.store.events(&self.team).unwrap();
+        let entries = events.entries.into_iter();
+        entries.map(|entry| entry.event).collect()
+    }
+}
+
+fn found(store: &FileStore, team: &TeamName) -> Result<(), StoreError> {
+    let new = NewTeam {
+        name: team.clone(),
+        description: None,
+        lead_session_id: None,
+        lead_process: None,
+        cwd: PathBuf::from("/"),
+        lead_model: None,
+        created_by: "team-lead".to_owned(),
+    };
+    store.create_team(new).map(drop)
+}
+
+fn record(events: &Mutex<Vec<AgentEvent>>, event: AgentEvent) {
+    events.lock().unwrap().push(event);
+}
+
+/// Founds the world's team for a lead that needs one.
+#[derive(Debug)]
+struct Founding(Arc<FileStore>, TeamName);
+
+impl Founder for Founding {
+    fn found(&self) -> Result<TeamName, StoreError> {
+        found(&self.0, &self.1)?;
+        Ok(self.1.clone())
+    }
+}
+
+/// Calls a tool as the engine does.
+pub(crate) async fn call(tool: &dyn Tool, input: Value) -> ToolOutput {
+    let context = ToolContext {
+        cwd: PathBuf::from("/"),
+        env: Arc::default(),
+        protected: Arc::new(ProtectedPaths::new(std::path::Path::new("/nonexistent"))),
+        files: Arc::new(Mutex::new(FileState::new())),
+        cancel: CancellationToken::new(),
+        limits: ToolLimits::default(),
+        tool_use_id: "toolu_1".to_owned(),
+        caller: Caller {
+            name: MemberName::lead(),
+            team: None,
+            agent_id: None,
+        },
+    };
+    tool.call(input, &context).await
+}
+
+pub(crate) fn now() -> UnixMs {
+    SystemClock.now()
+}
