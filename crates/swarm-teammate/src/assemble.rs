@@ -8,6 +8,7 @@ use swarm_engine::{
     TranscriptFile, transcript_path,
 };
 use swarm_fs::FolderWatcher;
+use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_team::{Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, task_tools};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
@@ -67,7 +68,8 @@ pub(crate) fn assemble(
         name: order.agent.name.to_string(),
         system: system_prompt(&order, &parts.process),
         model: parts.model,
-        model_name: order.model.clone(),
+        model_name: ModelName::parse(&order.model)
+            .map_or_else(|_| order.model.clone(), |name| name.model),
         tools,
         rights: Arc::new(Rights::new(order.mode, rules, order.mode)),
         gate: Arc::new(gate),

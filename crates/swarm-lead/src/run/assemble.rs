@@ -6,6 +6,7 @@ use swarm_engine::{
     AgentParts, AgentTool, EngineError, EngineLimits, EventSink, Rights, Session, TranscriptAuthor,
     TranscriptFile, transcript_path,
 };
+use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
 use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, task_tools};
@@ -72,7 +73,8 @@ pub(super) fn assemble(
         name: lead.to_string(),
         system: system_prompt(parts),
         model: Arc::clone(&parts.model),
-        model_name: dep.model.clone(),
+        model_name: ModelName::parse(&dep.model)
+            .map_or_else(|_| dep.model.clone(), |name| name.model),
         tools: tools(parts, &seat, leadership),
         rights: Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling)),
         gate: Arc::new(gate),

@@ -7,6 +7,9 @@ use super::rules::{self, Holder};
 use super::{Actor, TaskChange, TaskList};
 use crate::{Result, StoreError};
 
+/// The key of a task's metadata that is swarm's own.
+pub(super) const OWN_KEY: &str = "swarm";
+
 /// The circumstances of a change.
 pub(super) struct Edit<'a> {
     /// The list, with the new edges.
@@ -119,10 +122,10 @@ impl Edit<'_> {
 }
 
 fn merge(task: &mut Task, metadata: &Map<String, Value>) -> Result<()> {
-    if metadata.contains_key(super::OWN_KEY) {
+    if metadata.contains_key(OWN_KEY) {
         return Err(StoreError::ReservedKey {
             id: task.id,
-            key: super::OWN_KEY,
+            key: OWN_KEY,
         });
     }
     let mut merged = task.metadata.clone().unwrap_or_default();

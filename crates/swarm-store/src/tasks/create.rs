@@ -84,11 +84,11 @@ impl TeamFiles<'_> {
 
 fn to_task(id: TaskId, new: &NewTask) -> Result<Task> {
     if let Some(metadata) = &new.metadata
-        && metadata.contains_key(super::OWN_KEY)
+        && metadata.contains_key(super::change::OWN_KEY)
     {
         return Err(StoreError::ReservedKey {
             id,
-            key: super::OWN_KEY,
+            key: super::change::OWN_KEY,
         });
     }
     let mut blocked_by = Vec::new();

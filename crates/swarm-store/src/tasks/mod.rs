@@ -17,6 +17,3 @@ mod update;
 
 pub(crate) use release::Returned;
 pub use types::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
-
-/// The key of a task's metadata that is swarm's own.
-const OWN_KEY: &str = "swarm";

@@ -108,7 +108,7 @@ fn sealed(before: &TaskList, after: &mut TaskList) -> Writes {
 fn changed_fields(old: &Task, new: &Task) -> Vec<&'static str> {
     let free = |task: &Task| {
         let mut metadata = task.metadata.clone().unwrap_or_default();
-        metadata.shift_remove(super::OWN_KEY);
+        metadata.shift_remove(super::change::OWN_KEY);
         metadata
     };
     let fields = [
