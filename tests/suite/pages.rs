@@ -41,6 +41,20 @@ fn every_exit_code_is_described() {
 }
 
 #[test]
+fn every_setting_is_described() {
+    let formats = page("docs/formats.md");
+    let mut table = String::new();
+    for line in page("config/default.toml").lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            name.trim_end_matches(']').clone_into(&mut table);
+        } else if let Some((key, _)) = line.split_once(" = ") {
+            assert_says(&formats, &format!("| `{table}.{key}` |"));
+        }
+    }
+    assert!(!table.is_empty());
+}
+
+#[test]
 fn every_state_is_named() {
     let formats = page("docs/formats.md");
     let members = [
