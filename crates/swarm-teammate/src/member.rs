@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use swarm_engine::{EventSink as _, Session, TurnOutcome};
+use swarm_engine::Session;
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
-use swarm_protocol::{AgentEvent, Event, MemberState, TeamName};
+use swarm_protocol::{Event, MemberState, TeamName};
 use swarm_store::{StoreError, TeamStore};
 use swarm_team::{Seat, ShutdownVerdict, approve_shutdown};
 use swarm_tools::processes;
@@ -83,6 +83,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
         inbox,
         terminate,
         process,
+        resting: false,
     };
     let ending = life.go_on().await;
     processes::end_marked(
@@ -106,11 +107,12 @@ struct Life {
     inbox: Subscription,
     terminate: CancellationToken,
     process: ProcessFacts,
+    /// Has said that it is idle.
+    resting: bool,
 }
 
 impl Life {
     async fn go_on(&mut self) -> Result<Ending, TeammateError> {
-        self.reporter.state(MemberState::Idle, None);
         loop {
             match self.step().await {
                 Ok(Some(ending)) => return Ok(ending),
@@ -154,12 +156,20 @@ impl Life {
         if self.session.needs_turn() {
             self.turn().await?;
         } else {
-            tokio::select! {
-                () = self.inbox.changed() => {}
-                () = self.terminate.cancelled() => {}
-            }
+            self.rest().await;
         }
         Ok(None)
+    }
+
+    /// Waits for mail. Only who really waits says that it is idle, and says it once.
+    async fn rest(&mut self) {
+        if !std::mem::replace(&mut self.resting, true) {
+            self.reporter.state(MemberState::Idle, None);
+        }
+        tokio::select! {
+            () = self.inbox.changed() => {}
+            () = self.terminate.cancelled() => {}
+        }
     }
 
     /// Whether this spawn is still the member of its name. An entry that another program has stripped of our mark
@@ -195,6 +205,7 @@ impl Life {
             ids.extend(delivery.added);
             ids.extend(delivery.known);
             // Before the mail counts as read: at no moment does this member look idle with nothing to do.
+            self.resting = false;
             self.reporter.state(MemberState::Working, None);
         }
         self.desk.delivered(&ids)?;
@@ -202,8 +213,8 @@ impl Life {
     }
 
     async fn turn(&mut self) -> Result<(), TeammateError> {
+        self.resting = false;
         self.set_active(true);
-        self.reporter.state(MemberState::Working, None);
         let outcome = run_turn(
             &mut self.session,
             &self.desk,
@@ -223,12 +234,6 @@ impl Life {
         )?;
         self.set_active(false);
         send_idle_notice(&self.seat, &self.team, &outcome, &self.reporter.turn_mail())?;
-        if let TurnOutcome::Failed { error, .. } = &outcome {
-            self.reporter.emit(AgentEvent::Notice {
-                line: format!("turn failed: {error}"),
-            });
-        }
-        self.reporter.state(MemberState::Idle, None);
         Ok(())
     }
 
