@@ -106,6 +106,10 @@ fn limits(app: &App) -> MemberLimits {
 /// Where members run: what a flag or the settings say.
 pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
     let word = asked.unwrap_or(&app.settings.backend);
+    if !["auto", "tmux", "headless"].contains(&word) {
+        let message = format!("`{}` is not a backend", word.escape_debug());
+        return Err(Failure::usage(message).with_hint("use auto, tmux or headless"));
+    }
     let Ok(mut request) = word.parse::<BackendRequest>();
     request.place = app.settings.place.parse().map_err(Failure::usage)?;
     Ok(request)

@@ -14,4 +14,7 @@ pub use error::LeadError;
 pub use leadership::{Leadership, implicit_team_name};
 pub use run::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
 pub use spawn::{SpawnOptions, SpawnedMember, spawn};
-pub use stop::{EndedTeam, StopOptions, StopOutcome, Stopped, end_team, kill, shutdown};
+pub use stop::{
+    EndedTeam, StopOptions, StopOutcome, Stopped, clear_dead, dead_namesake, end_team, kill,
+    shutdown,
+};

@@ -27,5 +27,5 @@ pub use layout::{Arrangement, MINIMUM_PANE, Size};
 pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};
 pub use place::Place;
 pub use recording::RecordingBackend;
-pub use tmux::{OWN_SESSION, OWN_WINDOW, TmuxBackend, own_socket};
+pub use tmux::{OWN_SESSION, OWN_WINDOW, TmuxBackend, is_own_socket, own_socket};
 pub use view::{PaneView, WindowView};

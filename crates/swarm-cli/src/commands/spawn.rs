@@ -16,6 +16,7 @@ use crate::args::SpawnArgs;
 use crate::deployment::{Choices, backend, deployment};
 use crate::failure::Failure;
 use crate::identity::Acting;
+use crate::models;
 
 pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("spawn")?;
@@ -26,8 +27,11 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ..Choices::default()
     };
     let (mut deployment, _) = deployment(app, &choices)?;
+    // A member that died comes back as it was, unless flags say otherwise.
+    let dead = swarm_lead::dead_namesake(&deployment, &team, &name)?.filter(|_| !args.fresh);
+    let mode = args.mode.or_else(|| dead.as_ref()?.known_mode());
     // A person at the shell may give any mode; a member's ceiling is the mode it gets.
-    if let Some(mode) = args.mode {
+    if let Some(mode) = mode {
         deployment.ceiling = mode;
     }
     let resolve = &deployment.resolve_model;
@@ -36,17 +40,22 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         .as_deref()
         .map(|name| resolve(name))
         .transpose()
-        .map_err(Failure::usage)?;
+        .map_err(Failure::usage)?
+        .or_else(|| dead.as_ref()?.model.clone());
+    let named = model.as_deref().unwrap_or(&deployment.model);
+    // What the child would find missing is missing here, and here it can be said in one sentence.
+    models::client(named, &deployment.provider, deployment.pace)?;
+    let former_cwd = dead.map(|dead| dead.cwd).filter(|cwd| cwd.is_dir());
     let options = SpawnOptions {
         name,
         agent_type: args.agent.clone(),
         prompt: prompt(args)?.map(|text| Draft::new(LEAD_NAME, text)),
         model,
-        mode: args.mode,
-        cwd: args
-            .cwd
-            .as_ref()
-            .map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd)),
+        mode,
+        cwd: match &args.cwd {
+            Some(cwd) => app.env.cwd.join(cwd),
+            None => former_cwd.unwrap_or_else(|| app.env.cwd.clone()),
+        },
         backend: args
             .backend
             .as_deref()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_panes::{Chosen, PaneBackend};
+use swarm_panes::{Chosen, PaneBackend, is_own_socket};
 use swarm_protocol::{Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
 use swarm_team::reconcile;
@@ -12,7 +12,7 @@ use swarm_team::reconcile;
 use super::attempt::Attempt;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember};
-use crate::stop::end_live_namesake;
+use crate::stop::{close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake};
 use crate::{Deployment, LeadError};
 
 /// Spawns a member and returns once its hello is committed. On any failure roster, inbox, pane and process are as
@@ -57,8 +57,16 @@ pub(super) async fn spawn_in(
     let name = options.name.clone();
     let (deployment, team) = (deployment.clone(), team.clone());
     let work = tokio::spawn(async move {
+        let dead = dead_namesake(&deployment, &team, &options.name)?;
+        if let Some(dead) = &dead {
+            end_leftovers(&deployment, dead).await;
+        }
         let attempt = begin(&deployment, &team, options, backend, chosen).await?;
-        attempt.carry_out().await
+        let spawned = attempt.carry_out().await?;
+        if let Some(dead) = &dead {
+            close_leftover_pane(&deployment, dead).await;
+        }
+        Ok(spawned)
     });
     work.await.unwrap_or_else(|error| {
         tracing::error!(member = %name, %error, "a spawn broke down");
@@ -163,7 +171,7 @@ fn pick_backend(
         .and_then(|env| env.split(',').next())
         .map(PathBuf::from);
     facts.own_socket = sockets
-        .filter(|socket| Some(socket) != here.as_ref())
+        .filter(|socket| Some(socket) != here.as_ref() && is_own_socket(socket))
         .find(|socket| socket.exists());
     Ok(swarm_panes::choose(&request, &facts)?)
 }

@@ -1,5 +1,6 @@
 //! After a member's end: roster, tasks, journal, pane.
 
+use swarm_fs::Liveness;
 use swarm_panes::{Pane, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
 use swarm_team::SpawnOrder;
@@ -48,6 +49,71 @@ pub(crate) async fn finish(
         store.journal(team, event)?;
     }
     Ok(removed.released)
+}
+
+/// The entry of a member that has died and was not taken out of the roster, if that is what the name stands for.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn dead_namesake(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<Option<Member>, LeadError> {
+    let config = deployment.store.config(team)?;
+    let dead = config.member(name).filter(|member| {
+        let mark = member.swarm.as_ref();
+        !name.is_lead() && mark.is_some_and(|mark| mark.died_at.is_some())
+    });
+    Ok(dead.cloned())
+}
+
+/// Ends what a dead member's shell left running. Its pane can still be read.
+pub(crate) async fn end_leftovers(deployment: &Deployment, member: &Member) {
+    if let Some(spawn_id) = member.spawn_id() {
+        let marker = spawn_id.to_string();
+        let ended = processes::end_marked("SWARM_SPAWN_ID", &marker, deployment.kill_grace).await;
+        if ended.left > 0 {
+            tracing::error!(member = %member.name, left = ended.left, "processes of a dead member are left");
+        }
+    }
+}
+
+/// Closes the pane that a dead member left to be read.
+pub(crate) async fn close_leftover_pane(deployment: &Deployment, member: &Member) {
+    if let Some(spawn_id) = member.spawn_id() {
+        close_pane(deployment, member, spawn_id).await;
+    }
+}
+
+/// Takes every dead member out of the roster, with its pane and whatever its shell left running, before a team is
+/// deleted. Does nothing while anybody lives: then the team is not deleted.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn clear_dead(deployment: &Deployment, team: &TeamName) -> Result<(), LeadError> {
+    swarm_team::reconcile(&*deployment.store, team)?;
+    let config = deployment.store.config(team)?;
+    for member in config.teammates() {
+        if deployment.store.liveness(team, &member.name)? == Liveness::Alive {
+            return Ok(());
+        }
+    }
+    for member in config.teammates() {
+        if let Some(dead) = dead_namesake(deployment, team, &member.name)?
+            && let Some(spawn_id) = dead.spawn_id()
+        {
+            finish(
+                deployment,
+                team,
+                &dead.name,
+                spawn_id,
+                &StopOutcome::AlreadyGone,
+            )
+            .await?;
+        }
+    }
+    Ok(())
 }
 
 async fn close_pane(deployment: &Deployment, member: &Member, spawn_id: SpawnId) {

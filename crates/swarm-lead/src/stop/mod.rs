@@ -8,7 +8,8 @@ mod shutdown;
 mod team;
 
 pub(crate) use escalate::death;
-pub(crate) use finish::finish;
+pub use finish::{clear_dead, dead_namesake};
+pub(crate) use finish::{close_leftover_pane, end_leftovers, finish};
 pub(crate) use kill::end_live_namesake;
 pub use kill::kill;
 pub use outcome::{StopOptions, StopOutcome, Stopped};

@@ -8,6 +8,7 @@ use swarm_protocol::ToolKind;
 use swarm_team::Seat;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
+use crate::stop::clear_dead;
 use crate::{Deployment, Leadership};
 
 /// Deletes the lead's team once its members have left.
@@ -50,6 +51,9 @@ impl Tool for TeamDelete {
         let Some(team) = self.seat.team() else {
             return ToolOutput::error("you lead no team");
         };
+        if let Err(error) = clear_dead(&self.deployment, &team).await {
+            return ToolOutput::error(error.to_string());
+        }
         match self.deployment.store.delete_team(&team, false, false) {
             Ok(archive) => {
                 self.seat.set_team(None);

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use swarm_engine::{Isolation, SpawnRequest, Spawned, TeammateSpawner};
-use swarm_protocol::{AgentEvent, LEAD_NAME, MemberName};
+use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
 use swarm_store::Draft;
 use swarm_team::Seat;
 
 use crate::Deployment;
 use crate::spawn::{SpawnOptions, spawn};
+use crate::stop::dead_namesake;
 
 /// Spawns teammates for the lead's model.
 #[derive(Debug)]
@@ -76,17 +77,28 @@ impl TeammateSpawner for LeadSpawner {
                 "you lead the team {team}, not {named}: leave team_name out"
             ));
         }
+        // A member that died comes back as it was, unless the call says otherwise.
+        let dead =
+            dead_namesake(&self.deployment, &team, &name).map_err(|error| error.to_string())?;
+        let ceiling = self.deployment.ceiling;
+        let dead_mode = dead
+            .as_ref()
+            .and_then(Member::known_mode)
+            .filter(|mode| ceiling.covers(*mode));
+        let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
+        let dead_cwd = dead.map(|dead| dead.cwd).filter(|cwd| cwd.is_dir());
         let prompt =
             Draft::new(LEAD_NAME, request.prompt.clone()).with_summary(request.description.clone());
         let options = SpawnOptions {
             name,
             agent_type: request.agent_type.clone(),
             prompt: Some(prompt),
-            model,
-            mode: request.mode,
+            model: model.or(dead_model),
+            mode: request.mode.or(dead_mode),
             cwd: request
                 .cwd
                 .clone()
+                .or(dead_cwd)
                 .unwrap_or_else(|| self.deployment.cwd.clone()),
             backend: None,
             env: std::collections::BTreeMap::new(),

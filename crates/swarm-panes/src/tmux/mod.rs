@@ -15,7 +15,6 @@ mod view;
 mod watch;
 
 pub use backend::TmuxBackend;
-pub(crate) use own_server::is_own_socket;
-pub use own_server::{OWN_SESSION, OWN_WINDOW, own_socket};
+pub use own_server::{OWN_SESSION, OWN_WINDOW, is_own_socket, own_socket};
 pub(crate) use probe::{check_version, lead_pane_answers};
 pub(crate) use server::socket_of;

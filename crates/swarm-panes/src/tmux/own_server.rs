@@ -34,7 +34,7 @@ pub fn own_socket(folder: &Path, pid: u32) -> PathBuf {
 }
 
 /// Whether a socket that a roster names is that of a server of our own.
-pub(crate) fn is_own_socket(socket: &Path) -> bool {
+pub fn is_own_socket(socket: &Path) -> bool {
     let name = socket.file_name().and_then(OsStr::to_str);
     let pid = name.and_then(|name| name.strip_prefix(SOCKET_PREFIX));
     pid.is_some_and(|pid| pid.parse::<u32>().is_ok())

@@ -55,7 +55,10 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     } else {
         super::super::runtime()?.block_on(watch(app, &stage, &server))?
     };
-    finish(app, &stage, args, &windows)
+    let ended = finish(app, &stage, args, &windows);
+    drop(server);
+    super::super::runtime()?.block_on(stage.end_processes());
+    ended
 }
 
 fn tell(app: &App, text: &str) {
@@ -192,6 +195,10 @@ fn finish(
             app.out.data(report.result.trim_end())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(report) if report.outcome.error_kind().is_none() => Err(Failure::new(
+            ErrorKind::AgentFailed,
+            "the team has finished, but the test still fails",
+        )),
         Some(report) => Err(Failure::new(
             ErrorKind::AgentFailed,
             report.outcome.sentence(),

@@ -3,9 +3,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use swarm_fs::{create_private_dir, ensure_private_dir, remove_tree, replace_alone};
 use swarm_protocol::{ErrorKind, SpawnId};
+use swarm_tools::processes;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -28,6 +30,9 @@ const FILES: [(&str, &str); 4] = [
         include_str!("../../../../../config/demo/scenario.toml"),
     ),
 ];
+/// How long the play may take to end in order when nobody watches any more.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 const SETTINGS: &str = include_str!("../../../../../config/demo/settings.json");
 
 /// A throw-away folder. It goes when this is dropped, unless it is kept.
@@ -105,6 +110,16 @@ impl Stage {
             }
         }
         Ok(())
+    }
+
+    /// Ends everything that was started on the stage, so that nobody writes into it any more. A lead whose pane is
+    /// gone ends its team in order, which takes a moment.
+    pub(super) async fn end_processes(&self) {
+        let home = self.home().display().to_string();
+        let ended = processes::end_marked("HOME", &home, FAREWELL).await;
+        if ended.left > 0 {
+            tracing::warn!(left = ended.left, "processes of the stage are left");
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_fs::Liveness;
-use swarm_lead::{StopOptions, end_team};
+use swarm_lead::{StopOptions, clear_dead, end_team};
 use swarm_protocol::{LifeRecord, MemberName, TeamName};
 use swarm_store::StoreError;
 
@@ -22,6 +22,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     if args.force {
         end_members(app, &team)?;
     }
+    runtime()?.block_on(clear_dead(&for_stopping(app), &team))?;
     let archive = app.store.delete_team(&team, args.purge, args.force)?;
     show(app, &team, archive.as_deref())?;
     Ok(ExitCode::SUCCESS)
