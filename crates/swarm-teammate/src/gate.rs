@@ -24,9 +24,9 @@ pub(crate) struct QueueGate {
     pub(crate) limits: MemberLimits,
 }
 
-struct FolderWake {
-    inbox: Subscription,
-    requests: Subscription,
+pub(crate) struct FolderWake {
+    pub(crate) inbox: Subscription,
+    pub(crate) requests: Subscription,
 }
 
 #[async_trait]
@@ -41,7 +41,7 @@ impl Wake for FolderWake {
 
 impl QueueGate {
     /// Woken by the member's own inbox and by answers, not by the locks that a look at them takes.
-    fn wake(&self) -> FolderWake {
+    pub(crate) fn wake(&self) -> FolderWake {
         let store = &self.seat.store;
         let inbox = format!("{}.json", self.seat.name).into();
         FolderWake {

@@ -57,7 +57,7 @@ pub(crate) fn send_idle_notice(
         .map(drop)
 }
 
-fn notice(
+pub(crate) fn notice(
     from: String,
     timestamp: IsoTime,
     outcome: &TurnOutcome,

@@ -13,6 +13,9 @@ mod reporter;
 mod start;
 mod turn;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::TeammateError;
 pub use member::{Ending, run};
 pub use parts::{ProcessFacts, TeammateParts};
