@@ -188,3 +188,44 @@ fn a_member_is_spawned_under_a_name_that_is_taken_only_when_told_so() {
     assert_eq!(world.team("demo").names(), ["team-lead", "bob"]);
     world.swarm(&["shutdown", "bob"]).ok();
 }
+
+#[test]
+fn s16_the_pane_of_a_crashed_member_goes_when_it_is_spawned_again_and_with_its_team() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here I am"));
+    let world = world_over(&api);
+    let inside = InsideTmux::start(&world, 200, 50);
+    let spawn = |mode: &str| {
+        let arguments = [
+            "spawn",
+            "bob",
+            "--model",
+            MODEL,
+            "--backend",
+            "tmux",
+            "--mode",
+            mode,
+            "--prompt",
+            "hello",
+        ];
+        world.start_with(&arguments, inside.variables()).wait().ok();
+    };
+    let again = || {
+        let arguments = ["spawn", "bob", "--prompt", "hello again"];
+        world.start_with(&arguments, inside.variables()).wait().ok();
+    };
+    let panes = || {
+        let all = inside.tmux().panes();
+        all.into_iter().filter(|pane| pane.title == "bob").count()
+    };
+    spawn("plan");
+    kill_member(&world, "bob");
+    again();
+    assert_eq!(panes(), 1, "the dead pane makes room for the live one");
+    let roster = world.swarm(&["status", "--json"]).json();
+    let bob = &roster["members"][1];
+    assert_eq!(bob["mode"], "plan", "it comes back as it was: {bob}");
+    assert_eq!(bob["model"], MODEL, "{bob}");
+    kill_member(&world, "bob");
+    world.swarm(&["team", "delete"]).ok();
+    assert_eq!(panes(), 0, "nothing is left of a deleted team");
+}
