@@ -44,10 +44,13 @@ quiet_apt() {
     DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends "$verb" "$@" </dev/null >/dev/null
 }
 
+# wanted_rust: the version that the workspace is written for.
+wanted_rust() { sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml; }
+
 # need_rust: a compiler that is new enough. It is never installed unasked.
 need_rust() {
     local wanted found
-    wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    wanted=$(wanted_rust)
     has cargo || stop "Rust is missing: install Rust $wanted or newer from https://rustup.rs and run this again"
     found=$(rustc --version | cut -d' ' -f2)
     [ "$(printf '%s\n%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)" = "$wanted" ] ||
