@@ -9,6 +9,9 @@ mod stop;
 mod supervise;
 mod team_tools;
 
+#[cfg(test)]
+mod tests;
+
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
 pub use leadership::{Leadership, implicit_team_name};

@@ -291,6 +291,10 @@ impl Run {
                 .map_or(Ok(()), |(_, e)| Err(e)),
             Err(error) => Err(error),
         };
+        // Frames that came meanwhile are the program's to clear away; what was written to the lead stays unread.
+        if let Err(error) = self.desk.take() {
+            tracing::warn!(%team, %error, "mail of the lead not read");
+        }
         if ended.is_ok() {
             // One that cannot be ended would be waited for for ever.
             self.desk.partings.close();

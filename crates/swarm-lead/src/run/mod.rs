@@ -12,6 +12,13 @@ mod reporter;
 mod settle;
 mod turn;
 
+#[cfg(test)]
+mod desk_tests;
+#[cfg(test)]
+mod report_tests;
+#[cfg(test)]
+mod settle_tests;
+
 pub use headless::run_headless;
 pub use parts::LeadParts;
 pub use report::{MemberLine, Outcome, RunReport, TaskLine};

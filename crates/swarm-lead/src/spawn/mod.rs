@@ -6,5 +6,8 @@ mod options;
 mod order;
 mod steps;
 
+#[cfg(test)]
+mod tests;
+
 pub use options::{SpawnOptions, SpawnedMember};
 pub use steps::spawn;

@@ -1,0 +1,62 @@
+//! How a run's end is told to programs.
+
+use serde_json::json;
+use swarm_protocol::{ErrorKind, Usage};
+
+use super::{Outcome, RunReport};
+
+fn report(outcome: Outcome) -> RunReport {
+    RunReport {
+        outcome,
+        result: "done".to_owned(),
+        team: None,
+        tasks: Vec::new(),
+        members: Vec::new(),
+        usage: Usage::default(),
+        duration_ms: 5,
+    }
+}
+
+#[test]
+fn each_outcome_has_its_kind_its_word_and_its_sentence() {
+    let failed = || Outcome::LeadFailed("no key".to_owned());
+    let cases = [
+        (Outcome::Completed, None, json!("completed")),
+        (
+            Outcome::TasksFailed,
+            Some(ErrorKind::AgentFailed),
+            json!("tasks_failed"),
+        ),
+        (failed(), Some(ErrorKind::AgentFailed), json!("lead_failed")),
+        (
+            Outcome::Stalled,
+            Some(ErrorKind::AgentFailed),
+            json!("stalled"),
+        ),
+        (
+            Outcome::TimedOut,
+            Some(ErrorKind::TimedOut),
+            json!("timed_out"),
+        ),
+        (
+            Outcome::Interrupted,
+            Some(ErrorKind::Interrupted),
+            json!("interrupted"),
+        ),
+    ];
+    for (outcome, kind, word) in cases {
+        assert_eq!(outcome.error_kind(), kind);
+        assert!(
+            outcome.sentence().ends_with(['.', 'y']),
+            "{}",
+            outcome.sentence()
+        );
+        let written = serde_json::to_value(report(outcome.clone())).unwrap();
+        assert_eq!(written["outcome"], word);
+        let read: RunReport = serde_json::from_value(written).unwrap();
+        assert_eq!(read.outcome, outcome);
+    }
+    let written = serde_json::to_value(report(failed())).unwrap();
+    assert_eq!(written["detail"], "no key");
+    assert!(failed().sentence().contains("no key"));
+}

@@ -1,0 +1,120 @@
+//! A model that plays a script and remembers what it was asked.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Mutex;
+
+use futures::{StreamExt, stream};
+use serde_json::Value;
+use swarm_model::{
+    ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
+    StopReason,
+};
+use swarm_protocol::Usage;
+use tokio_util::sync::CancellationToken;
+
+type Script = Box<dyn FnOnce(&ModelRequest) -> Reply + Send>;
+
+/// What the model does with one request.
+pub(crate) enum Reply {
+    /// Answers.
+    Now(ModelResponse),
+    /// Is silent for ever.
+    Hang,
+    Fail(ModelError),
+}
+
+#[derive(Default)]
+pub(crate) struct FakeModel {
+    script: Mutex<VecDeque<Script>>,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl fmt::Debug for FakeModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FakeModel")
+    }
+}
+
+impl FakeModel {
+    /// The next reply.
+    pub(crate) fn then(&self, reply: Reply) {
+        self.on(move |_| reply);
+    }
+
+    /// The next reply, made when it is asked for.
+    pub(crate) fn on(&self, script: impl FnOnce(&ModelRequest) -> Reply + Send + 'static) {
+        self.script.lock().unwrap().push_back(Box::new(script));
+    }
+
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn asked(&self) -> usize {
+        self.requests.lock().unwrap().len()
+    }
+}
+
+impl Model for FakeModel {
+    fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
+        let script = self.script.lock().unwrap().pop_front();
+        let reply = script.map_or_else(unscripted, |script| script(&request));
+        self.requests.lock().unwrap().push(request);
+        match reply {
+            Reply::Now(response) => stream::iter([Ok(completed(response))]).boxed(),
+            Reply::Fail(error) => stream::iter([Err(error)]).boxed(),
+            Reply::Hang => stream::pending().boxed(),
+        }
+    }
+}
+
+fn completed(response: ModelResponse) -> ModelEvent {
+    ModelEvent::Completed(response)
+}
+
+fn unscripted() -> Reply {
+    Reply::Fail(ModelError::InvalidRequest {
+        message: "the script has no reply for this request".to_owned(),
+    })
+}
+
+fn response(content: Vec<ContentBlock>, stop_reason: StopReason) -> ModelResponse {
+    ModelResponse {
+        content,
+        stop_reason,
+        usage: Usage::default(),
+        model: "fake-1".to_owned(),
+    }
+}
+
+/// An answer that ends the turn.
+pub(crate) fn say(text: &str) -> Reply {
+    Reply::Now(response(
+        vec![ContentBlock::text(text)],
+        StopReason::EndTurn,
+    ))
+}
+
+/// A call of one tool.
+pub(crate) fn call(tool: &str, input: Value) -> Reply {
+    let block = ContentBlock::ToolUse {
+        id: format!("toolu_{}", uuid::Uuid::new_v4().simple()),
+        name: tool.to_owned(),
+        input,
+    };
+    Reply::Now(response(vec![block], StopReason::ToolUse))
+}
+
+/// Everything that the model was told in a request, as one text.
+pub(crate) fn heard(request: &ModelRequest) -> String {
+    let texts = request.messages.iter().flat_map(|message| &message.content);
+    let texts: Vec<&str> = texts
+        .filter_map(|block| match block {
+            ContentBlock::Text { text } => Some(text.as_str()),
+            ContentBlock::ToolResult { content, .. } => Some(content.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.join("\n")
+}

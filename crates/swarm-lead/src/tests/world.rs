@@ -1,0 +1,382 @@
+//! A team on disk, and everything that leading it takes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use swarm_engine::EventSink;
+use swarm_fs::{FolderWatcher, LifeHolder};
+use swarm_panes::{BackendRequest, TerminalFacts};
+use swarm_protocol::{
+    AgentEvent, BackendType, Clock, ControlFrame, Event, IdleNotification, IdleReason, LEAD_NAME,
+    LifeKind, LifeRecord, MemberName, MemberState, NewTask, PaneId, PermissionMode, Reservation,
+    SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId, StateReport,
+    SystemClock, TaskId, TeamName, UnixMs, Usage,
+};
+use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, TeamStore, process};
+use swarm_team::{Incoming, MemberLimits, RuleText, sort_mail};
+
+use crate::{Deployment, ProcessIdentity, RuleTexts};
+
+/// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+const LOOK: Duration = Duration::from_millis(3);
+
+pub(crate) fn name(text: &str) -> MemberName {
+    MemberName::parse(text).unwrap()
+}
+
+pub(crate) fn team() -> TeamName {
+    TeamName::parse("crew").unwrap()
+}
+
+/// Waits until a condition gives a value, and names it when it never does.
+pub(crate) async fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < end, "waited in vain for: {what}");
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The same for a plain thread.
+pub(crate) fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < end, "waited in vain for: {what}");
+        std::thread::park_timeout(LOOK);
+    }
+}
+
+/// Remembers events.
+#[derive(Debug, Default)]
+pub(crate) struct Events(Mutex<Vec<AgentEvent>>);
+
+impl Events {
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let events = self.0.lock().unwrap();
+        let notices = events.iter().filter_map(|event| match event {
+            AgentEvent::Notice { line } => Some(line.clone()),
+            _ => None,
+        });
+        notices.collect()
+    }
+}
+
+impl EventSink for Events {
+    fn emit(&self, event: AgentEvent) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) store: Arc<FileStore>,
+    pub(crate) deployment: Deployment,
+}
+
+impl World {
+    /// With the team `crew` and nobody but its lead.
+    pub(crate) fn new() -> Self {
+        let world = Self::without_team();
+        let new = NewTeam {
+            name: team(),
+            description: None,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: world.path(),
+            lead_model: None,
+            created_by: LEAD_NAME.to_owned(),
+        };
+        world.store.create_team(new).unwrap();
+        world
+    }
+
+    pub(crate) fn without_team() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        let store = Arc::new(FileStore::new(root.clone(), Arc::new(SystemClock)));
+        let deployment = deployment(root, folder.path().to_owned(), store.clone());
+        Self {
+            folder,
+            store,
+            deployment,
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    pub(crate) fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
+        reserve(&self.store, &self.path(), member, prompt)
+    }
+
+    /// A committed member; nothing is alive yet.
+    pub(crate) fn join(&self, member: &str) -> SpawnId {
+        let spawn = self.reserve(member, None);
+        commit(&self.store, spawn);
+        spawn
+    }
+
+    pub(crate) fn live(&self, member: &str, spawn: SpawnId) -> LifeHolder {
+        hold_life(&self.store, &team(), member, spawn)
+    }
+
+    pub(crate) fn report(&self, member: &str, spawn: SpawnId, state: MemberState) {
+        report_state(&self.store, &team(), member, spawn, state);
+    }
+
+    pub(crate) fn has(&self, member: &str) -> bool {
+        let config = self.store.config(&team()).unwrap();
+        config.member(&name(member)).is_some()
+    }
+
+    pub(crate) fn mail(&self, member: &str) -> Vec<Incoming> {
+        let inbox = self.store.inbox(&team(), &name(member)).unwrap();
+        sort_mail(inbox.entries)
+    }
+
+    pub(crate) fn unread(&self, member: &str) -> usize {
+        let inbox = self.store.inbox(&team(), &name(member)).unwrap();
+        inbox.unread().count()
+    }
+
+    pub(crate) fn journal(&self) -> Vec<Event> {
+        let entries = self.store.events(&team()).unwrap().entries.into_iter();
+        entries.map(|entry| entry.event).collect()
+    }
+
+    /// How the journal says that members stopped.
+    pub(crate) fn stops(&self) -> Vec<String> {
+        let events = self.journal().into_iter();
+        events
+            .filter_map(|event| match event {
+                Event::MemberStopped { how, .. } => Some(how),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// A task that a member works on.
+    pub(crate) fn task_of(&self, member: &str, spawn: SpawnId) -> TaskId {
+        let new = NewTask {
+            subject: "paint".to_owned(),
+            ..NewTask::default()
+        };
+        let person = Actor::person(&team());
+        let id = self.store.create_tasks(&team(), &[new], &person).unwrap()[0];
+        let actor = Actor::member(&team(), name(member), Some(spawn));
+        self.store.claim(&team(), &id, &actor).unwrap();
+        id
+    }
+
+    /// Plays a member in a thread until it has been asked to stop and `answer` has been given.
+    pub(crate) fn play(
+        &self,
+        member: &str,
+        spawn: SpawnId,
+        answer: Answer,
+    ) -> std::thread::JoinHandle<LifeHolder> {
+        let (store, member) = (self.store.clone(), member.to_owned());
+        let life = self.live(&member, spawn);
+        report_state(&store, &team(), &member, spawn, MemberState::Idle);
+        std::thread::spawn(move || {
+            let request = wait_for("a shutdown request", || asked(&store, &member));
+            let frame = answer.frame(&member, &request);
+            let draft = Draft::control(member.as_str(), &frame);
+            if answer == Answer::Approve {
+                report_state(&store, &team(), &member, spawn, MemberState::Stopped);
+            }
+            store.send(&team(), &MemberName::lead(), draft).unwrap();
+            life
+        })
+    }
+}
+
+/// What a played member says to a shutdown request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Approve,
+    Refuse,
+}
+
+impl Answer {
+    pub(crate) fn frame(self, member: &str, request: &ShutdownRequest) -> ControlFrame {
+        let (request_id, from) = (request.request_id.clone(), member.to_owned());
+        let timestamp = SystemClock.now().iso();
+        match self {
+            Self::Approve => ControlFrame::ShutdownApproved(ShutdownApproved {
+                request_id,
+                from,
+                timestamp,
+                pane_id: None,
+                backend_type: None,
+            }),
+            Self::Refuse => ControlFrame::ShutdownRejected(ShutdownRejected {
+                request_id,
+                from,
+                reason: "tests run".to_owned(),
+                timestamp,
+            }),
+        }
+    }
+}
+
+/// The shutdown request in a member's inbox.
+pub(crate) fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
+    let unread = store.take_unread(&team(), &name(member)).unwrap();
+    sort_mail(unread)
+        .into_iter()
+        .find_map(|incoming| match incoming {
+            Incoming::ShutdownRequest(_, request) => Some(request),
+            _ => None,
+        })
+}
+
+/// A member's last words in a turn.
+pub(crate) fn idle_notice(store: &FileStore, member: &str, result: Option<&str>) {
+    let frame = ControlFrame::IdleNotification(IdleNotification {
+        from: member.to_owned(),
+        timestamp: SystemClock.now().iso(),
+        idle_reason: Some(IdleReason::Available),
+        result: result.map(str::to_owned),
+        summary: None,
+        completed_task_id: None,
+        completed_status: None,
+        failure_reason: None,
+    });
+    let draft = Draft::control(member, &frame);
+    store.send(&team(), &MemberName::lead(), draft).unwrap();
+}
+
+pub(crate) fn reserve(
+    store: &FileStore,
+    cwd: &std::path::Path,
+    member: &str,
+    prompt: Option<&str>,
+) -> SpawnId {
+    let spawn_id = SpawnId::random();
+    let own = std::process::id();
+    let new = NewMember {
+        name: name(member),
+        spawn_id,
+        reservation: Reservation {
+            spawner_pid: own,
+            spawner_start: process::start_time(own).unwrap(),
+            deadline: UnixMs(u64::MAX),
+        },
+        agent_type: None,
+        model: None,
+        mode: None,
+        cwd: cwd.to_owned(),
+        worktree_path: None,
+        plan: false,
+        prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
+        backend: None,
+        session_id: Some(SessionId::random()),
+        color: None,
+    };
+    store.reserve(&team(), new).unwrap();
+    spawn_id
+}
+
+pub(crate) fn commit(store: &FileStore, spawn: SpawnId) {
+    store
+        .commit_spawn(&team(), &spawn, PaneId::none(), BackendType::Headless, None)
+        .unwrap();
+}
+
+pub(crate) fn hold_life(
+    store: &FileStore,
+    team: &TeamName,
+    member: &str,
+    spawn_id: SpawnId,
+) -> LifeHolder {
+    let record = LifeRecord {
+        kind: LifeKind::Process,
+        pid: std::process::id(),
+        proc_start: String::new(),
+        spawn_id,
+        host: "here".to_owned(),
+    };
+    let path = store.life_path(team, &name(member));
+    LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
+}
+
+pub(crate) fn report_state(
+    store: &FileStore,
+    team: &TeamName,
+    member: &str,
+    spawn_id: SpawnId,
+    state: MemberState,
+) {
+    let report = StateReport {
+        spawn_id,
+        state,
+        since: UnixMs(1),
+        detail: None,
+        task: None,
+        turns: 0,
+        progress: 0,
+        usage: Usage::default(),
+    };
+    store.write_state(team, &name(member), &report).unwrap();
+}
+
+fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment {
+    let own = std::process::id();
+    let rule = |text: &str| RuleText {
+        rule: text.to_owned(),
+        origin: "a test".to_owned(),
+    };
+    Deployment {
+        terminal: TerminalFacts {
+            own_socket_dir: cwd.join("sockets"),
+            ..TerminalFacts::default()
+        },
+        root,
+        cwd,
+        store,
+        clock: Arc::new(SystemClock),
+        watcher: Arc::new(FolderWatcher::new()),
+        program: std::env::current_exe().unwrap(),
+        backend: BackendRequest::default(),
+        shell_env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
+        model: "fake/fake-1".to_owned(),
+        resolve_model: Arc::new(|name| Ok(name.to_owned())),
+        mode: PermissionMode::Default,
+        ceiling: PermissionMode::AcceptEdits,
+        rules: RuleTexts {
+            allow: vec![rule("Bash(git log:*)")],
+            deny: vec![rule("Bash(rm:*)")],
+            ask: vec![rule("Bash(make:*)")],
+        },
+        limits: MemberLimits {
+            max_requests: 20,
+            permission_timeout_ms: 50,
+            shutdown_grace_ms: 20_000,
+        },
+        hello_deadline: Duration::from_secs(20),
+        kill_grace: Duration::from_millis(200),
+        color_output: false,
+        pace: 0.0,
+        version: "1.2.3".to_owned(),
+        process: ProcessIdentity {
+            pid: own,
+            start: process::start_time(own).unwrap(),
+            host: "here".to_owned(),
+            pid_space: "here".to_owned(),
+        },
+        spawn_id: SpawnId::random(),
+    }
+}
