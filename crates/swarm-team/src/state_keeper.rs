@@ -77,11 +77,6 @@ impl StateKeeper {
         }
     }
 
-    /// Writes the report, for a member whose team came later than its first events.
-    pub fn publish(&self, team: &TeamName) {
-        self.write(team, &self.lock());
-    }
-
     fn write(&self, team: &TeamName, report: &StateReport) {
         if let Err(error) = self.store.write_state(team, &self.name, report) {
             // A state that cannot be written is stale at worst; neither life nor mail rests on it.

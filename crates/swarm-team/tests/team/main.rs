@@ -16,5 +16,6 @@ mod reconcile;
 mod send;
 mod send_message;
 mod shutdown;
+mod state_keeper;
 mod tasks;
 mod world;

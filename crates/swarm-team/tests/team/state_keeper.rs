@@ -1,0 +1,62 @@
+//! A member's state report follows what its agent does.
+
+use std::sync::Arc;
+
+use swarm_protocol::{AgentEvent, MemberState, SpawnId, UnixMs, Usage};
+use swarm_store::TeamStore;
+use swarm_team::StateKeeper;
+
+use crate::world::{World, name};
+
+fn state(state: MemberState) -> AgentEvent {
+    AgentEvent::State {
+        state,
+        detail: None,
+    }
+}
+
+#[test]
+fn the_report_is_written_when_there_is_something_new_to_see() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let keeper = StateKeeper::new(world.store.clone(), name("bob"), spawn, UnixMs(1));
+    let follow = |event: &AgentEvent, at: u64| {
+        keeper.follow(event, Some(&world.team), UnixMs(at));
+        world.store.state(&world.team, &name("bob")).unwrap()
+    };
+    let delta = AgentEvent::TextDelta {
+        text: "hello".to_owned(),
+    };
+    assert_eq!(follow(&delta, 2), None);
+    let report = follow(&state(MemberState::Working), 3).unwrap();
+    assert_eq!(
+        (report.spawn_id, report.since, report.progress),
+        (spawn, UnixMs(3), 2)
+    );
+    let same = follow(&state(MemberState::Working), 4).unwrap();
+    assert_eq!(same, report);
+    let turn = AgentEvent::TurnEnded {
+        text: String::new(),
+        usage: Usage {
+            output_tokens: 7,
+            ..Usage::default()
+        },
+        error: None,
+    };
+    follow(&turn, 5);
+    let report = follow(&turn, 6).unwrap();
+    assert_eq!((report.turns, report.usage.output_tokens), (2, 14));
+    assert_eq!((report.since, keeper.report()), (UnixMs(3), report.clone()));
+}
+
+#[test]
+fn without_a_team_the_report_is_kept_until_there_is_one() {
+    let world = World::new();
+    let store: Arc<dyn TeamStore> = world.store.clone();
+    let keeper = StateKeeper::new(store, name("team-lead"), SpawnId::random(), UnixMs(1));
+    keeper.follow(&state(MemberState::Working), None, UnixMs(2));
+    let written = || world.store.state(&world.team, &name("team-lead")).unwrap();
+    assert_eq!(written(), None);
+    keeper.follow(&state(MemberState::Idle), Some(&world.team), UnixMs(3));
+    assert_eq!(written().unwrap().state, MemberState::Idle);
+}
