@@ -1,11 +1,12 @@
 //! A member that dies and starts again loses nothing and does nothing twice.
 
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use swarm_protocol::MemberState;
 
 use super::model::{FakeModel, Reply, heard, say};
-use super::world::{World, until};
+use super::world::{Lookout, World, until};
 
 #[tokio::test]
 async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after_a_crash() {
@@ -94,20 +95,32 @@ async fn d2_what_came_while_nobody_lived_is_read_by_the_next_spawn() {
 }
 
 #[tokio::test]
-async fn a_message_in_the_transcript_is_acknowledged_only_after_it_is_on_disk() {
-    let world = Arc::new(World::new());
-    let model = Arc::new(FakeModel::default());
-    let looker = Arc::clone(&world);
-    let (tell, told) = std::sync::mpsc::channel();
-    model.on(move |_| {
-        tell.send((looker.unread("bob"), looker.transcript()))
-            .unwrap();
-        say("hello")
-    });
+async fn d2_a_message_is_acknowledged_only_once_it_is_in_the_transcript_on_disk() {
+    let mut world = World::new();
+    let (inbox, transcript) = (world.inbox_path(), world.transcript_path());
+    let looks = Arc::new(Mutex::new(Vec::new()));
+    let watch = {
+        let looks = looks.clone();
+        move || {
+            let holds = |path: &Path, text: &str| {
+                std::fs::read_to_string(path).is_ok_and(|file| file.contains(text))
+            };
+            let acked = holds(&inbox, "\"read\": true");
+            looks
+                .lock()
+                .unwrap()
+                .push((acked, holds(&transcript, "run the tests")));
+        }
+    };
+    // The clock is read whenever something is shown, reported, or written into the transcript.
+    world.clock = Arc::new(Lookout(Box::new(watch)));
+    let model = FakeModel::saying("green");
     let running = world.run(Some("run the tests"), &model);
     world.idle(1).await;
-    let (unread, transcript) = told.recv().unwrap();
-    assert_eq!(unread, 0);
-    assert!(transcript.contains("run the tests"), "{transcript}");
     running.crash().await;
+    let looks = looks.lock().unwrap();
+    for seen in [(false, false), (false, true), (true, true)] {
+        assert!(looks.contains(&seen), "{looks:?}");
+    }
+    assert!(!looks.contains(&(true, false)), "{looks:?}");
 }

@@ -229,10 +229,17 @@ impl World {
         self.folder.path().join("root")
     }
 
+    pub(crate) fn transcript_path(&self) -> PathBuf {
+        swarm_engine::transcript_path(&self.root(), self.folder.path(), self.session)
+    }
+
     /// The transcript of bob's conversation as it is on disk.
     pub(crate) fn transcript(&self) -> String {
-        let path = swarm_engine::transcript_path(&self.root(), self.folder.path(), self.session);
-        std::fs::read_to_string(path).unwrap_or_default()
+        std::fs::read_to_string(self.transcript_path()).unwrap_or_default()
+    }
+
+    pub(crate) fn inbox_path(&self) -> PathBuf {
+        self.store.inbox_folder(&self.team).join("bob.json")
     }
 
     pub(crate) fn send(&self, draft: Draft) -> swarm_protocol::MessageId {
@@ -299,7 +306,7 @@ impl World {
 
     /// Makes every message of bob's unread again, as if no acknowledgement had reached the disk.
     pub(crate) fn forget_acks(&self) {
-        let path = self.store.inbox_folder(&self.team).join("bob.json");
+        let path = self.inbox_path();
         let text = std::fs::read_to_string(&path).unwrap();
         let text = text.replace("\"read\": true", "\"read\": false");
         swarm_fs::replace_alone(&path, text.as_bytes()).unwrap();
