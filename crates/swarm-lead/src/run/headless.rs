@@ -141,10 +141,11 @@ impl Run {
             return Ok(Some(Outcome::Completed));
         };
         let store = Arc::clone(&self.parts.deployment.store);
-        reconcile(&*store, &team)?;
         self.supervisor
             .watch_all(&team, store.config(&team)?.teammates());
         let before = store.member_view(&team)?;
+        // After the look: whoever is dead in it has been told of when the mail is read.
+        reconcile(&*store, &team)?;
         // Read after the members' states: a member's last mail is in the inbox before it says that it is idle.
         if self.receive()? {
             return Ok(None);
