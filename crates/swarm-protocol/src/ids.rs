@@ -129,7 +129,7 @@ impl RequestId {
     }
 }
 
-/// Where a member is to be seen: `%N` in tmux, `leader` for the lead, `headless:<pid>` without a terminal, empty
+/// Where a member is to be seen: `%N` in tmux, `leader` for the lead, `headless:<spawn id>` without a terminal, empty
 /// until the pane exists. A roster entry without the field is kept apart from one with an empty text, so that the
 /// file can be written back as it was.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

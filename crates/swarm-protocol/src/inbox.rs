@@ -76,6 +76,8 @@ pub enum MarkKind {
     Control,
     /// A message made by the program, not by its sender's words.
     System,
+    /// The words of a person to the lead, in whose name people write.
+    Person,
 }
 
 const SWARM: &str = "swarm";

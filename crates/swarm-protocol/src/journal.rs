@@ -1,8 +1,12 @@
 //! `journal.jsonl`: what happened in a team, one event a line, append-only.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::{MemberName, MessageId, RequestId, SpawnId, TaskId, TaskState, UnixMs, Usage};
+use crate::{
+    MarkKind, MemberName, MemberState, MessageId, RequestId, SpawnId, Task, TaskId, TaskState,
+    UnixMs, Usage,
+};
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,8 +70,14 @@ pub enum Event {
         /// The control frame's type, when it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         frame: Option<String>,
+        /// What it is, when it is no prose of its sender.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<MarkKind>,
+        /// Unread messages of the same sender that it took the place of.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        superseded: Vec<MessageId>,
     },
-    /// A message is in the receiver's durable transcript.
+    /// A message is in the receiver's durable transcript. After a crash right behind it, it may stand there twice.
     Delivered {
         /// Its id.
         msg_id: MessageId,
@@ -100,8 +110,11 @@ pub enum Event {
         subject: String,
         /// By whom.
         by: String,
+        /// The task as it was written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        record: Option<Box<Task>>,
     },
-    /// A task changed its state or owner.
+    /// A task was changed. Where `from` and `to` are the same, only other fields than its state were.
     TaskChanged {
         /// Which.
         task: TaskId,
@@ -114,6 +127,9 @@ pub enum Event {
         owner: Option<String>,
         /// By whom.
         by: String,
+        /// The fields of its record that changed, as they are afterwards; `null` for one that is gone.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        set: Map<String, Value>,
     },
     /// A task was deleted.
     TaskDeleted {
@@ -142,7 +158,7 @@ pub enum Event {
     TurnEnded {
         /// Whose.
         member: MemberName,
-        /// `finished`, `failed`, `interrupted` or `turn_limit`.
+        /// `finished`, `failed`, `interrupted`, `turn_limit`, or `suspended` where it will be taken up again.
         outcome: String,
         /// Tokens of the turn.
         usage: Usage,
@@ -163,6 +179,30 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// A member takes no more turns, since its lead is gone.
+    MemberParked {
+        /// Who.
+        member: MemberName,
+        /// What happened to the lead.
+        reason: String,
+    },
+    /// A member takes no more turns, since a person wants so.
+    MemberPaused {
+        /// Who.
+        member: MemberName,
+        /// Who wants it.
+        by: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A member that was parked or paused takes turns again.
+    MemberContinued {
+        /// Who.
+        member: MemberName,
+        /// What it comes from: `parked` or `paused`.
+        from: MemberState,
+    },
     /// A member ended as it was asked to.
     MemberStopped {
         /// Who.
@@ -182,6 +222,14 @@ pub enum Event {
         reason: String,
         /// Tasks that were given back.
         released: Vec<TaskId>,
+    },
+    /// Somebody took over a team whose lead was lost, or that had none.
+    LeadTaken {
+        /// `team-lead` where a process leads from now on, `person` where the team is driven by hand.
+        by: String,
+        /// The process that leads.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<u32>,
     },
     /// The team was deleted.
     TeamDeleted {

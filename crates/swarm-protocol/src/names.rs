@@ -32,12 +32,21 @@ pub enum NameError {
     /// A teammate cannot take the name of the lead or of the program.
     #[error("`{LEAD_NAME}` and `{SYSTEM_SENDER}` are reserved: choose another member name")]
     Reserved,
+    /// A team cannot be called like its lead.
+    #[error("`{LEAD_NAME}` is reserved for the lead of a team: choose another team name")]
+    LeadsName,
     /// An agent id is not `name@team`.
     #[error("`{}` is not an agent id: write it as name@team", .0.escape_debug())]
     AgentId(String),
 }
 
+/// What the name of a team is called in errors.
+const TEAM: &str = "team";
+
 fn check(what: &'static str, given: &str) -> Result<(), NameError> {
+    if what == TEAM && given.eq_ignore_ascii_case(LEAD_NAME) {
+        return Err(NameError::LeadsName);
+    }
     let bytes = given.as_bytes();
     let good = (1..=MAX_NAME).contains(&bytes.len())
         && bytes[0].is_ascii_alphanumeric()
@@ -55,7 +64,7 @@ fn check(what: &'static str, given: &str) -> Result<(), NameError> {
 }
 
 macro_rules! name_type {
-    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+    ($(#[$doc:meta])* $name:ident, $what:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
@@ -114,7 +123,7 @@ macro_rules! name_type {
 name_type!(
     /// The name of a team, which is also the name of its folders.
     TeamName,
-    "team"
+    TEAM
 );
 name_type!(
     /// The name of a member, which is also the name of its inbox file. The lead's is [`LEAD_NAME`].
@@ -213,6 +222,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn a_team_is_not_called_like_its_lead() {
+        for given in ["team-lead", "Team-Lead"] {
+            assert_eq!(TeamName::parse(given), Err(NameError::LeadsName));
+        }
+    }
+
+    #[test]
     fn names_that_leave_a_folder_are_refused() {
         for bad in [
             "",
@@ -249,6 +265,31 @@ mod tests {
     fn names_under_both_sanitizers_collide() {
         assert!(sanitized_collision("My_Team", "my-team"));
         assert!(!sanitized_collision("my-team", "my-team2"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn d12_a_name_with_anything_but_plain_letters_is_refused_wherever_it_stands(
+            before in "[A-Za-z0-9_-]{0,20}",
+            other in "\\PC|[\u{0}-\u{1f}\u{7f}-\u{9f}\u{200b}\u{202e}\u{feff}]|\\.\\.|[/\\\\~@:*?]",
+            after in "[A-Za-z0-9_-]{0,20}",
+        ) {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            prop_assume!(!other.chars().all(plain));
+            let given = format!("{before}{other}{after}");
+            prop_assert!(TeamName::parse(&given).is_err(), "{:?}", given);
+            prop_assert!(MemberName::parse(&given).is_err(), "{:?}", given);
+            prop_assert!(MemberName::teammate(&given).is_err(), "{:?}", given);
+        }
+
+        #[test]
+        fn d12_the_leads_name_is_taken_however_it_is_written(upper in prop::collection::vec(any::<bool>(), 9)) {
+            let cased = |(c, upper): (char, &bool)| if *upper { c.to_ascii_uppercase() } else { c };
+            let given: String = LEAD_NAME.chars().zip(&upper).map(cased).collect();
+            prop_assert_eq!(MemberName::teammate(&given), Err(NameError::Reserved));
+        }
     }
 
     proptest! {

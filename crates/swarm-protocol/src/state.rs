@@ -147,3 +147,45 @@ pub struct StateReport {
     #[serde(default)]
     pub usage: Usage,
 }
+
+/// `members/<name>/paused`: there for as long as a person wants this spawn to take no turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PauseMark {
+    /// Which spawn is meant; a later one of the name is not paused.
+    pub spawn_id: SpawnId,
+    /// Who wants it.
+    pub by: String,
+    /// Since when.
+    pub at: UnixMs,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What a member does when the process that leads its team has died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnLost {
+    /// It takes no turn until somebody leads the team again.
+    #[default]
+    Park,
+    /// It ends in order.
+    Stop,
+    /// It goes on as in a team that a person drives by hand.
+    Continue,
+}
+
+impl OnLost {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::Park, Self::Stop, Self::Continue];
+
+    /// The word of settings and orders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Park => "park",
+            Self::Stop => "stop",
+            Self::Continue => "continue",
+        }
+    }
+}

@@ -101,6 +101,9 @@ pub struct SwarmTask {
     /// How many claims ended with the owner's death.
     #[serde(default)]
     pub attempt: u32,
+    /// How the last attempt ended that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// What came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
@@ -139,6 +142,9 @@ pub struct NewTask {
     /// Tasks that must be completed first.
     #[serde(default)]
     pub blocked_by: Vec<TaskId>,
+    /// Tasks made in the same call that must be completed first, by their place in it, counted from 0.
+    #[serde(skip)]
+    pub after: Vec<usize>,
     /// Free data.
     #[serde(default)]
     pub metadata: Option<Map<String, Value>>,

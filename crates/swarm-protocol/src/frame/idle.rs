@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::IsoTime;
+use crate::{IsoTime, TaskId};
 
 /// Why a member is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,4 +42,7 @@ pub struct IdleNotification {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
+    /// Tasks that it still has in progress although it was reminded of them; of swarm alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_tasks: Vec<TaskId>,
 }
