@@ -30,6 +30,6 @@ pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
 };
 pub use relocate::{remove_tree, rename_no_replace, set_aside};
-pub use replace::{replace_alone, sweep_temporaries};
+pub use replace::{replace_alone, stale_temporaries, sweep_temporaries};
 pub use support::{DoorSupport, door_support};
 pub use watch::{FolderWatcher, NameFilter, Subscription};

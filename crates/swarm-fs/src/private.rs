@@ -1,6 +1,7 @@
 //! Folders and files that only their owner can enter, whatever the umask says.
 
 use std::fs::{self, File, Permissions};
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
@@ -54,7 +55,7 @@ pub fn ensure_private_dir(path: &Path) -> Result<(), FsError> {
 /// Accepts a folder of this user that is not reached through a symbolic link in the last place.
 ///
 /// # Errors
-/// [`FsError::Gone`] if there is nothing, [`FsError::NotOurs`] if it is something else.
+/// [`FsError::Gone`] if there is nothing, [`FsError::Io`] if it is no folder, [`FsError::NotOurs`] if it is another's.
 pub fn check_own_dir(path: &Path) -> Result<(), FsError> {
     let metadata =
         fs::symlink_metadata(path).map_err(|error| FsError::gone_or_io(path, "look at", error))?;
@@ -62,7 +63,8 @@ pub fn check_own_dir(path: &Path) -> Result<(), FsError> {
         return Err(not_ours(path, "it is a symbolic link"));
     }
     if !metadata.is_dir() {
-        return Err(not_ours(path, "it is not a folder"));
+        let kind = io::ErrorKind::NotADirectory;
+        return Err(FsError::io(path, "use the folder", kind));
     }
     contained::refuse_other_owner(path, &metadata)
 }

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::NamedTempFile;
@@ -66,7 +66,17 @@ pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 /// Deletes temporary files that killed writers left in `folder` and that nobody touched for `older_than`;
 /// tells how many. A missing folder has none.
 pub fn sweep_temporaries(folder: &Path, older_than: Duration) -> Result<usize, FsError> {
-    sweep(folder, |name, age| {
+    let stale = stale_temporaries(folder, older_than)?;
+    let deleted = stale.iter().filter(|path| fs::remove_file(path).is_ok());
+    Ok(deleted.count())
+}
+
+/// The temporary files that [`sweep_temporaries`] would delete.
+///
+/// # Errors
+/// [`FsError::Io`] when the folder cannot be listed.
+pub fn stale_temporaries(folder: &Path, older_than: Duration) -> Result<Vec<PathBuf>, FsError> {
+    temporaries(folder, |name, age| {
         name.starts_with(b".") && age.is_some_and(|age| age >= older_than)
     })
 }
@@ -74,20 +84,22 @@ pub fn sweep_temporaries(folder: &Path, older_than: Duration) -> Result<usize, F
 /// Deletes what a killed writer left of its attempts on `path`. Only for who holds the lock on `path`.
 pub(crate) fn sweep_attempts_on(path: &Path) -> Result<usize, FsError> {
     let prefix = temporary_prefix(path);
-    sweep(folder_of(path), |name, _age| {
+    let attempts = temporaries(folder_of(path), |name, _age| {
         name.starts_with(prefix.as_encoded_bytes())
-    })
+    })?;
+    let deleted = attempts.iter().filter(|path| fs::remove_file(path).is_ok());
+    Ok(deleted.count())
 }
 
-fn sweep(
+fn temporaries(
     folder: &Path,
     is_leftover: impl Fn(&[u8], Option<Duration>) -> bool,
-) -> Result<usize, FsError> {
+) -> Result<Vec<PathBuf>, FsError> {
     let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(|error| FsError::io(folder, "list", error))?,
     };
-    let mut deleted = 0;
+    let mut found = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name();
         if !name
@@ -101,11 +113,11 @@ fn sweep(
             .and_then(|metadata| metadata.modified())
             .ok()
             .and_then(|modified| modified.elapsed().ok());
-        if is_leftover(name.as_encoded_bytes(), age) && fs::remove_file(entry.path()).is_ok() {
-            deleted += 1;
+        if is_leftover(name.as_encoded_bytes(), age) {
+            found.push(entry.path());
         }
     }
-    Ok(deleted)
+    Ok(found)
 }
 
 /// An empty temporary file, mode 0600, in the folder of `path`.

@@ -204,7 +204,7 @@ fn private_things_are_made_once() {
     ));
     assert!(matches!(
         ensure_private_dir(&file),
-        Err(FsError::NotOurs { .. })
+        Err(FsError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory
     ));
     check_own_dir(&dir).unwrap();
 }
