@@ -2,6 +2,7 @@
 
 mod hint;
 
+use std::io;
 use std::path::PathBuf;
 
 use swarm_fs::FsError;
@@ -47,12 +48,14 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A team cannot be deleted under its members.
-    #[error("team `{team}` still has {}", list(members))]
+    #[error("team `{team}` still has members: {}", reasons.join(", "))]
     TeamBusy {
         /// Which team.
         team: TeamName,
         /// Members that live, are being spawned, or of which nothing is known.
         members: Vec<MemberName>,
+        /// For each of them why it stands in the way, beginning with its name.
+        reasons: Vec<String>,
     },
     /// A team that another program made has no locks of ours.
     #[error("{} was made by another program: swarm has no locks in it and does not write to it", path.display())]
@@ -88,6 +91,18 @@ pub enum StoreError {
         /// Who has it, as half a sentence.
         holder: String,
     },
+    /// The team has as many members as it may have.
+    #[error("`{name}` cannot join team `{team}`: it may have {limit} teammates at a time and has {}: {}", holders.len(), list(holders))]
+    TeamFull {
+        /// Which team.
+        team: TeamName,
+        /// Who was to join.
+        name: MemberName,
+        /// How many teammates it may have.
+        limit: usize,
+        /// Who has a place. The dead have none.
+        holders: Vec<MemberName>,
+    },
     /// A spawn is not, or no longer, in the roster.
     #[error(
         "spawn {spawn_id} has no place in team `{team}` any more: its reservation lapsed or was undone"
@@ -106,6 +121,22 @@ pub enum StoreError {
         /// How many wait.
         unread: usize,
         /// How many may.
+        limit: usize,
+    },
+    /// A program reads this inbox, so nobody else acknowledges what is in it.
+    #[error("{name} is at work and acknowledges its own mail")]
+    ReadByProgram {
+        /// Whose inbox.
+        name: MemberName,
+    },
+    /// The message is longer than messages may be.
+    #[error("the message to `{name}` has {bytes} bytes, the limit is {limit}: nothing was sent")]
+    MessageTooLarge {
+        /// To whom.
+        name: MemberName,
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
         limit: usize,
     },
     /// There is no such task.
@@ -244,8 +275,11 @@ impl StoreError {
             | Self::TaskResolved { .. }
             | Self::Cycle { .. }
             | Self::RequestExists { .. }
-            | Self::RequestAnswered { .. } => ErrorKind::Conflict,
-            Self::InboxFull { .. } => ErrorKind::Refused,
+            | Self::RequestAnswered { .. }
+            | Self::ReadByProgram { .. } => ErrorKind::Conflict,
+            Self::TeamFull { .. } | Self::InboxFull { .. } | Self::MessageTooLarge { .. } => {
+                ErrorKind::Refused
+            }
             Self::ReservedKey { .. } | Self::BadRequestId { .. } | Self::Unwritable { .. } => {
                 ErrorKind::Usage
             }
@@ -261,8 +295,26 @@ fn fs_kind(error: &FsError) -> ErrorKind {
         FsError::LockTimeout { .. } => ErrorKind::TimedOut,
         FsError::Exists { .. } => ErrorKind::Conflict,
         FsError::NotOurs { .. } => ErrorKind::Refused,
+        FsError::Io { source, .. } if is_of_the_machine(source) => ErrorKind::Environment,
         _ => ErrorKind::Internal,
     }
+}
+
+/// Whether a disk refuses for a reason that somebody can mend: rights, room, a file where a folder is expected.
+fn is_of_the_machine(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
+        StorageFull,
+    };
+    matches!(
+        error.kind(),
+        IsADirectory
+            | NotADirectory
+            | PermissionDenied
+            | QuotaExceeded
+            | ReadOnlyFilesystem
+            | StorageFull
+    )
 }
 
 /// The word for an answer, as the journal has it.

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use swarm_fs::{Liveness, LockOptions};
 use swarm_protocol::{
     Answer, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, Member, MemberName,
-    MessageId, NewTask, PaneId, RequestId, RequestRecord, SpawnId, StateReport, Task, TaskId,
-    TeamConfig, TeamName,
+    MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId,
+    StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::layout::Layout;
 use crate::team_files::TeamFiles;
 use crate::{
-    Actor, Draft, Events, Inbox, MemberView, NewMember, NewTeam, ReconcileReport, Removed,
-    RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated, TeamStore,
+    Actor, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport,
+    Removed, RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated,
+    TeamStore,
 };
 
 /// [`TeamStore`] on Claude Code's files below one root folder (`~/.claude`, unless told otherwise).
@@ -87,6 +88,14 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.delete(purge, force))
     }
 
+    fn may_delete(&self, team: &TeamName, force: bool) -> Result<()> {
+        self.on(team, |files| files.may_delete(&files.config()?, force))
+    }
+
+    fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+        self.sweep(clear)
+    }
+
     fn update_config(
         &self,
         team: &TeamName,
@@ -133,16 +142,24 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.set_lead_process(lead))
     }
 
+    fn clear_lost_lead(&self, team: &TeamName, lost: &LeadProcess) -> Result<()> {
+        self.on(team, |files| files.clear_lost_lead(lost))
+    }
+
     fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport> {
         self.on(team, TeamFiles::reconcile)
     }
 
-    fn send(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<MessageId> {
-        self.on(team, |files| files.send(to, draft))
+    fn post(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<Posted> {
+        self.on(team, |files| files.post(to, draft))
     }
 
     fn inbox(&self, team: &TeamName, name: &MemberName) -> Result<Inbox> {
         self.on(team, |files| files.inbox(name))
+    }
+
+    fn inbox_at_rest(&self, team: &TeamName, name: &MemberName) -> Result<Inbox> {
+        self.on(team, |files| files.inbox_at_rest(name))
     }
 
     fn take_unread(&self, team: &TeamName, name: &MemberName) -> Result<Vec<InboxEntry>> {
@@ -151,6 +168,24 @@ impl TeamStore for FileStore {
 
     fn ack(&self, team: &TeamName, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
         self.on(team, |files| files.ack(name, ids))
+    }
+
+    fn ack_by_hand(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        ids: &[MessageId],
+    ) -> Result<Vec<MessageId>> {
+        self.on(team, |files| files.ack_by_hand(name, ids))
+    }
+
+    fn delivered(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        ids: &[MessageId],
+    ) -> Result<Vec<MessageId>> {
+        self.on(team, |files| files.delivered(name, ids))
     }
 
     fn create_tasks(&self, team: &TeamName, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
@@ -199,12 +234,38 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.hello(name))
     }
 
+    fn write_rights(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        rights: &RightsReport,
+    ) -> Result<()> {
+        self.on(team, |files| files.write_rights(name, rights))
+    }
+
+    fn rights(&self, team: &TeamName, name: &MemberName) -> Result<Option<RightsReport>> {
+        self.on(team, |files| files.rights(name))
+    }
+
     fn write_state(&self, team: &TeamName, name: &MemberName, state: &StateReport) -> Result<()> {
         self.on(team, |files| files.write_state(name, state))
     }
 
     fn state(&self, team: &TeamName, name: &MemberName) -> Result<Option<StateReport>> {
         self.on(team, |files| files.state(name))
+    }
+
+    fn set_paused(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        mark: Option<&PauseMark>,
+    ) -> Result<Option<PauseMark>> {
+        self.on(team, |files| files.set_paused(name, mark))
+    }
+
+    fn paused(&self, team: &TeamName, name: &MemberName) -> Result<Option<PauseMark>> {
+        self.on(team, |files| files.paused(name))
     }
 
     fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness> {

@@ -123,8 +123,16 @@ impl TeamLayout {
         self.member(name).join("hello.json")
     }
 
+    pub(crate) fn rights(&self, name: &MemberName) -> PathBuf {
+        self.member(name).join("rights.json")
+    }
+
     pub(crate) fn state(&self, name: &MemberName) -> PathBuf {
         self.member(name).join("state.json")
+    }
+
+    pub(crate) fn paused(&self, name: &MemberName) -> PathBuf {
+        self.member(name).join("paused")
     }
 
     /// What a reservation found, so that it can be undone.
@@ -198,38 +206,40 @@ mod tests {
     }
 
     proptest! {
-            #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-            #[test]
-            fn d12_names_become_files_one_to_one_and_none_leaves_its_folder(
-                names in prop::collection::vec(any_name(), 50),
-            ) {
-                let layout = Layout::new(PathBuf::from("/root-folder"));
-                let mut taken: HashMap<PathBuf, String> = HashMap::new();
-                for given in names {
-                    let team = TeamName::parse(&given);
-                    let member = MemberName::parse(&given);
-                    prop_assert_eq!(team.is_ok(), member.is_ok());
-                    let (Ok(team), Ok(member)) = (team, member) else { continue };
-                    let at = layout.team(&team);
-                    for (path, folder) in [
-                        (at.folder().to_owned(), layout.teams()),
-                        (at.tasks().to_owned(), layout.all_tasks()),
-                        (at.inbox(&member), at.inboxes()),
-                        (at.member(&member), at.members()),
-                        (at.inbox_lock(&member), at.locks()),
-                        (at.mail_archive(&member), at.archive()),
-                    ] {
-                        prop_assert_eq!(path.parent(), Some(folder.as_path()));
-                        let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::RootDir);
-                        prop_assert!(path.components().all(plain));
-                        let before = taken.insert(path, given.clone());
-                        prop_assert!(before.is_none_or(|before| before == given));
-                    }
-    let inbox = at.inbox(&member);
-                    let stem = inbox.file_stem().and_then(|stem| stem.to_str());
-                    prop_assert_eq!(stem, Some(given.as_str()));
+        #[test]
+        fn d12_names_become_files_one_to_one_and_none_leaves_its_folder(
+            names in prop::collection::vec(any_name(), 50),
+        ) {
+            let layout = Layout::new(PathBuf::from("/root-folder"));
+            let mut taken: HashMap<PathBuf, String> = HashMap::new();
+            for given in names {
+                let team = TeamName::parse(&given);
+                let member = MemberName::parse(&given);
+                prop_assert_eq!(team.is_ok(), member.is_ok());
+                let (Ok(team), Ok(member)) = (team, member) else { continue };
+                let at = layout.team(&team);
+                for (path, folder) in [
+                    (at.folder().to_owned(), layout.teams()),
+                    (at.tasks().to_owned(), layout.all_tasks()),
+                    (at.inbox(&member), at.inboxes()),
+                    (at.member(&member), at.members()),
+                    (at.inbox_lock(&member), at.locks()),
+                    (at.mail_archive(&member), at.archive()),
+                ] {
+                    prop_assert_eq!(path.parent(), Some(folder.as_path()));
+                    let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::RootDir);
+                    prop_assert!(path.components().all(plain));
+                    let before = taken.insert(path, given.clone());
+                    prop_assert!(before.is_none_or(|before| before == given));
                 }
+                // From the file back to the name.
+                let inbox = at.inbox(&member);
+                let stem = inbox.file_stem().and_then(|stem| stem.to_str());
+                prop_assert_eq!(stem.map(MemberName::parse), Some(Ok(member)));
+                prop_assert_eq!(stem, Some(given.as_str()));
             }
         }
+    }
 }

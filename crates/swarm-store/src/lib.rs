@@ -4,6 +4,7 @@
 //! is synchronous and may block on a lock, so an async caller gives it a blocking thread. Locks are taken in one
 //! order only: roster before task list before inbox, the task list before a task.
 
+mod death_news;
 mod error;
 mod file_store;
 mod journal;
@@ -11,6 +12,7 @@ mod layout;
 mod limits;
 mod mailbox;
 mod member_files;
+mod pause;
 pub mod process;
 mod reconcile;
 mod record;
@@ -25,12 +27,12 @@ pub use error::{Result, StoreError};
 pub use file_store::FileStore;
 pub use journal::{BrokenLine, Events};
 pub use limits::StoreLimits;
-pub use mailbox::{Draft, Inbox};
+pub use mailbox::{Draft, Inbox, Posted};
 pub use member_files::MemberView;
 pub use reconcile::{Departure, ReconcileReport, RolledBack};
 pub use record::BrokenFile;
 pub use requests::RequestList;
 pub use roster::{NewMember, Removed};
 pub use store::TeamStore;
-pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
-pub use team::NewTeam;
+pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, tasks_in_journal};
+pub use team::{Leftover, NewTeam};

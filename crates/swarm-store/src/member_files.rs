@@ -4,10 +4,13 @@ use std::path::Path;
 
 use serde::Serialize;
 use swarm_fs::Liveness;
-use swarm_protocol::{Hello, LifeRecord, Member, MemberName, MemberState, StateReport, TeamConfig};
+use swarm_protocol::{
+    Hello, LifeRecord, Member, MemberName, MemberState, PauseMark, RightsReport, StateReport,
+    TeamConfig,
+};
 
 use crate::team_files::TeamFiles;
-use crate::{Result, process, record};
+use crate::{Result, StoreError, process, record};
 
 /// A member with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +23,10 @@ pub struct MemberView {
     pub report: Option<StateReport>,
     /// Whether it lives.
     pub liveness: Liveness,
-    /// How many messages wait for it.
-    pub unread: usize,
+    /// Set for as long as a person wants it to take no turn, which it obeys once its present turn is over.
+    pub pause: Option<PauseMark>,
+    /// How many messages wait for it; `None` while its inbox cannot be read.
+    pub unread: Option<usize>,
 }
 
 impl TeamFiles<'_> {
@@ -31,6 +36,14 @@ impl TeamFiles<'_> {
 
     pub(crate) fn hello(&self, name: &MemberName) -> Result<Option<Hello>> {
         self.read_own(&self.at.hello(name))
+    }
+
+    pub(crate) fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
+        write_alone(&self.at.rights(name), rights)
+    }
+
+    pub(crate) fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>> {
+        self.read_own(&self.at.rights(name))
     }
 
     pub(crate) fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()> {
@@ -88,6 +101,39 @@ impl TeamFiles<'_> {
         })
     }
 
+    /// Refuses while another process than this one leads the team. The life lock comes first, since whoever takes the
+    /// lead takes it first; it tells even where the roster cannot be read.
+    pub(crate) fn refuse_if_led(&self, config: Option<&TeamConfig>) -> Result<()> {
+        let path = self.at.life(&MemberName::lead());
+        let named = config.and_then(|config| config.lead_process.as_ref());
+        let (pid, start) = match swarm_fs::probe(&path)? {
+            Liveness::Dead => return Ok(()),
+            Liveness::Alive => match record::read::<LifeRecord>(&path).ok().flatten() {
+                Some(life) => (life.pid, life.proc_start),
+                // Unreadable content is no proof of anything; the lock is.
+                None => (named.map_or(0, |lead| lead.pid), String::new()),
+            },
+            Liveness::Foreign => match named {
+                Some(lead) if process::lead_is_running(lead) == Some(true) => {
+                    (lead.pid, lead.proc_start.clone())
+                }
+                _ => return Ok(()),
+            },
+        };
+        let own = std::process::id();
+        if pid == own && process::start_time(own).unwrap_or_default() == start {
+            return Ok(());
+        }
+        Err(self.led_by(pid))
+    }
+
+    pub(crate) fn led_by(&self, pid: u32) -> StoreError {
+        StoreError::LeadAlive {
+            team: self.team.clone(),
+            pid,
+        }
+    }
+
     pub(crate) fn member_view(&self) -> Result<Vec<MemberView>> {
         let config = self.config()?;
         let members = config.members.iter();
@@ -97,7 +143,11 @@ impl TeamFiles<'_> {
     }
 
     fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
-        let liveness = self.life_in(config, member)?;
+        let life = self.life_in(config, member)?;
+        // What the last lead process left behind says nothing about the person who leads after it.
+        let by_hand =
+            member.name.is_lead() && config.lead_process.is_none() && life != Liveness::Alive;
+        let liveness = if by_hand { Liveness::Foreign } else { life };
         // A member reports that it works before it acknowledges. Counted before the report is read, mail that is just
         // being taken up shows in one of the two.
         let unread = self.count_unread(&member.name);
@@ -107,11 +157,17 @@ impl TeamFiles<'_> {
             None
         });
         let report = report.filter(|report| {
-            member
-                .spawn_id()
-                .is_none_or(|spawn| spawn == report.spawn_id)
+            !by_hand
+                && member
+                    .spawn_id()
+                    .is_none_or(|spawn| spawn == report.spawn_id)
+        });
+        let pause = self.pause_of(member).unwrap_or_else(|error| {
+            tracing::warn!(team = %self.team, member = %member.name, %error, "pause mark not read");
+            None
         });
         Ok(MemberView {
+            pause,
             state: state_of(member, liveness, report.as_ref()),
             member: member.clone(),
             unread,
@@ -142,7 +198,7 @@ pub(crate) fn has_stopped(report: &StateReport) -> bool {
 }
 
 /// Writes a file that nobody else writes.
-fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+pub(crate) fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
     Ok(swarm_fs::replace_alone(
         path,
         &record::pretty(path, content)?,

@@ -1,7 +1,9 @@
 //! Bringing the records in line with who is alive.
 
 use swarm_fs::{Held, Liveness};
-use swarm_protocol::{Event, Member, MemberName, SpawnId, StateReport, TaskId, TeamConfig};
+use swarm_protocol::{
+    Event, Member, MemberName, MemberState, SpawnId, StateReport, TaskId, TeamConfig,
+};
 
 use crate::member_files::has_stopped;
 use crate::tasks::Returned;
@@ -74,6 +76,7 @@ impl TeamFiles<'_> {
         if findings.is_empty() {
             return Ok(report);
         }
+        let mut first_failure = Ok(());
         for finding in findings {
             match finding {
                 Finding::Lapsed(spawn_id) => {
@@ -81,7 +84,11 @@ impl TeamFiles<'_> {
                     let undone = undone.map(|member| RolledBack { member, spawn_id });
                     report.rolled_back.extend(undone);
                 }
-                Finding::Ended(spawn) => report.died.extend(self.bury(config, spawn)?),
+                Finding::Ended(spawn) => match self.bury(config, spawn) {
+                    Ok(buried) => report.died.extend(buried),
+                    // It is found again by the next one; the others are entered all the same.
+                    Err(error) => first_failure = first_failure.and(Err(error)),
+                },
             }
         }
         self.write_config(held, config)?;
@@ -92,7 +99,7 @@ impl TeamFiles<'_> {
         for departure in &report.died {
             report.released.extend(&departure.released);
         }
-        Ok(report)
+        first_failure.map(|()| report)
     }
 
     fn findings(
@@ -116,7 +123,8 @@ impl TeamFiles<'_> {
         Ok(findings)
     }
 
-    /// Enters a death and gives back what the dead member held.
+    /// Enters a death, gives back what the dead member held and tells the lead, unless it ended in order. The roster
+    /// says last that all of it is done.
     fn bury(&self, config: &mut TeamConfig, spawn_id: SpawnId) -> Result<Option<Departure>> {
         let Some(member) = config
             .members
@@ -131,18 +139,22 @@ impl TeamFiles<'_> {
         let reason = last_word(report.as_ref());
         let released = self.return_tasks_of_dead(member, spawn_id, in_order, &reason)?;
         self.close_requests_of(member)?;
-        member.is_active = Some(false);
-        if let Some(mark) = &mut member.swarm {
-            mark.died_at = Some(self.now());
-        }
-        tracing::info!(team = %self.team, member = %member.name, spawn = %spawn_id, "member is dead");
-        Ok(Some(Departure {
+        let departure = Departure {
             member: member.name.clone(),
             spawn_id,
             in_order,
             reason,
             released,
-        }))
+        };
+        if !in_order {
+            self.tell_of_death(&departure)?;
+        }
+        member.is_active = Some(false);
+        if let Some(mark) = &mut member.swarm {
+            mark.died_at = Some(self.now());
+        }
+        tracing::info!(team = %self.team, member = %member.name, spawn = %spawn_id, "member is dead");
+        Ok(Some(departure))
     }
 
     /// The event is entered under the task list's lock and before the tasks change, so that it can name them and is
@@ -187,6 +199,7 @@ fn last_word(report: Option<&StateReport>) -> String {
     match report {
         None => "ended before its first report".to_owned(),
         Some(report) => match &report.detail {
+            Some(detail) if report.state == MemberState::Dead => format!("ended: {detail}"),
             Some(detail) => format!("ended while {} ({detail})", report.state.name()),
             None => format!("ended while {}", report.state.name()),
         },

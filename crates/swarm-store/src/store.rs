@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use swarm_fs::Liveness;
 use swarm_protocol::{
     Answer, BackendType, Event, Hello, InboxEntry, LeadProcess, Member, MemberName, MessageId,
-    NewTask, PaneId, RequestId, RequestRecord, SpawnId, StateReport, Task, TaskId, TeamConfig,
-    TeamName,
+    NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId, StateReport, Task,
+    TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
-    Actor, Draft, Events, Inbox, MemberView, NewMember, NewTeam, ReconcileReport, Removed,
-    RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated,
+    Actor, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport,
+    Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated,
 };
 
 /// Everything that is remembered about teams. One handle serves all teams under one root and all threads.
@@ -40,8 +40,20 @@ pub trait TeamStore: Send + Sync + Debug {
     /// Ends a team: tasks and journal move to an archive whose folder is returned, or are dropped with `purge`.
     ///
     /// # Errors
-    /// [`StoreError::TeamBusy`] while members live or are being spawned, unless `force`.
+    /// [`StoreError::LeadAlive`] while another process than the caller's leads, even with `force`: it would go on
+    /// without its team. [`StoreError::TeamBusy`] while members live or are being spawned, unless `force`.
     fn delete_team(&self, team: &TeamName, purge: bool, force: bool) -> Result<Option<PathBuf>>;
+
+    /// Whether [`Self::delete_team`] would refuse as things stand. Changes nothing.
+    ///
+    /// # Errors
+    /// As there.
+    fn may_delete(&self, team: &TeamName, force: bool) -> Result<()>;
+
+    /// Finds what killed processes left between the files of all teams, and removes it with `clear`: folders of teams
+    /// that were being made or deleted, orders that no child took, temporary files, empty folders. Tells of each
+    /// whether it could be removed.
+    fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>>;
 
     /// Changes the roster under its lock and returns it as written. Nothing is written when `change` fails or changes
     /// nothing.
@@ -94,21 +106,43 @@ pub trait TeamStore: Send + Sync + Debug {
     /// [`StoreError::LeadAlive`] when another process that still runs has the lead.
     fn set_lead_process(&self, team: &TeamName, lead: Option<LeadProcess>) -> Result<()>;
 
-    /// Brings the records in line with who is alive: one journal event for each death, its tasks given back, expired
-    /// reservations of dead spawners rolled back. Whoever comes second finds nothing left to do.
-    fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport>;
-
-    /// Puts a message into a member's inbox and returns its id. It is on disk on return, unread.
+    /// Notes that no process leads, in place of this lead that was found lost.
     ///
     /// # Errors
-    /// [`StoreError::MemberNotFound`], which lists the known names; [`StoreError::InboxFull`].
-    fn send(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<MessageId>;
+    /// [`StoreError::LeadAlive`] when a process leads all the same, or has taken the lead since.
+    fn clear_lost_lead(&self, team: &TeamName, lost: &LeadProcess) -> Result<()>;
+
+    /// Brings the records in line with who is alive: one journal event for each death, its tasks given back, one message
+    /// to the lead if it was unexpected; expired reservations of dead spawners rolled back. Whoever comes second finds
+    /// nothing left to do, and what a killed one left half done is finished.
+    fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport>;
+
+    /// Puts a message into a member's inbox. It is on disk on return, unread.
+    ///
+    /// # Errors
+    /// [`StoreError::MemberNotFound`], which lists the known names; [`StoreError::InboxFull`];
+    /// [`StoreError::MessageTooLarge`].
+    fn post(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<Posted>;
+
+    /// [`Self::post`] for those who only want the id.
+    ///
+    /// # Errors
+    /// As there.
+    fn send(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<MessageId> {
+        Ok(self.post(team, to, draft)?.msg_id)
+    }
 
     /// An inbox as it stands; changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when the file is no inbox at all; it is left as it is.
     fn inbox(&self, team: &TeamName, name: &MemberName) -> Result<Inbox>;
+
+    /// The same while nobody writes: what its writers enter in the journal is there on return.
+    ///
+    /// # Errors
+    /// As [`Self::inbox`].
+    fn inbox_at_rest(&self, team: &TeamName, name: &MemberName) -> Result<Inbox>;
 
     /// The unread entries, oldest first, each with an id. Nothing is marked read, so the same entries come again
     /// until they are acknowledged. Elements that are no entries are set aside and entered in the journal.
@@ -117,6 +151,26 @@ pub trait TeamStore: Send + Sync + Debug {
     /// Acknowledges entries and moves old ones beyond the bound to the archive. Returns the ids that were unread
     /// until this call: of two readers that acknowledge the same entry, one gets its id.
     fn ack(&self, team: &TeamName, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
+
+    /// The same by somebody who is not the receiver, as long as no program is.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadByProgram`] while the receiver lives or is being started: it would never see them.
+    fn ack_by_hand(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        ids: &[MessageId],
+    ) -> Result<Vec<MessageId>>;
+
+    /// Notes that entries are in the receiver's durable transcript: enters that in the journal, and acknowledges them
+    /// after it. Entries that are acknowledged already are left alone; returns the ids of the others.
+    fn delivered(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        ids: &[MessageId],
+    ) -> Result<Vec<MessageId>>;
 
     /// Makes tasks in the order given, all or none, even if the process is killed half-way. Their numbers are
     /// consecutive, so a blocker may also be a task of the same call.
@@ -172,11 +226,36 @@ pub trait TeamStore: Send + Sync + Debug {
     /// The last hello, possibly of an earlier spawn.
     fn hello(&self, team: &TeamName, name: &MemberName) -> Result<Option<Hello>>;
 
+    /// Writes `rights.json`; only the member itself does.
+    fn write_rights(&self, team: &TeamName, name: &MemberName, rights: &RightsReport)
+    -> Result<()>;
+
+    /// The last rights that a member wrote down, possibly of an earlier spawn.
+    fn rights(&self, team: &TeamName, name: &MemberName) -> Result<Option<RightsReport>>;
+
     /// Writes `state.json`; only the member itself does.
     fn write_state(&self, team: &TeamName, name: &MemberName, state: &StateReport) -> Result<()>;
 
     /// The last state report, possibly of an earlier spawn.
     fn state(&self, team: &TeamName, name: &MemberName) -> Result<Option<StateReport>>;
+
+    /// Marks a member's present spawn as to be paused, or takes the mark away. Returns the mark that was there; one that
+    /// is there already is kept.
+    ///
+    /// # Errors
+    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] when the mark is for another spawn.
+    fn set_paused(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        mark: Option<&PauseMark>,
+    ) -> Result<Option<PauseMark>>;
+
+    /// The mark of the member's present spawn, if it is to be paused.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the mark cannot be read; it is left as it is.
+    fn paused(&self, team: &TeamName, name: &MemberName) -> Result<Option<PauseMark>>;
 
     /// Whether the member's present spawn lives, by its life lock.
     fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness>;

@@ -2,7 +2,7 @@
 
 use swarm_fs::FsError;
 
-use super::{StoreError, list};
+use super::{StoreError, list, tasks};
 
 impl StoreError {
     /// What to do next, where there is something to do.
@@ -13,14 +13,16 @@ impl StoreError {
             }
             Self::TeamNotFound { known, .. } => format!("teams: {}", list(known)),
             Self::TeamExists { team, .. } => format!(
-                "use it with `--team {team}`, or delete it first with `swarm team delete {team}`"
+                "choose another name, or delete it with `swarm team delete {team} --force`"
             ),
-            Self::TeamCollides { .. } => "choose a name that differs in more than that".to_owned(),
+            Self::TeamCollides { .. } => "choose a name that differs in more than these".to_owned(),
             Self::TasksInTheWay { path } => {
                 format!("choose another name, or move {} away", path.display())
             }
-            Self::TeamBusy { .. } => {
-                "end them first with `swarm shutdown --all`, or delete with `--force`".to_owned()
+            Self::TeamBusy { team, .. } => {
+                format!(
+                    "end them first with `swarm shutdown --all --team {team}`, or delete with `--force`"
+                )
             }
             Self::ForeignTeam { .. } => {
                 "make a team of your own with `swarm team create NAME`".to_owned()
@@ -29,30 +31,40 @@ impl StoreError {
                 format!("end process {pid} first, or make another team")
             }
             Self::MemberNotFound { known, .. } => format!("members: {}", list(known)),
-            Self::NameTaken { name, .. } => format!(
-                "choose another name, or end it first with `swarm shutdown {name}` or `swarm spawn {name} --replace`"
+            Self::NameTaken { name, team, .. } => format!(
+                "give it work with `swarm send {name} TEXT --team {team}`, end it first with `--replace`, or choose another name"
+            ),
+            Self::TeamFull { team, .. } => format!(
+                "end one with `swarm shutdown NAME --team {team}`, or raise `max_members` under `[spawn]` in swarm.toml"
             ),
             Self::SpawnGone { .. } => "spawn it again".to_owned(),
             Self::InboxFull { name, .. } => format!(
-                "see what it is doing with `swarm status`, read its mail with `swarm inbox {name} --unread`, and send again later"
+                "`swarm inbox {name} --unread` shows what waits there; send again when it has read some of it"
             ),
-            Self::TaskNotFound { .. } => "see `swarm task list`".to_owned(),
+            Self::ReadByProgram { .. } => "leave `--ack` out, or end it first".to_owned(),
+            Self::MessageTooLarge { .. } => {
+                "write it into a file and send the file's path; `[inbox] max_message_bytes` sets the limit"
+                    .to_owned()
+            }
+            Self::TaskNotFound { team, .. } => {
+                format!("`swarm task list --team {team}` shows the tasks")
+            },
             Self::Taken { .. } => {
-                "take the next free one with `swarm task claim --next`".to_owned()
+                "claim the next free one with `swarm task claim --next`".to_owned()
             }
             Self::NotYours { id, .. } => {
                 format!(
-                    "a person can insist with `--force`, or give task {id} back with `swarm task release {id}`"
+                    "a person can insist with `--force`, or release it with `swarm task release {id}`"
                 )
             }
-            Self::Blocked { by, .. } => format!("complete {} first", list(by)),
+            Self::Blocked { by, .. } => format!("complete {} first", tasks(by)),
             Self::TaskFailed { id, .. } => {
-                format!("`swarm task release {id}` lets it be tried again")
+                format!("`swarm task release {id}` lets somebody try again")
             }
             Self::TaskResolved { id } => {
                 format!("`swarm task update {id} --status pending` opens it again")
             }
-            Self::Cycle { .. } => "leave out one of these edges; nothing was written".to_owned(),
+            Self::Cycle { .. } => "nothing was written; leave one of these out".to_owned(),
             Self::ReservedKey { .. } => "use another key".to_owned(),
             Self::RequestNotFound { open, .. } if open.is_empty() => {
                 "no request waits for an answer".to_owned()

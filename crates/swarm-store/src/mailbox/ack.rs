@@ -2,14 +2,54 @@
 
 use std::collections::HashSet;
 
-use swarm_protocol::{MemberName, MessageId};
+use swarm_fs::Liveness;
+use swarm_protocol::{Event, MemberName, MessageId};
 
 use super::file::InboxFile;
-use crate::Result;
 use crate::team_files::TeamFiles;
+use crate::{Result, StoreError};
 
 impl TeamFiles<'_> {
     pub(crate) fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+        self.ack_after(name, ids, |_| Ok(()))
+    }
+
+    pub(crate) fn ack_by_hand(
+        &self,
+        name: &MemberName,
+        ids: &[MessageId],
+    ) -> Result<Vec<MessageId>> {
+        // Asked while the inbox is locked: a program lives before it reads its inbox for the first time, and it is in
+        // the roster before its prompt is in the inbox.
+        self.ack_after(name, ids, |_| self.refuse_if_read_by_program(name))
+    }
+
+    fn refuse_if_read_by_program(&self, name: &MemberName) -> Result<()> {
+        let config = self.read_config()?;
+        let mark = config.member(name).and_then(|member| member.swarm.as_ref());
+        let is_starting = mark.is_some_and(|mark| mark.reservation.is_some());
+        if is_starting || self.liveness(name)? == Liveness::Alive {
+            return Err(StoreError::ReadByProgram { name: name.clone() });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+        self.ack_after(name, ids, |unread| {
+            self.record_all(unread.iter().map(|msg_id| Event::Delivered {
+                msg_id: msg_id.clone(),
+                to: name.clone(),
+            }))
+        })
+    }
+
+    /// Marks those of the entries read that are not, once `first` has been told which they are; returns their ids.
+    fn ack_after(
+        &self,
+        name: &MemberName,
+        ids: &[MessageId],
+        first: impl FnOnce(&[MessageId]) -> Result<()>,
+    ) -> Result<Vec<MessageId>> {
         self.require_inbox(name)?;
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -32,6 +72,7 @@ impl TeamFiles<'_> {
                 true
             })?;
             if !acked.is_empty() {
+                first(&acked)?;
                 inbox.write(self, name, held)?;
             }
             Ok(acked)

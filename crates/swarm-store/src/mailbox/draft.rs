@@ -1,6 +1,10 @@
 //! A message before it has an id, and an inbox as it is shown.
 
-use swarm_protocol::{ControlFrame, InboxEntry, Malformed, MarkKind, SwarmMark};
+use std::path::PathBuf;
+
+use swarm_protocol::{
+    ControlFrame, InboxEntry, LEAD_NAME, Malformed, MarkKind, MessageId, SwarmMark,
+};
 
 /// A message to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,6 +45,13 @@ impl Draft {
         draft
     }
 
+    /// The words of a person to the lead.
+    pub fn person(text: impl Into<String>) -> Self {
+        let mut draft = Self::new(LEAD_NAME, text);
+        draft.swarm.kind = Some(MarkKind::Person);
+        draft
+    }
+
     /// With a few words for lists.
     #[must_use]
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
@@ -68,6 +79,17 @@ impl Draft {
         self.swarm.supersede = Some(key.into());
         self
     }
+}
+
+/// A message that was put into an inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// Its id.
+    pub msg_id: MessageId,
+    /// Unread messages of the same sender and key that it took the place of.
+    pub superseded: Vec<MessageId>,
+    /// Where the inbox is kept as it was, if it was damaged and had to be begun anew.
+    pub set_aside: Option<PathBuf>,
 }
 
 /// An inbox as it stands.

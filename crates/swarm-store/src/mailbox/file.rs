@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 use swarm_fs::Held;
-use swarm_protocol::{Event, InboxEntry, MemberName, parse_mended};
+use swarm_protocol::{Event, InboxEntry, LEAD_NAME, MemberName, MessageId, parse_mended};
 
+use super::Draft;
 use crate::team_files::TeamFiles;
 use crate::{Result, StoreError, record};
 
@@ -35,6 +36,8 @@ impl Slot {
 pub(super) struct InboxFile {
     path: PathBuf,
     pub(super) slots: Vec<Slot>,
+    /// Where it is kept as it was found, if that was no inbox.
+    pub(super) set_aside: Option<PathBuf>,
 }
 
 /// What an inbox file holds.
@@ -75,33 +78,54 @@ impl InboxFile {
     pub(super) fn open(files: &TeamFiles<'_>, name: &MemberName, held: &Held) -> Result<Self> {
         let path = files.at.inbox(name);
         let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
-        let slots = match parse(&bytes) {
-            Content::Array(slots, malformed) if malformed.is_empty() => slots,
-            Content::Array(slots, malformed) => {
-                let inbox = Self {
-                    path: path.clone(),
-                    slots,
-                };
-                inbox.set_aside(files, name, held, &malformed)?;
-                inbox.slots
-            }
-            Content::Damaged(reason) => {
-                let kept = swarm_fs::set_aside(&path)?;
-                tracing::warn!(team = %files.team, member = %name, kept = %kept.display(), "damaged inbox set aside");
-                files.record(Event::FileDamaged {
-                    file: path.display().to_string(),
-                    kept: kept.display().to_string(),
-                    reason,
-                })?;
-                Vec::new()
-            }
+        let of = |slots| Self {
+            path: path.clone(),
+            slots,
+            set_aside: None,
         };
-        Ok(Self { path, slots })
+        match parse(&bytes) {
+            Content::Array(slots, malformed) => {
+                let inbox = of(slots);
+                if !malformed.is_empty() {
+                    inbox.set_elements_aside(files, name, held, &malformed)?;
+                }
+                Ok(inbox)
+            }
+            Content::Damaged(reason) => of(Vec::new()).begin_anew(files, name, held, &reason),
+        }
+    }
+
+    /// Keeps a damaged file under another name. Its owner is told by the first message of the next one, since what
+    /// stood in it unread is lost to it.
+    fn begin_anew(
+        mut self,
+        files: &TeamFiles<'_>,
+        name: &MemberName,
+        held: &Held,
+        reason: &str,
+    ) -> Result<Self> {
+        let kept = swarm_fs::set_aside(&self.path)?;
+        tracing::warn!(team = %files.team, member = %name, kept = %kept.display(), "damaged inbox set aside");
+        files.record(Event::FileDamaged {
+            file: self.path.display().to_string(),
+            kept: kept.display().to_string(),
+            reason: reason.to_owned(),
+        })?;
+        let text = format!(
+            "Your inbox was damaged ({reason}) and is kept as {}. What waited in it has not reached you: if you expect \
+             a message, ask its sender for it again.",
+            kept.display()
+        );
+        let notice = Draft::system(LEAD_NAME, text).with_summary("your inbox was damaged");
+        self.push(notice.into_entry(MessageId::random(), files.now()))?;
+        held.replace(&self.path, &self.to_bytes())?;
+        self.set_aside = Some(kept);
+        Ok(self)
     }
 
     /// Keeps malformed elements in an archive and takes them out of the file. Killed in between, they are in
     /// both, never in none.
-    fn set_aside(
+    fn set_elements_aside(
         &self,
         files: &TeamFiles<'_>,
         name: &MemberName,

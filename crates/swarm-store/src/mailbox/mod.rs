@@ -9,4 +9,4 @@ mod send;
 mod take;
 mod withdraw;
 
-pub use draft::{Draft, Inbox};
+pub use draft::{Draft, Inbox, Posted};

@@ -13,8 +13,13 @@ impl TeamFiles<'_> {
         match self.look_into(name)? {
             Ok(inbox) => Ok(inbox),
             // Another program writes in place: what was seen may be half of something. Under the lock nobody writes.
-            Err(_) => Ok(self.with_inbox_lock(name, |_held| self.look_into(name))??),
+            Err(_) => self.inbox_at_rest(name),
         }
+    }
+
+    pub(crate) fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
+        self.require_inbox(name)?;
+        Ok(self.with_inbox_lock(name, |_held| self.look_into(name))??)
     }
 
     fn look_into(&self, name: &MemberName) -> Result<Result<Inbox, BadInbox>> {
@@ -32,12 +37,13 @@ impl TeamFiles<'_> {
         })
     }
 
-    /// How many messages wait; none where the file cannot be read, because a view of the team must not fail on it.
-    pub(crate) fn count_unread(&self, name: &MemberName) -> usize {
-        match self.look_into(name) {
-            Ok(Ok(inbox)) => inbox.unread().count(),
-            _ => 0,
+    /// How many messages wait; `None` where the file cannot be read, because a view of the team must not fail on it.
+    pub(crate) fn count_unread(&self, name: &MemberName) -> Option<usize> {
+        if !is_there(&self.at.inbox(name)) {
+            return Some(0);
         }
+        let inbox = self.inbox(name).ok()?;
+        Some(inbox.unread().count())
     }
 
     /// Accepts members, and former members whose inbox is still there.

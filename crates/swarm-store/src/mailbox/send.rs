@@ -4,13 +4,13 @@ use serde_json::Value;
 use swarm_fs::Held;
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
-use super::Draft;
-use super::file::InboxFile;
+use super::file::{InboxFile, Slot};
+use super::{Draft, Posted};
 use crate::team_files::TeamFiles;
 use crate::{Result, StoreError};
 
 impl Draft {
-    fn into_entry(self, id: MessageId, now: UnixMs) -> InboxEntry {
+    pub(super) fn into_entry(self, id: MessageId, now: UnixMs) -> InboxEntry {
         let mut entry = InboxEntry::new(self.from, self.text, now.iso());
         entry.msg_id = Some(id);
         entry.summary = self.summary;
@@ -22,11 +22,11 @@ impl Draft {
 }
 
 impl TeamFiles<'_> {
-    pub(crate) fn send(&self, to: &MemberName, draft: Draft) -> Result<MessageId> {
+    pub(crate) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
         self.require_member(to)?;
+        self.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
-        self.with_inbox_lock(to, |held| self.deliver(held, to, draft, id.clone()))?;
-        Ok(id)
+        self.with_inbox_lock(to, |held| self.deliver(held, to, draft, id))
     }
 
     /// Puts a message into an inbox whose lock is held. The event is entered before the lock is let go, so that
@@ -36,28 +36,84 @@ impl TeamFiles<'_> {
         held: &Held,
         to: &MemberName,
         draft: Draft,
-        id: MessageId,
-    ) -> Result<()> {
-        let mut inbox = InboxFile::open(self, to, held)?;
-        let entry = draft.into_entry(id.clone(), self.now());
-        supersede(&mut inbox, &entry);
+        msg_id: MessageId,
+    ) -> Result<Posted> {
+        let inbox = InboxFile::open(self, to, held)?;
+        let entry = draft.into_entry(msg_id, self.now());
         self.refuse_if_full(&inbox, to, &entry)?;
+        self.put(held, to, inbox, entry)
+    }
+
+    /// The same, unless a message with this id is in the inbox; a full one takes it as well.
+    pub(crate) fn deliver_once(
+        &self,
+        held: &Held,
+        to: &MemberName,
+        draft: Draft,
+        msg_id: MessageId,
+    ) -> Result<()> {
+        let inbox = InboxFile::open(self, to, held)?;
+        let mut entries = inbox.slots.iter().map(Slot::entry);
+        if entries.any(|entry| entry.msg_id.as_ref() == Some(&msg_id)) {
+            return Ok(());
+        }
+        let entry = draft.into_entry(msg_id, self.now());
+        self.put(held, to, inbox, entry).map(drop)
+    }
+
+    fn put(
+        &self,
+        held: &Held,
+        to: &MemberName,
+        mut inbox: InboxFile,
+        entry: InboxEntry,
+    ) -> Result<Posted> {
+        let msg_id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
+        let superseded = supersede(&mut inbox, &entry);
         let queued = Event::Queued {
-            msg_id: id,
+            msg_id: msg_id.clone(),
             from: entry.from.clone(),
             to: to.clone(),
             summary: entry.summary.clone(),
             frame: frame_type(&entry),
+            kind: entry.swarm.as_ref().and_then(|mark| mark.kind),
+            superseded: superseded.clone(),
         };
+        let set_aside = inbox.set_aside.clone();
         inbox.push(entry)?;
         inbox.write(self, to, held)?;
-        self.record(queued)
+        self.record(queued)?;
+        Ok(Posted {
+            msg_id,
+            superseded,
+            set_aside,
+        })
+    }
+
+    fn refuse_if_too_large(&self, to: &MemberName, draft: &Draft) -> Result<()> {
+        let (bytes, limit) = (draft.text.len(), self.store.limits.max_message_bytes);
+        let by_program = matches!(draft.swarm.kind, Some(MarkKind::Control | MarkKind::System));
+        if bytes <= limit || by_program {
+            return Ok(());
+        }
+        Err(StoreError::MessageTooLarge {
+            name: to.clone(),
+            bytes,
+            limit,
+        })
     }
 
     fn refuse_if_full(&self, inbox: &InboxFile, to: &MemberName, entry: &InboxEntry) -> Result<()> {
         let unread = inbox.unread().count();
         let limit = self.store.limits.max_unread;
-        if unread < limit || entry.is_marked_control() {
+        let kind = entry.swarm.as_ref().and_then(|mark| mark.kind);
+        let has_room = match kind {
+            Some(MarkKind::Control) => true,
+            // News of deaths and tasks comes once for each, and is missed most where much happens.
+            Some(MarkKind::System) => unread < limit.saturating_mul(2),
+            _ => unread < limit,
+        };
+        if has_room {
             return Ok(());
         }
         Err(StoreError::InboxFull {
@@ -68,14 +124,22 @@ impl TeamFiles<'_> {
     }
 }
 
-/// Takes out what the new entry makes pointless.
-fn supersede(inbox: &mut InboxFile, entry: &InboxEntry) {
+/// Takes out what the new entry makes pointless; returns the ids.
+fn supersede(inbox: &mut InboxFile, entry: &InboxEntry) -> Vec<MessageId> {
     let key = |entry: &InboxEntry| entry.swarm.as_ref().and_then(|mark| mark.supersede.clone());
-    let Some(wanted) = key(entry) else { return };
+    let Some(wanted) = key(entry) else {
+        return Vec::new();
+    };
+    let mut superseded = Vec::new();
     inbox.slots.retain(|slot| {
         let old = slot.entry();
-        old.read || old.from != entry.from || key(old).as_ref() != Some(&wanted)
+        let stays = old.read || old.from != entry.from || key(old).as_ref() != Some(&wanted);
+        if !stays {
+            superseded.extend(old.msg_id.clone());
+        }
+        stays
     });
+    superseded
 }
 
 /// The `type` of a control frame.

@@ -66,13 +66,24 @@ impl TeamFiles<'_> {
             if let Some(other) = other
                 && process::lead_is_running(other) == Some(true)
             {
-                return Err(StoreError::LeadAlive {
-                    team: self.team.clone(),
-                    pid: other.pid,
-                });
+                return Err(self.led_by(other.pid));
             }
             config.lead_process = lead;
             Ok(())
+        })
+        .map(drop)
+    }
+
+    pub(crate) fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()> {
+        self.update_config(|config| {
+            self.refuse_if_led(Some(config))?;
+            match &config.lead_process {
+                Some(present) if !is_same(present, lost) => Err(self.led_by(present.pid)),
+                _ => {
+                    config.lead_process = None;
+                    Ok(())
+                }
+            }
         })
         .map(drop)
     }

@@ -17,6 +17,7 @@ impl TeamFiles<'_> {
             // A dead namesake is entered in the journal before its entry goes.
             self.reconcile_some(held, &mut config, |name| *name == new.name)?;
             let at = self.place_for(&config, new)?;
+            self.refuse_beyond_cap(&config, new)?;
             self.make_room(new)?;
             let undo = Undo {
                 spawn_id: new.spawn_id,
@@ -57,6 +58,31 @@ impl TeamFiles<'_> {
             place = Some(at);
         }
         Ok(place)
+    }
+
+    /// Counts who lives or is about to. A name that is being spawned again has died and holds no place.
+    fn refuse_beyond_cap(&self, config: &TeamConfig, new: &NewMember) -> Result<()> {
+        let limit = self.store.limits.max_members;
+        if limit == 0 {
+            return Ok(());
+        }
+        let mut holders = Vec::new();
+        for member in config.teammates() {
+            let mark = member.swarm.as_ref();
+            let is_reserved = mark.is_some_and(|mark| mark.reservation.is_some());
+            if is_reserved || self.life_of(member)? != Liveness::Dead {
+                holders.push(member.name.clone());
+            }
+        }
+        if holders.len() < limit {
+            return Ok(());
+        }
+        Err(StoreError::TeamFull {
+            team: self.team.clone(),
+            name: new.name.clone(),
+            limit,
+            holders,
+        })
     }
 
     /// Why a member with the same file names stands in the way; `None` when it is dead and may be replaced.
@@ -139,7 +165,9 @@ impl TeamFiles<'_> {
         let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) else {
             return Ok(());
         };
-        self.with_inbox_lock(&new.name, |held| self.deliver(held, &new.name, draft, id))
+        self.with_inbox_lock(&new.name, |held| {
+            self.deliver(held, &new.name, draft, id).map(drop)
+        })
     }
 
     /// Undoes what a failed reservation wrote. Should that fail as well, the reservation lapses by itself.

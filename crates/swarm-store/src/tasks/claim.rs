@@ -47,8 +47,9 @@ impl TeamFiles<'_> {
             let mut task = before.clone();
             rules::start(&mut task, &by.agent_id, by.spawn_id, self.now());
             rules::seal(&mut task, before);
-            self.write_tasks(held, &Writes::from([(id, Some(task.clone()))]))?;
-            self.note_changes(&list, [(before, &task)], by.name().as_str())?;
+            let writes = Writes::from([(id, Some(task.clone()))]);
+            self.write_tasks(held, &writes)?;
+            self.note_changes(&list, &writes, by.name().as_str())?;
             Ok(task)
         })
     }

@@ -29,7 +29,10 @@ impl TeamFiles<'_> {
             let next = self.highest_given()? + 1;
             let made: NewTasks = (next..)
                 .zip(new)
-                .map(|(number, new)| Ok((TaskId::new(number), to_task(TaskId::new(number), new)?)))
+                .map(|(number, new)| {
+                    let id = TaskId::new(number);
+                    Ok((id, to_task(id, new, TaskId::new(next))?))
+                })
                 .collect::<Result<_>>()?;
             self.write_new(held, &made, by)
         })
@@ -40,16 +43,21 @@ impl TeamFiles<'_> {
         let touched: BTreeSet<TaskId> = blockers.chain(made.keys()).copied().collect();
         let touched: Vec<TaskId> = touched.into_iter().collect();
         self.with_task_locks(held, &touched, || {
-            let writes = self.connect_new(&self.look_at_tasks()?, made)?;
+            let before = self.look_at_tasks()?;
+            let writes = self.connect_new(&before, made)?;
             if let Some(last) = made.keys().last() {
                 self.raise_mark(held, last.number())?;
             }
             self.write_tasks(held, &writes)?;
-            self.record_all(made.values().map(|task| Event::TaskCreated {
+            let written = writes.values().flatten();
+            let new = written.filter(|task| made.contains_key(&task.id));
+            self.record_all(new.map(|task| Event::TaskCreated {
                 task: task.id,
                 subject: task.subject.clone(),
                 by: by.name().to_string(),
+                record: Some(Box::new(task.clone())),
             }))?;
+            self.note_changes(&before, &writes, by.name().as_str())?;
             Ok(made.keys().copied().collect())
         })
     }
@@ -82,7 +90,8 @@ impl TeamFiles<'_> {
     }
 }
 
-fn to_task(id: TaskId, new: &NewTask) -> Result<Task> {
+/// A task as it is written first; `first` is the number of the first one of the same call.
+fn to_task(id: TaskId, new: &NewTask, first: TaskId) -> Result<Task> {
     if let Some(metadata) = &new.metadata
         && metadata.contains_key(super::change::OWN_KEY)
     {
@@ -93,6 +102,11 @@ fn to_task(id: TaskId, new: &NewTask) -> Result<Task> {
     }
     let mut blocked_by = Vec::new();
     add_edges(&mut blocked_by, new.blocked_by.iter().copied());
+    let within = new.after.iter().map(|place| {
+        let place = u64::try_from(*place).unwrap_or(u64::MAX);
+        TaskId::new(first.number().saturating_add(place))
+    });
+    add_edges(&mut blocked_by, within);
     Ok(Task {
         id,
         subject: new.subject.clone(),

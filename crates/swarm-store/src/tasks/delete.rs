@@ -36,6 +36,7 @@ impl TeamFiles<'_> {
                 }
                 self.raise_mark(held, self.highest_given()?)?;
                 self.write_tasks(held, &writes)?;
+                self.note_changes(&before, &writes, by.name().as_str())?;
                 self.record(Event::TaskDeleted {
                     task: id,
                     by: by.name().to_string(),

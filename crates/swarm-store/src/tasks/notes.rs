@@ -1,31 +1,49 @@
-//! What happens to tasks, as events.
+//! What happens to tasks, as events. Together they hold every field, so that the list can be made again from them.
 
+use serde_json::{Map, Value};
 use swarm_protocol::{Event, Task, TaskStatus};
 
 use super::TaskList;
+use super::redo::Writes;
 use crate::Result;
 use crate::team_files::TeamFiles;
 
 impl TeamFiles<'_> {
-    /// Enters changes of state or owner. `list` is the list as it was before.
-    pub(super) fn note_changes<'t>(
-        &self,
-        list: &TaskList,
-        changes: impl IntoIterator<Item = (&'t Task, &'t Task)>,
-        by: &str,
-    ) -> Result<()> {
-        let events = changes.into_iter().filter_map(|(before, after)| {
-            let (from, to) = (list.state(before), list.state(after));
-            let moved = from != to || before.owner != after.owner;
-            moved.then(|| Event::TaskChanged {
-                task: after.id,
-                from,
-                to,
-                owner: after.owner.clone(),
-                by: by.to_owned(),
-            })
+    /// Enters the changes that were written. `before` is the list as it was.
+    pub(super) fn note_changes(&self, before: &TaskList, writes: &Writes, by: &str) -> Result<()> {
+        let written = writes.iter().filter_map(|(id, task)| {
+            let (old, new) = (before.get(*id)?, task.as_ref()?);
+            (old != new).then_some((old, new))
         });
-        self.record_all(events)
+        self.record_all(written.map(|(old, new)| Event::TaskChanged {
+            task: new.id,
+            from: before.state(old),
+            to: before.state(new),
+            owner: new.owner.clone(),
+            by: by.to_owned(),
+            set: difference(old, new),
+        }))
+    }
+}
+
+/// The fields of a record that differ, as they are in the newer one; `null` for one that it has not.
+fn difference(old: &Task, new: &Task) -> Map<String, Value> {
+    let (old, new) = (fields(old), fields(new));
+    let gone = old.keys().filter(|key| !new.contains_key(*key));
+    let gone = gone.map(|key| (key.clone(), Value::Null));
+    let set = new
+        .iter()
+        .filter(|(key, value)| old.get(*key) != Some(value));
+    let set = set.map(|(key, value)| (key.clone(), value.clone()));
+    set.chain(gone).collect()
+}
+
+/// A task's record as an object.
+fn fields(task: &Task) -> Map<String, Value> {
+    // Numbers, strings and JSON values always serialize, and a task is an object.
+    match serde_json::to_value(task) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
     }
 }
 

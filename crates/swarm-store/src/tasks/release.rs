@@ -30,8 +30,9 @@ impl TeamFiles<'_> {
                 let mut task = before.clone();
                 rules::give_back(&mut task);
                 if rules::seal(&mut task, before) {
-                    self.write_tasks(held, &Writes::from([(id, Some(task.clone()))]))?;
-                    self.note_changes(&list, [(before, &task)], by.name().as_str())?;
+                    let writes = Writes::from([(id, Some(task.clone()))]);
+                    self.write_tasks(held, &writes)?;
+                    self.note_changes(&list, &writes, by.name().as_str())?;
                 }
                 Ok(task)
             })
@@ -52,20 +53,12 @@ impl TeamFiles<'_> {
                 let list = self.look_at_tasks()?;
                 let ids = held_by(&list, returned);
                 first(&ids)?;
-                let mut changes = Vec::new();
-                for before in list.tasks.iter().filter(|task| ids.contains(&task.id)) {
-                    changes.push((before, returned.give_back(before)));
-                }
-                let writes = changes
-                    .iter()
-                    .map(|(_, task)| (task.id, Some(task.clone())))
+                let given_back = list.tasks.iter().filter(|task| ids.contains(&task.id));
+                let writes = given_back
+                    .map(|task| (task.id, Some(returned.give_back(task))))
                     .collect();
                 self.write_tasks(held, &writes)?;
-                self.note_changes(
-                    &list,
-                    changes.iter().map(|(before, task)| (*before, task)),
-                    "swarm",
-                )?;
+                self.note_changes(&list, &writes, "swarm")?;
                 then()?;
                 Ok(ids)
             })

@@ -118,6 +118,7 @@ pub(super) fn give_back(task: &mut Task) {
     if task.swarm().failed.is_some() {
         change_mark(task, |mark| {
             mark.failed = None;
+            mark.note = None;
             mark.attempt = 0;
         });
     }
@@ -127,6 +128,7 @@ pub(super) fn give_back(task: &mut Task) {
 pub(super) fn count_attempt(task: &mut Task, reason: &str) {
     change_mark(task, |mark| {
         mark.attempt += 1;
+        mark.note = Some(reason.to_owned());
         if mark.attempt >= MAX_ATTEMPTS {
             mark.failed = Some(FailedTask {
                 reason: reason.to_owned(),

@@ -50,7 +50,7 @@ impl TeamFiles<'_> {
         let writes = sealed(&before, &mut after);
         let task = self.require_task(&after, id)?.clone();
         self.write_tasks(held, &writes)?;
-        self.note_changes(&before, [(old, &task)], by.name().as_str())?;
+        self.note_changes(&before, &writes, by.name().as_str())?;
         let (from, to) = (before.state(old), after.state(&task));
         Ok(TaskUpdated {
             status_change: (from != to).then_some(StatusChange { from, to }),

@@ -16,10 +16,18 @@ use crate::{FileStore, Result, StoreError, record};
 
 impl FileStore {
     pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {
-        let lock = self.layout.teams_lock();
         for folder in [self.layout.teams(), self.layout.all_tasks()] {
             swarm_fs::ensure_private_dir(&folder)?;
         }
+        self.with_teams_lock(|| {
+            self.refuse_collision(&new.name)?;
+            self.build(new)
+        })
+    }
+
+    /// Holds the making and deleting of teams. Taken before any lock of a team.
+    pub(crate) fn with_teams_lock<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let lock = self.layout.teams_lock();
         if let Some(folder) = lock.parent() {
             swarm_fs::ensure_private_dir(folder)?;
         }
@@ -28,10 +36,7 @@ impl FileStore {
             sidecar: &lock,
             data: std::slice::from_ref(&lock),
         };
-        swarm_fs::with_lock(&plan, &self.lock_options, |_held| {
-            self.refuse_collision(&new.name)?;
-            self.build(new)
-        })
+        swarm_fs::with_lock(&plan, &self.lock_options, |_held| work())
     }
 
     fn refuse_collision(&self, name: &TeamName) -> Result<()> {
@@ -146,15 +151,22 @@ impl TeamFiles<'_> {
         let alive = |view: &&crate::MemberView| view.liveness == Liveness::Alive;
         let members = views.iter().filter(|view| !view.member.name.is_lead());
         let count = members.clone().count();
-        let noun = if count == 1 { "teammate" } else { "teammates" };
-        let lead = match views.iter().find(|view| view.member.name.is_lead()) {
-            Some(lead) if lead.liveness == Liveness::Alive => "its lead runs",
-            _ => "no lead runs",
+        let lead_lives = views
+            .iter()
+            .any(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
+        let named = self.config().ok().and_then(|config| config.lead_process);
+        let leader = match named {
+            Some(lead) if lead_lives => format!("led by process {}", lead.pid),
+            Some(lead) => format!("its lead, process {}, is lost", lead.pid),
+            None if lead_lives => "its lead runs".to_owned(),
+            None => "driven by hand".to_owned(),
         };
-        format!(
-            "{count} {noun}, {} of them alive, {lead}",
-            members.filter(alive).count()
-        )
+        match (count, members.filter(alive).count()) {
+            (0, _) => format!("{leader}, no teammates"),
+            (1, 0) => format!("{leader}, 1 teammate, which is dead"),
+            (1, _) => format!("{leader}, 1 teammate, which lives"),
+            (count, alive) => format!("{leader}, {count} teammates, {alive} of them alive"),
+        }
     }
 }
 

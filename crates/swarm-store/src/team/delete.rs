@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_fs::{FsError, Liveness};
-use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamConfig};
+use swarm_protocol::{Event, LEAD_NAME, Member, MemberName, Reservation, TeamConfig};
 use uuid::Uuid;
 
 use crate::team_files::{TeamFiles, is_there};
@@ -11,6 +11,15 @@ use crate::{Result, StoreError, process};
 
 impl TeamFiles<'_> {
     pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
+        if !self.exists() {
+            return Err(self.not_found());
+        }
+        // Whoever clears away half-deleted teams must not meet this one half-way.
+        self.store
+            .with_teams_lock(|| self.delete_alone(purge, force))
+    }
+
+    fn delete_alone(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
         let archive = if purge {
             None
         } else {
@@ -24,6 +33,8 @@ impl TeamFiles<'_> {
         if let Some(archive) = &archive {
             drop_if_empty(&archive.join("tasks").join(".lock.lock"));
             keep(&removed.at.journal(), &archive.join("journal.jsonl"))?;
+            keep(&removed.at.config(), &archive.join("config.json"))?;
+            keep(&removed.at.inboxes(), &archive.join("inboxes"))?;
         }
         swarm_fs::remove_tree(removed.at.folder())?;
         if purge {
@@ -40,8 +51,10 @@ impl TeamFiles<'_> {
         let roster = self.without_flock(self.at.config());
         let list = self.without_flock(self.at.list_file());
         self.locked(&self.at.config_lock(), &roster, |_held| {
-            if !force {
-                self.refuse_if_busy(&self.read_config()?)?;
+            match self.read_config() {
+                Ok(config) => self.may_delete(&config, force)?,
+                Err(_) if force => self.refuse_if_led(None)?,
+                Err(error) => return Err(error),
             }
             self.locked(&self.at.tasks_lock(), &list, |_held| {
                 self.record(Event::TeamDeleted {
@@ -50,6 +63,16 @@ impl TeamFiles<'_> {
                 self.move_away(archive)
             })
         })
+    }
+
+    /// A lead would go on without its team, so that force is no reason.
+    pub(crate) fn may_delete(&self, config: &TeamConfig, force: bool) -> Result<()> {
+        self.refuse_if_led(Some(config))?;
+        if force {
+            Ok(())
+        } else {
+            self.refuse_if_busy(config)
+        }
     }
 
     fn without_flock(&self, data: PathBuf) -> Vec<PathBuf> {
@@ -81,22 +104,26 @@ impl TeamFiles<'_> {
 
     fn refuse_if_busy(&self, config: &TeamConfig) -> Result<()> {
         let mut members: Vec<MemberName> = Vec::new();
+        let mut reasons = Vec::new();
         for member in config.teammates() {
             let reserved = member
                 .swarm
                 .as_ref()
                 .and_then(|mark| mark.reservation.as_ref());
-            let busy = match (reserved, self.life_of(member)?) {
-                (_, Liveness::Alive) => true,
-                (Some(spawn), _) => {
-                    process::is_running(spawn.spawner_pid, &spawn.spawner_start) != Some(false)
-                }
-                (None, Liveness::Dead) => false,
-                // Of another program's member only its own word is known.
-                (None, Liveness::Foreign) => member.is_active != Some(false),
+            let running = |spawn: &Reservation| {
+                process::is_running(spawn.spawner_pid, &spawn.spawner_start) != Some(false)
             };
-            if busy {
+            let reason = match (reserved, self.life_of(member)?) {
+                (Some(spawn), _) if running(spawn) => Some("is being spawned".to_owned()),
+                (_, Liveness::Alive) => Some(self.is_at(member)),
+                (Some(_), _) | (None, Liveness::Dead) => None,
+                // Of another program's member only its own word is known.
+                (None, Liveness::Foreign) => (member.is_active != Some(false))
+                    .then(|| "is of another program and says that it is active".to_owned()),
+            };
+            if let Some(reason) = reason {
                 members.push(member.name.clone());
+                reasons.push(format!("{} {reason}", member.name));
             }
         }
         if members.is_empty() {
@@ -105,8 +132,19 @@ impl TeamFiles<'_> {
             Err(StoreError::TeamBusy {
                 team: self.team.clone(),
                 members,
+                reasons,
             })
         }
+    }
+
+    /// What a live member is doing, by its own last report.
+    fn is_at(&self, member: &Member) -> String {
+        let report = self.state(&member.name).ok().flatten();
+        let report = report.filter(|report| Some(report.spawn_id) == member.spawn_id());
+        report.map_or_else(
+            || "lives".to_owned(),
+            |report| format!("lives ({})", report.state.name()),
+        )
     }
 
     /// An empty folder for what is left of the team.
@@ -114,6 +152,11 @@ impl TeamFiles<'_> {
         if !self.exists() {
             return Err(self.not_found());
         }
+        self.new_archive()
+    }
+
+    /// An empty folder of a name of its own, whether or not the team is still there.
+    pub(super) fn new_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
         swarm_fs::ensure_private_dir(&archives)?;
         let mut at = self.now();
@@ -129,7 +172,7 @@ impl TeamFiles<'_> {
     }
 }
 
-fn keep(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn keep(from: &Path, to: &Path) -> Result<()> {
     if is_there(from) {
         swarm_fs::rename_no_replace(from, to)?;
     }

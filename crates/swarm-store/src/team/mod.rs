@@ -3,6 +3,8 @@
 mod create;
 mod delete;
 mod list;
+mod sweep;
 mod types;
 
+pub use sweep::Leftover;
 pub use types::NewTeam;

@@ -22,6 +22,13 @@ fn write(world: &World, member: &str, content: &str) {
     swarm_fs::replace_alone(&world.inbox_path(member), content.as_bytes()).unwrap();
 }
 
+/// How many messages wait for a member, as the view of the team has it.
+fn unread_in_view(world: &World, member: &str) -> Option<usize> {
+    let views = world.store.member_view(&world.team).unwrap();
+    let view = views.iter().find(|view| view.member.name == name(member));
+    view.unwrap().unread
+}
+
 fn read(world: &World, member: &str) -> String {
     fs::read_to_string(world.inbox_path(member)).unwrap()
 }
@@ -54,6 +61,8 @@ fn a_message_is_on_disk_in_claude_codes_form_and_in_the_journal() {
         to: name("alice"),
         summary: Some("a greeting".to_owned()),
         frame: None,
+        kind: None,
+        superseded: Vec::new(),
     }));
 }
 
@@ -291,7 +300,99 @@ fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
 }
 
 #[test]
-fn a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
+fn d10_beyond_the_cap_the_programs_news_pass_up_to_twice_as_many() {
+    let mut world = World::with_member("alice");
+    world.store = world.store.clone().with_limits(StoreLimits {
+        max_unread: 2,
+        ..StoreLimits::default()
+    });
+    let post = |draft| world.store.post(&world.team, &name("alice"), draft);
+    let news = || Draft::system("team-lead", "bob died");
+    for _ in 0..2 {
+        send(&world, "alice", "work");
+    }
+    for _ in 0..2 {
+        post(news()).unwrap();
+    }
+    let error = post(news()).unwrap_err();
+    assert!(matches!(error, StoreError::InboxFull { .. }), "{error}");
+}
+
+#[test]
+fn mail_is_acknowledged_by_hand_only_while_no_program_reads_it() {
+    let world = World::with_member("alice");
+    let alice = name("alice");
+    let ids = [send(&world, "alice", "one"), send(&world, "alice", "two")];
+    let by_hand = |ids: &[MessageId]| world.store.ack_by_hand(&world.team, &alice, ids);
+    by_hand(&ids[..1]).unwrap();
+    let spawn_id = world.store.config(&world.team).unwrap();
+    let spawn_id = spawn_id.member(&alice).unwrap().spawn_id().unwrap();
+    let life = world.live("alice", spawn_id);
+    let refused = by_hand(&ids).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::ReadByProgram { .. }),
+        "{refused}"
+    );
+    assert_eq!(refused.kind(), ErrorKind::Conflict);
+    assert_eq!(world.unread("alice").len(), 1);
+    drop(life);
+    by_hand(&ids).unwrap();
+    assert!(world.unread("alice").is_empty());
+}
+
+#[test]
+fn d10_a_message_above_the_bound_is_refused_unless_the_program_writes_it() {
+    let mut world = World::with_member("alice");
+    world.store = world.store.clone().with_limits(StoreLimits {
+        max_message_bytes: 10,
+        ..StoreLimits::default()
+    });
+    let post = |draft| world.store.post(&world.team, &name("alice"), draft);
+    post(Draft::new("bob", "x".repeat(10))).unwrap();
+    let before = world.files();
+    for draft in [
+        Draft::new("bob", "x".repeat(11)),
+        Draft::person("x".repeat(11)),
+    ] {
+        let error = post(draft).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        let told = error.to_string();
+        assert!(told.contains("11 bytes") && told.contains("10"), "{told}");
+    }
+    assert_eq!(world.files(), before);
+    post(Draft::system("team-lead", "x".repeat(11))).unwrap();
+}
+
+#[test]
+fn d2_a_delivery_is_in_the_journal_before_the_message_is_read() {
+    let world = World::with_member("alice");
+    let sent = [send(&world, "alice", "one"), send(&world, "alice", "two")];
+    let delivered = || {
+        let events = world.events().into_iter();
+        let ids = events.filter_map(|event| match event {
+            Event::Delivered { msg_id, to } if to == name("alice") => Some(msg_id),
+            _ => None,
+        });
+        ids.collect::<Vec<_>>()
+    };
+    let deliver = || world.store.delivered(&world.team, &name("alice"), &sent);
+    // A journal that cannot be written must leave the message unread.
+    let journal = world.store.journal_path(&world.team);
+    let aside = journal.with_extension("aside");
+    fs::rename(&journal, &aside).unwrap();
+    fs::create_dir(&journal).unwrap();
+    deliver().unwrap_err();
+    assert_eq!(world.unread("alice").len(), 2);
+    fs::remove_dir(&journal).unwrap();
+    fs::rename(&aside, &journal).unwrap();
+    assert_eq!(deliver().unwrap(), sent);
+    assert_eq!(delivered(), sent);
+    assert!(deliver().unwrap().is_empty());
+    assert_eq!((delivered().len(), world.unread("alice").len()), (2, 0));
+}
+
+#[test]
+fn d7_a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
     let world = World::with_member("alice");
     let send = |from: &str, key: &str, text: &str| {
         let draft = Draft::new(from, text).superseding(key);
@@ -305,10 +406,17 @@ fn a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
         .store
         .ack(&world.team, &name("alice"), &[read_one])
         .unwrap();
-    send("bob", "idle", "bob 2");
+    let second = send("bob", "idle", "bob 2");
     send("carol", "idle", "carol 1");
     send("bob", "other", "bob other");
-    send("bob", "idle", "bob 3");
+    let newest = send("bob", "idle", "bob 3");
+    let superseded = world.events().into_iter().find_map(|event| match event {
+        Event::Queued {
+            msg_id, superseded, ..
+        } if msg_id == newest => Some(superseded),
+        _ => None,
+    });
+    assert_eq!(superseded, Some(vec![second]));
     let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
     let texts: Vec<_> = inbox
         .entries
@@ -399,8 +507,26 @@ fn d15_a_damaged_inbox_is_reported_by_readers_and_kept_aside_by_the_next_writer(
         assert!(error.to_string().contains("alice.json"), "{error}");
         assert_eq!(read(&world, "alice"), damaged, "a reader changes nothing");
 
-        let id = send(&world, "alice", "hello");
-        assert_eq!(message_ids(&world.inbox_path("alice")), [id]);
+        assert_eq!(unread_in_view(&world, "alice"), None);
+
+        let posted = world
+            .store
+            .post(
+                &world.team,
+                &name("alice"),
+                Draft::new("team-lead", "hello"),
+            )
+            .unwrap();
+        let unread = world.unread("alice");
+        let [notice, message] = &unread[..] else {
+            panic!("{unread:?}");
+        };
+        assert_eq!(message.msg_id.as_ref(), Some(&posted.msg_id));
+        let mark = notice.swarm.clone().unwrap();
+        assert_eq!(mark.kind, Some(MarkKind::System));
+        let aside = posted.set_aside.unwrap().display().to_string();
+        assert!(notice.text.contains(&aside), "{}", notice.text);
+        assert_eq!(unread_in_view(&world, "alice"), Some(2));
         let kept = world.events().into_iter().find_map(|event| match event {
             Event::FileDamaged { kept, .. } => Some(kept),
             _ => None,

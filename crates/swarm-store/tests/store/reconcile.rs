@@ -102,6 +102,86 @@ fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
     assert!(mark.died_at.is_some());
 }
 
+fn report(spawn_id: SpawnId, state: MemberState) -> StateReport {
+    StateReport {
+        spawn_id,
+        state,
+        since: UnixMs(1),
+        detail: None,
+        task: None,
+        turns: 1,
+        progress: 1,
+        usage: Usage::default(),
+    }
+}
+
+fn told(world: &World) -> Vec<String> {
+    let inbox = world.store.inbox(&world.team, &name("team-lead")).unwrap();
+    inbox.entries.into_iter().map(|entry| entry.text).collect()
+}
+
+#[test]
+fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_cut_short() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    drop(world.live("alice", spawn));
+    world.create("begun", &[]);
+    let alice = member(&world, "alice", spawn);
+    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let folder = world.store.team_folder(&world.team);
+    let (config, journal) = (
+        folder.join("config.json"),
+        folder.join("swarm/journal.jsonl"),
+    );
+    let before = fs::read(&config).unwrap();
+
+    // Killed after the journal and before the mail, as far as the files can tell: the mail cannot be written.
+    let inbox = world.inbox_path("team-lead");
+    fs::create_dir(&inbox).unwrap();
+    world.store.reconcile(&world.team).unwrap_err();
+    fs::remove_dir(&inbox).unwrap();
+    let entered = fs::read(&journal).unwrap();
+    assert_eq!(deaths(&world, spawn).len(), 1);
+    world.store.reconcile(&world.team).unwrap();
+    assert_eq!(told(&world).len(), 1);
+    assert!(told(&world)[0].contains("alice died unexpectedly"));
+    assert!(
+        told(&world)[0].contains("Given back: #1."),
+        "{:?}",
+        told(&world)
+    );
+
+    // Killed before the roster was written; and even before the mail was in the journal.
+    swarm_fs::replace_alone(&config, &before).unwrap();
+    world.store.reconcile(&world.team).unwrap();
+    swarm_fs::replace_alone(&config, &before).unwrap();
+    swarm_fs::replace_alone(&journal, &entered).unwrap();
+    world.store.reconcile(&world.team).unwrap();
+    assert_eq!(told(&world).len(), 1);
+    assert_eq!(deaths(&world, spawn).len(), 1);
+}
+
+#[test]
+fn a_member_whose_process_was_told_to_end_is_not_said_to_have_ended_while_dead() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    let report = StateReport {
+        detail: Some("its process was told to end".to_owned()),
+        ..report(spawn, MemberState::Dead)
+    };
+    world
+        .store
+        .write_state(&world.team, &name("alice"), &report)
+        .unwrap();
+    drop(world.live("alice", spawn));
+    world.store.reconcile(&world.team).unwrap();
+    let told = told(&world).pop().unwrap();
+    assert!(
+        told.contains("alice died unexpectedly (ended: its process was told to end)."),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_death_that_was_half_entered_is_entered_once() {
     let world = World::new();
@@ -123,46 +203,70 @@ fn a_death_that_was_half_entered_is_entered_once() {
 }
 
 #[test]
-fn after_three_deaths_a_task_is_failed_until_it_is_released() {
+fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
     let world = World::new();
     world.create("deadly", &[]);
     world.create("after it", &[1]);
+    let done = || TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    let (store, team) = (&world.store, &world.team);
     for attempt in 1..=3 {
-        let called = format!("victim{attempt}");
-        let spawn = world.join(&called);
-        let life = world.live(&called, spawn);
-        let actor = member(&world, &called, spawn);
-        world.store.claim(&world.team, &id(1), &actor).unwrap();
+        let spawn = world.join("alice");
+        let life = world.live("alice", spawn);
+        let actor = member(&world, "alice", spawn);
+        store.claim(team, &id(1), &actor).unwrap();
         drop(life);
-        world.store.reconcile(&world.team).unwrap();
+        store.reconcile(team).unwrap();
+        // What the dead one had under way comes late: before its name is given away again, and after that.
+        let before = store.task(team, &id(1)).unwrap();
+        assert_eq!(before.owner, None);
+        assert_eq!(before.swarm().attempt, attempt);
+        assert!(
+            before
+                .swarm()
+                .note
+                .is_some_and(|note| note.contains("alice"))
+        );
+        for removed in [false, true] {
+            if removed {
+                store
+                    .remove_member(team, &name("alice"), Some(&spawn))
+                    .unwrap();
+            }
+            for late in [
+                store.update_task(team, &id(1), done(), &actor).map(drop),
+                store.claim(team, &id(1), &actor).map(drop),
+            ] {
+                let error = late.unwrap_err();
+                assert!(matches!(error, StoreError::SpawnGone { .. }), "{error}");
+            }
+        }
+        assert_eq!(store.task(team, &id(1)).unwrap(), before);
     }
-    let list = world.store.tasks(&world.team).unwrap();
+    let list = store.tasks(team).unwrap();
     let task = list.get(id(1)).unwrap();
     assert_eq!(list.state(task), TaskState::Failed);
     assert_eq!(task.status, TaskStatus::Pending);
     let failed = task.swarm().failed.unwrap();
     assert_eq!(failed.attempts, 3);
-    assert!(failed.reason.contains("victim3"), "{}", failed.reason);
+    assert!(failed.reason.contains("alice"), "{}", failed.reason);
     assert_eq!(list.state(list.get(id(2)).unwrap()), TaskState::Blocked);
 
     let person = world.person();
-    let error = world.store.claim(&world.team, &id(1), &person).unwrap_err();
+    let error = store.claim(team, &id(1), &person).unwrap_err();
     assert!(matches!(error, StoreError::TaskFailed { attempts: 3, .. }));
     assert!(error.hint().unwrap().contains("task release 1"));
-    assert_eq!(world.store.claim_next(&world.team, &person).unwrap(), None);
-    let done = TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    };
-    let error = world
-        .store
-        .update_task(&world.team, &id(1), done, &person)
+    assert_eq!(store.claim_next(team, &person).unwrap(), None);
+    let error = store
+        .update_task(team, &id(1), done(), &person)
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 
-    let task = world.store.release(&world.team, &id(1), &person).unwrap();
+    let task = store.release(team, &id(1), &person).unwrap();
     assert_eq!((task.swarm().failed, task.swarm().attempt), (None, 0));
-    world.store.claim(&world.team, &id(1), &person).unwrap();
+    store.claim(team, &id(1), &person).unwrap();
 }
 
 #[test]
@@ -173,16 +277,7 @@ fn a_member_that_stopped_in_order_did_not_die() {
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
     world.store.claim(&world.team, &id(1), &alice).unwrap();
-    let report = StateReport {
-        spawn_id: spawn,
-        state: MemberState::Stopped,
-        since: UnixMs(1),
-        detail: None,
-        task: None,
-        turns: 1,
-        progress: 1,
-        usage: Usage::default(),
-    };
+    let report = report(spawn, MemberState::Stopped);
     world
         .store
         .write_state(&world.team, &name("alice"), &report)
@@ -200,7 +295,7 @@ fn a_member_that_stopped_in_order_did_not_die() {
 }
 
 #[test]
-fn a_late_owner_is_fenced_off() {
+fn t4_a_late_owner_is_fenced_off() {
     let world = World::new();
     let first = world.join("alice");
     world.create("work", &[]);

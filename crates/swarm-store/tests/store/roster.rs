@@ -231,6 +231,37 @@ fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
 }
 
 #[test]
+fn s14_of_forty_that_join_at_once_exactly_those_that_succeed_are_members() {
+    let world = World::new();
+    let names: Vec<_> = (0..40).map(|number| format!("mate{number}")).collect();
+    thread::scope(|scope| {
+        for (number, called) in names.iter().enumerate() {
+            let world = &world;
+            scope.spawn(move || {
+                let (new, store) = (new_member(called), &world.store);
+                let spawn = new.spawn_id;
+                store.reserve(&world.team, new).unwrap();
+                if number % 3 == 2 {
+                    store
+                        .abort_spawn(&world.team, &spawn, "it never said hello")
+                        .unwrap();
+                } else {
+                    world.commit(spawn);
+                }
+            });
+        }
+    });
+    let joined: BTreeSet<_> = (names.iter().enumerate())
+        .filter(|(number, _)| number % 3 != 2)
+        .map(|(_, called)| name(called))
+        .chain([name("team-lead")])
+        .collect();
+    let config = world.store.config(&world.team).unwrap();
+    let known: BTreeSet<_> = config.names().into_iter().collect();
+    assert_eq!((known, config.members.len()), (joined, 28));
+}
+
+#[test]
 fn a_name_is_refused_while_it_or_its_twin_is_in_use() {
     let world = World::new();
     let spawn = world.join("my_agent");
@@ -351,7 +382,7 @@ fn fields_of_others_survive_every_change_of_the_roster() {
         .unwrap();
     let views = world.store.member_view(&world.team).unwrap();
     assert_eq!(views[2].state, MemberState::Foreign);
-    assert_eq!(views[2].unread, 1);
+    assert_eq!(views[2].unread, Some(1));
 }
 
 #[test]
@@ -424,6 +455,35 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
         Liveness::Dead,
         "its name's life file is in the hands of another spawn"
     );
+}
+
+#[test]
+fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before() {
+    let world = World::new();
+    let spawn = SpawnId::random();
+    let report = StateReport {
+        spawn_id: spawn,
+        state: MemberState::Idle,
+        since: UnixMs(1),
+        detail: None,
+        task: None,
+        turns: 0,
+        progress: 0,
+        usage: Usage::default(),
+    };
+    let life = world.live("team-lead", spawn);
+    world
+        .store
+        .write_state(&world.team, &name("team-lead"), &report)
+        .unwrap();
+    let view = || {
+        let mut views = world.store.member_view(&world.team).unwrap();
+        views.remove(0)
+    };
+    assert_eq!(view().state, MemberState::Idle);
+    drop(life);
+    assert_eq!(view().state, MemberState::Foreign);
+    assert_eq!(view().report, None);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{ErrorKind, Event, SpawnId, TaskState, TaskStatus};
-use swarm_store::{Actor, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore};
+use swarm_store::{
+    Actor, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore, tasks_in_journal,
+};
 
 use crate::world::{World, id, name, new_task};
 
@@ -75,6 +77,54 @@ fn tasks_are_made_in_claude_codes_form_with_both_ends_of_each_edge() {
     let made = world.events().into_iter();
     let made = made.filter(|event| matches!(event, Event::TaskCreated { .. }));
     assert_eq!(made.count(), 3);
+}
+
+#[test]
+fn t6_the_journal_alone_gives_the_whole_list_again() {
+    let world = World::with_member("alice");
+    let mut first = new_task("first", &[]);
+    first.metadata = json!({"k": "v", "gone": 1}).as_object().cloned();
+    first.active_form = Some("firsting".to_owned());
+    let mut second = new_task("second", &[]);
+    second.after = vec![0];
+    second.owner = Some(name("alice"));
+    let person = world.person();
+    let new = [first, second, new_task("third", &[1])];
+    world
+        .store
+        .create_tasks(&world.team, &new, &person)
+        .unwrap();
+    world.create("late", &[2, 3]);
+    world
+        .store
+        .claim(&world.team, &id(1), &world.actor("alice"))
+        .unwrap();
+    let change = TaskChange {
+        description: Some("in other words".to_owned()),
+        add_blocks: vec![id(4)],
+        metadata: json!({"gone": null, "new": [1]}).as_object().cloned(),
+        ..TaskChange::default()
+    };
+    update(&world, 1, change, &world.person()).unwrap();
+    let done = TaskChange {
+        result: Some("all of it".to_owned()),
+        ..status(TaskStatus::Completed)
+    };
+    update(&world, 1, done, &world.actor("alice")).unwrap();
+    world
+        .store
+        .delete_task(&world.team, &id(3), &person)
+        .unwrap();
+    world
+        .store
+        .claim(&world.team, &id(2), &world.actor("alice"))
+        .unwrap();
+    world.store.release(&world.team, &id(2), &person).unwrap();
+    let events = world.store.events(&world.team).unwrap().entries;
+    let list = world.store.tasks(&world.team).unwrap().tasks;
+    assert_eq!(list.len(), 3);
+    assert_eq!(list[1].blocked_by, [id(1)]);
+    assert_eq!(tasks_in_journal(&events), list);
 }
 
 #[test]

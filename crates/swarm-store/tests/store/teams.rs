@@ -58,7 +58,7 @@ fn an_existing_team_is_a_conflict_that_tells_its_state() {
     assert!(
         error
             .to_string()
-            .contains("1 teammate, 0 of them alive, no lead runs"),
+            .contains("driven by hand, 1 teammate, which is dead"),
         "{error}"
     );
     assert_eq!(world.files(), before);
@@ -281,4 +281,80 @@ fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
         fs::read_dir(world.root.join("swarm/archive")).map_or(0, Iterator::count),
         0
     );
+}
+
+/// The life lock of the team's lead, with the record of another process in it.
+fn another_leads(world: &World) -> (swarm_fs::LifeHolder, u32) {
+    let pid = std::os::unix::process::parent_id();
+    let record = swarm_protocol::LifeRecord {
+        kind: swarm_protocol::LifeKind::Process,
+        pid,
+        proc_start: swarm_store::process::start_time(pid).unwrap(),
+        spawn_id: swarm_protocol::SpawnId::random(),
+        host: "here".to_owned(),
+    };
+    let path = world.store.life_path(&world.team, &name("team-lead"));
+    let content = serde_json::to_vec(&record).unwrap();
+    (swarm_fs::LifeHolder::take(&path, &content).unwrap(), pid)
+}
+
+#[test]
+fn a_team_that_another_process_leads_is_not_deleted_even_by_force() {
+    let world = World::new();
+    let (life, lead) = another_leads(&world);
+    for force in [false, true] {
+        let refused = world.store.delete_team(&world.team, false, force);
+        assert!(
+            matches!(refused, Err(StoreError::LeadAlive { pid, .. }) if pid == lead),
+            "{refused:?}"
+        );
+        assert!(world.store.may_delete(&world.team, force).is_err());
+    }
+    let config = world.store.team_folder(&world.team).join("config.json");
+    let sound = fs::read(&config).unwrap();
+    swarm_fs::replace_alone(&config, b"{").unwrap();
+    assert!(world.store.delete_team(&world.team, true, true).is_err());
+    swarm_fs::replace_alone(&config, &sound).unwrap();
+    drop(life);
+    world.store.may_delete(&world.team, false).unwrap();
+    world.store.delete_team(&world.team, true, false).unwrap();
+}
+
+#[test]
+fn a_lead_deletes_its_own_team() {
+    let world = World::new();
+    let _life = world.live("team-lead", swarm_protocol::SpawnId::random());
+    world.store.delete_team(&world.team, true, false).unwrap();
+}
+
+#[test]
+fn only_the_lead_that_was_found_lost_is_cleared() {
+    let world = World::new();
+    let mut lost = swarm_store::process::as_lead(swarm_protocol::UnixMs(1));
+    lost.proc_start = "1".to_owned();
+    let store = &world.store;
+    let named = || store.config(&world.team).unwrap().lead_process;
+    store
+        .set_lead_process(&world.team, Some(lost.clone()))
+        .unwrap();
+
+    // Somebody takes over: first the life lock falls to it, then its name is written.
+    let (life, lead) = another_leads(&world);
+    let refused = store.clear_lost_lead(&world.team, &lost).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::LeadAlive { pid, .. } if pid == lead),
+        "{refused}"
+    );
+    assert_eq!(named(), Some(lost.clone()));
+    drop(life);
+
+    let mut next = lost.clone();
+    next.proc_start = "2".to_owned();
+    store
+        .set_lead_process(&world.team, Some(next.clone()))
+        .unwrap();
+    store.clear_lost_lead(&world.team, &lost).unwrap_err();
+    assert_eq!(named(), Some(next.clone()));
+    store.clear_lost_lead(&world.team, &next).unwrap();
+    assert_eq!(named(), None);
 }

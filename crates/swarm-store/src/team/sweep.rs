@@ -1,0 +1,207 @@
+//! What killed processes leave between the files of teams: folders that were being made or deleted, orders that no
+//! child took, temporary files, empty folders.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use swarm_protocol::{SpawnId, TeamName};
+use uuid::Uuid;
+
+use super::delete::keep;
+use crate::team_files::is_there;
+use crate::{FileStore, Result, StoreError};
+
+/// How long a temporary file is left alone. Its writer needs milliseconds; one that was stopped meanwhile finds its
+/// lock gone and writes nothing.
+const TEMPORARY_AGE: Duration = Duration::from_hours(1);
+
+/// Something that a killed process has left and that nobody needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// What it is, as half a sentence.
+    pub what: &'static str,
+}
+
+impl FileStore {
+    /// Finds what was left behind, and removes it with `clear`. Tells of each whether it could be removed.
+    pub(crate) fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+        let mut found = Vec::new();
+        if !is_there(&self.layout.teams()) {
+            return Ok(found);
+        }
+        // Whoever makes or deletes a team holds this lock, so that under it nobody is at it.
+        self.with_teams_lock(|| {
+            for folder in [self.layout.teams(), self.layout.all_tasks()] {
+                for (path, what) in unfinished(&folder) {
+                    let removed = if clear {
+                        self.remove_unfinished(&path)
+                    } else {
+                        Ok(())
+                    };
+                    found.push((Leftover { path, what }, removed));
+                }
+            }
+            Ok(())
+        })?;
+        for team in self.team_names()? {
+            match self.sweep_team(&team, clear) {
+                Ok(of_team) => found.extend(of_team),
+                // Deleted meanwhile, or not to be read: nothing in it is known to be of no use.
+                Err(StoreError::TeamNotFound { .. } | StoreError::Damaged { .. }) => {}
+                // The other teams are none the worse for it.
+                Err(error) => {
+                    let path = self.files(&team).at.folder().to_owned();
+                    let what = "a team in which it could not be told what is of no use";
+                    found.push((Leftover { path, what }, Err(error)));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The journal of a team that was being deleted has not reached its archive yet.
+    fn remove_unfinished(&self, path: &Path) -> Result<()> {
+        let journal = path.join("swarm").join("journal.jsonl");
+        let name = path.file_name().and_then(|name| name.to_str());
+        let team = name.and_then(|name| name.split_once(".deleted-"));
+        if let Some((team, _)) = team
+            && is_there(&journal)
+            && let Ok(team) = TeamName::parse(team)
+        {
+            let archive = self.files(&team).new_archive()?;
+            keep(&journal, &archive.join("journal.jsonl"))?;
+        }
+        Ok(swarm_fs::remove_tree(path)?)
+    }
+
+    fn sweep_team(&self, team: &TeamName, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+        let files = self.files(team);
+        let members = names_in(&files.at.members());
+        let orders: Vec<(PathBuf, SpawnId)> = members
+            .iter()
+            .flat_map(|name| orders_in(&files.at.members().join(name)))
+            .collect();
+        // Read after the orders: a reservation is made before its order, and goes when the order is taken or undone.
+        let config = files.config()?;
+        let reserved: HashSet<SpawnId> = config
+            .teammates()
+            .filter_map(|member| member.swarm.as_ref())
+            .filter(|mark| mark.reservation.is_some())
+            .map(|mark| mark.spawn_id)
+            .collect();
+        let mut found = Vec::new();
+        for (path, spawn_id) in orders {
+            if !reserved.contains(&spawn_id) {
+                let removed = if clear { remove_file(&path) } else { Ok(()) };
+                let what = "the order of a spawn that came to nothing, with keys in it";
+                found.push((Leftover { path, what }, removed));
+            }
+        }
+        for folder in [
+            files.at.folder().to_owned(),
+            files.at.inboxes(),
+            files.at.own(),
+        ] {
+            for path in swarm_fs::stale_temporaries(&folder, TEMPORARY_AGE)? {
+                let removed = if clear { remove_file(&path) } else { Ok(()) };
+                let what = "a temporary file of a killed process";
+                found.push((Leftover { path, what }, removed));
+            }
+        }
+        found.extend(self.sweep_member_folders(team, clear)?);
+        Ok(found)
+    }
+
+    /// Empty folders of members that are not in the roster. Under the roster's lock, since a spawn makes the folder
+    /// before it fills it.
+    fn sweep_member_folders(
+        &self,
+        team: &TeamName,
+        clear: bool,
+    ) -> Result<Vec<(Leftover, Result<()>)>> {
+        let files = self.files(team);
+        files.with_roster_lock(|_held| {
+            let config = files.read_config()?;
+            let known: HashSet<String> = config
+                .names()
+                .into_iter()
+                .map(|name| name.to_string())
+                .collect();
+            let mut found = Vec::new();
+            for name in names_in(&files.at.members()) {
+                let path = files.at.members().join(&name);
+                let is_empty = fs::read_dir(&path).is_ok_and(|mut inside| inside.next().is_none());
+                if known.contains(&name) || !is_empty {
+                    continue;
+                }
+                let removed = if clear {
+                    fs::remove_dir(&path).map_err(|source| io(&path, source))
+                } else {
+                    Ok(())
+                };
+                let what = "the empty folder of a member that has left";
+                found.push((Leftover { path, what }, removed));
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// Folders whose names say that they were being made or deleted.
+fn unfinished(folder: &Path) -> Vec<(PathBuf, &'static str)> {
+    let mut found = Vec::new();
+    for name in names_in(folder) {
+        let made = name
+            .strip_prefix('.')
+            .and_then(|name| name.split_once(".new-"));
+        let deleted = name.split_once(".deleted-");
+        let (team, id, what) = match (made, deleted) {
+            (Some((team, id)), _) => (team, id, "a team that was being made"),
+            (None, Some((team, id))) => (team, id, "a team that was being deleted"),
+            (None, None) => continue,
+        };
+        // Only what has exactly our form: other programs keep their own things here.
+        if TeamName::parse(team).is_ok() && Uuid::parse_str(id).is_ok() {
+            found.push((folder.join(&name), what));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn orders_in(folder: &Path) -> Vec<(PathBuf, SpawnId)> {
+    let orders = names_in(folder).into_iter().filter_map(|name| {
+        let spawn = name.strip_prefix("order-")?.strip_suffix(".json")?;
+        Some((folder.join(&name), spawn.parse().ok()?))
+    });
+    orders.collect()
+}
+
+/// The names in a folder; none where it is not there.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
+fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path, error)),
+        _ => Ok(()),
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> StoreError {
+    StoreError::Fs(swarm_fs::FsError::Io {
+        path: path.to_owned(),
+        op: "remove",
+        source,
+    })
+}
