@@ -54,12 +54,6 @@ pub trait PaneBackend: Send + Sync + fmt::Debug {
     /// [`PaneError::Foreign`] when the id belongs to another spawn or another program's pane: it is left alone.
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError>;
 
-    /// Shows a word about the member beside its title.
-    ///
-    /// # Errors
-    /// [`PaneError`] when the backend does not answer or the pane is gone.
-    async fn set_state(&self, pane: &Pane, state: &str) -> Result<(), PaneError>;
-
     /// Resolves when the process that runs in the pane has ended, with what is left: [`PaneStatus::Dead`] where the
     /// pane was kept, [`PaneStatus::Gone`] where it closed with it. Resolves at once when nothing runs there.
     ///

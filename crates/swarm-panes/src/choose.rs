@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarm_protocol::BackendType;
 
-use crate::tmux::{check_version, is_own_socket, lead_pane_answers, own_socket, socket_of};
+use crate::tmux::{check_tmux, is_own_socket, lead_pane_answers, own_socket, socket_of};
 use crate::{HeadlessBackend, PaneBackend, PaneError, Place, TmuxBackend};
 
 /// What was asked for.
@@ -77,19 +77,23 @@ pub struct Chosen {
 /// backend that was named is used or refused, never replaced.
 ///
 /// # Errors
-/// [`PaneError::TmuxMissing`], [`PaneError::TmuxTooOld`], [`PaneError::Unavailable`], or [`PaneError::Invalid`] for
-/// facts that make no sense.
-pub fn choose(
+/// [`PaneError::TmuxMissing`], [`PaneError::TmuxTooOld`], [`PaneError::Unavailable`], [`PaneError::Silent`] for a tmux
+/// around us that does not answer, or [`PaneError::Invalid`] for facts that make no sense.
+pub async fn choose(
     request: &BackendRequest,
     facts: &TerminalFacts,
 ) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
     match &request.backend {
         Some(BackendType::Headless) => Ok(headless(facts, "it was asked for")),
-        Some(BackendType::Tmux) => tmux(request.place, facts),
+        Some(BackendType::Tmux) => tmux(request.place, facts).await,
         Some(other) => Err(unavailable(other)),
-        None => match tmux(request.place, facts) {
+        None => match tmux(request.place, facts).await {
             Err(PaneError::TmuxMissing) => Ok(headless(facts, "tmux was not found")),
-            Err(error @ PaneError::TmuxTooOld { .. }) => Ok(headless(facts, &error.to_string())),
+            Err(
+                error @ (PaneError::TmuxTooOld { .. }
+                | PaneError::TmuxUnknown { .. }
+                | PaneError::TmuxMute { .. }),
+            ) => Ok(headless(facts, &error.to_string())),
             chosen => chosen,
         },
     }
@@ -138,15 +142,18 @@ fn headless(facts: &TerminalFacts, why: &str) -> (Arc<dyn PaneBackend>, Chosen) 
     )
 }
 
-fn tmux(place: Place, facts: &TerminalFacts) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
+async fn tmux(
+    place: Place,
+    facts: &TerminalFacts,
+) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
     let program = facts.tmux_program.clone().ok_or(PaneError::TmuxMissing)?;
-    check_version(&program)?;
+    check_tmux(&program).await?;
     let why_not_here = match (&facts.tmux_env, &facts.tmux_pane) {
         _ if place == Place::Hidden => "panes are to be hidden",
         (None, _) => "this terminal is not in tmux",
         (Some(_), None) => "TMUX is set but TMUX_PANE is not",
         (Some(env), Some(pane)) => {
-            if lead_pane_answers(&program, &socket_of(env)?, pane) {
+            if lead_pane_answers(&program, &socket_of(env)?, pane).await? {
                 let backend = TmuxBackend::inside(program, env, pane, place)?;
                 return Ok(told(backend, "teammates get panes of this tmux".to_owned()));
             }
@@ -175,12 +182,13 @@ fn told(backend: TmuxBackend, why: String) -> (Arc<dyn PaneBackend>, Chosen) {
     (Arc::new(backend), chosen)
 }
 
+/// Said of the backends of later versions.
+const LATER: &str = "this version has auto, tmux and headless";
+
 fn unavailable(backend: &BackendType) -> PaneError {
     let why = match backend {
-        BackendType::InProcess => "it has no pane; the lead runs such members itself",
-        BackendType::Other(word) if word == "iterm2" || word == "command" => {
-            "this version has auto, tmux and headless"
-        }
+        BackendType::InProcess => LATER,
+        BackendType::Other(word) if word == "iterm2" || word == "command" => LATER,
         _ => "there is no such backend; use auto, tmux or headless",
     };
     PaneError::Unavailable {
@@ -206,20 +214,20 @@ mod tests {
         request
     }
 
-    #[test]
-    fn without_tmux_auto_is_headless_and_says_so_and_tmux_is_refused() {
-        let (backend, chosen) = choose(&request("auto"), &facts()).unwrap();
+    #[tokio::test]
+    async fn without_tmux_auto_is_headless_and_says_so_and_tmux_is_refused() {
+        let (backend, chosen) = choose(&request("auto"), &facts()).await.unwrap();
         assert_eq!(backend.kind(), BackendType::Headless);
         assert!(chosen.why.contains("tmux was not found"), "{}", chosen.why);
-        let refused = choose(&request("tmux"), &facts()).unwrap_err();
+        let refused = choose(&request("tmux"), &facts()).await.unwrap_err();
         assert!(matches!(refused, PaneError::TmuxMissing));
         assert_eq!(refused.kind(), swarm_protocol::ErrorKind::Environment);
     }
 
-    #[test]
-    fn backends_of_other_versions_are_refused_by_name() {
+    #[tokio::test]
+    async fn backends_of_other_versions_are_refused_by_name() {
         for word in ["in-process", "iterm2", "command", "screen"] {
-            let refused = choose(&request(word), &facts()).unwrap_err();
+            let refused = choose(&request(word), &facts()).await.unwrap_err();
             assert!(refused.to_string().contains(word), "{refused}");
         }
     }

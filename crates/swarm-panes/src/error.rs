@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use swarm_protocol::{BackendType, ErrorKind, PaneId};
 
+use crate::tmux::{Feature, OLDEST, TmuxVersion};
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -14,14 +16,31 @@ pub enum PaneError {
     #[error("tmux was not found: install it (apt install tmux), or use `--backend headless`")]
     TmuxMissing,
     /// The installed tmux lacks what swarm needs.
-    #[error("{} is version {found}, swarm needs {needed} or newer: upgrade it, or use `--backend headless`", program.display())]
+    #[error("{} is {found}, which lacks {}: upgrade to tmux {}.{}, or use `--backend headless`", program.display(),
+        list(missing), OLDEST.0, OLDEST.1)]
     TmuxTooOld {
         /// The program that was asked.
         program: PathBuf,
+        /// What it is.
+        found: TmuxVersion,
+        /// What it lacks.
+        missing: Vec<Feature>,
+    },
+    /// A program called tmux does not say which version it is.
+    #[error("{} does not say which tmux it is (it says \"{said}\"): put tmux on the PATH, or use `--backend headless`", program.display())]
+    TmuxUnknown {
+        /// The program that was asked.
+        program: PathBuf,
         /// What it said.
-        found: String,
-        /// The oldest that will do.
-        needed: &'static str,
+        said: String,
+    },
+    /// A program called tmux does not end when it is asked for its version.
+    #[error("{} did not say its version within {} s: put a tmux that works on the PATH, or use `--backend headless`", program.display(), waited.as_secs())]
+    TmuxMute {
+        /// The program that was asked.
+        program: PathBuf,
+        /// How long this process waited.
+        waited: Duration,
     },
     /// No server answers at the socket.
     #[error("no tmux server answers at {}", socket.display())]
@@ -42,6 +61,14 @@ pub enum PaneError {
     NoPlace {
         /// The socket.
         socket: PathBuf,
+    },
+    /// A pane beside the lead was asked for and cannot be.
+    #[error(
+        "there is no place beside the lead: its window {why}. Make room there, or set `place = \"auto\"` under [tmux], which takes further windows"
+    )]
+    NoSplit {
+        /// Why, as the rest of a sentence about the lead's window.
+        why: &'static str,
     },
     /// The pane does not exist any more.
     #[error("pane {pane} is gone")]
@@ -86,7 +113,7 @@ pub enum PaneError {
         message: String,
     },
     /// tmux did not answer.
-    #[error("tmux at {} did not answer `{command}` within {} s: it hangs or is stopped", socket.display(), waited.as_secs())]
+    #[error("the tmux server at {} does not answer (`{command}`, {} s): it hangs or is stopped. Let it go on (kill -CONT) or end it, or use `--backend headless`", socket.display(), waited.as_secs())]
     Silent {
         /// The socket.
         socket: PathBuf,
@@ -148,20 +175,30 @@ pub enum PaneError {
     File(#[from] swarm_fs::FsError),
 }
 
+/// Features one after another, as in a sentence.
+fn list(features: &[Feature]) -> String {
+    let words: Vec<&str> = features.iter().map(|feature| feature.what).collect();
+    words.join(", ")
+}
+
 impl PaneError {
     /// How scripts see it.
     pub fn kind(&self) -> ErrorKind {
         match self {
             PaneError::TmuxMissing
             | PaneError::TmuxTooOld { .. }
+            | PaneError::TmuxUnknown { .. }
+            | PaneError::TmuxMute { .. }
+            | PaneError::Silent { .. }
             | PaneError::ServerGone { .. }
             | PaneError::LeadPaneGone { .. }
             | PaneError::NoPlace { .. }
+            | PaneError::NoSplit { .. }
             | PaneError::Refused { .. }
             | PaneError::Unavailable { .. } => ErrorKind::Environment,
             PaneError::Gone { .. } => ErrorKind::NotFound,
             PaneError::Foreign { .. } | PaneError::Unowned { .. } => ErrorKind::Conflict,
-            PaneError::Silent { .. } | PaneError::Undying { .. } => ErrorKind::TimedOut,
+            PaneError::Undying { .. } => ErrorKind::TimedOut,
             PaneError::TooLong { .. } | PaneError::Invalid { .. } => ErrorKind::Usage,
             PaneError::Unreadable { .. } | PaneError::Io { .. } | PaneError::File(_) => {
                 ErrorKind::Internal

@@ -110,6 +110,17 @@ pub(crate) fn fits_beside_lead(window: Size, teammates: usize) -> bool {
         && window.rows >= stack_rows(teammates)
 }
 
+/// Rows of each pane but the last in a stack, so that no two differ by more than one. tmux gives what is left over by
+/// its division to the last alone. Each pane's title takes a row.
+pub(crate) fn even_rows(window: Size, panes: usize) -> Vec<u16> {
+    let rows = usize::from(window.rows).saturating_sub(panes);
+    let (each, over) = (rows / panes.max(1), rows % panes.max(1));
+    let last = panes.saturating_sub(1);
+    (0..last)
+        .map(|at| narrowed(each + usize::from(at < over)))
+        .collect()
+}
+
 /// A size beyond what tmux can count needs more than any window has.
 fn narrowed(cells: usize) -> u16 {
     u16::try_from(cells).unwrap_or(u16::MAX)
@@ -136,6 +147,13 @@ mod tests {
             capacity(|n| Arrangement::that_fits(window, n).is_some()),
             12
         );
+    }
+
+    #[test]
+    fn a_stack_is_divided_evenly() {
+        assert_eq!(even_rows(Size::new(200, 49), 5), [9, 9, 9, 9]);
+        assert!(even_rows(Size::new(200, 50), 1).is_empty());
+        assert!(even_rows(Size::new(200, 50), 0).is_empty());
     }
 
     #[test]

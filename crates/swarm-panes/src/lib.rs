@@ -27,5 +27,8 @@ pub use layout::{Arrangement, MINIMUM_PANE, Size};
 pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};
 pub use place::Place;
 pub use recording::RecordingBackend;
-pub use tmux::{OWN_SESSION, OWN_WINDOW, TmuxBackend, is_own_socket, own_socket};
+pub use tmux::{
+    FEATURES, Feature, NEWEST_TRIED, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion,
+    check_tmux, is_own_socket, own_socket, take_over_log, tmux_version,
+};
 pub use view::{PaneView, WindowView};

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::{Color, MemberName, PaneId, SpawnId, TeamName};
@@ -20,8 +21,8 @@ pub struct PaneSpec {
     /// What the pane's border says. Any text; what a terminal would act on is taken out, the rest cut at 60
     /// characters.
     pub title: String,
-    /// Colour of border and title.
-    pub color: Color,
+    /// Colour of border and title; none where no colours are wanted.
+    pub color: Option<Color>,
 }
 
 /// A pane that exists.
@@ -31,8 +32,8 @@ pub struct Pane {
     pub id: PaneId,
     /// Socket of the tmux server that holds it.
     pub socket: Option<PathBuf>,
-    /// tmux window when it was opened (`@3`); a person may have moved it since.
-    pub window: Option<String>,
+    /// Where a person finds it, in words for the one who opened it: `beside the lead`. A person may move it later.
+    pub spot: Option<String>,
 }
 
 /// What is run in a pane. The words reach the program byte for byte, without any shell.
@@ -52,6 +53,9 @@ pub struct PaneCommand {
     /// a pane keeps no copy, and a process without a terminal writes to a file beside its record.
     pub log: Option<PathBuf>,
 }
+
+/// The bits of a file's mode that let somebody run it.
+const ANY_EXECUTE: u32 = 0o111;
 
 impl PaneCommand {
     /// Looks at what a backend could only report by a process that ends at once: tmux falls back to the home folder
@@ -73,6 +77,10 @@ impl PaneCommand {
                 &self.program,
                 "it is not the absolute path of a file",
             );
+        }
+        let mode = std::fs::metadata(&self.program).map_or(0, |file| file.permissions().mode());
+        if mode & ANY_EXECUTE == 0 {
+            return refuse("program", &self.program, "it is not executable");
         }
         if !self.cwd.is_absolute() || !self.cwd.is_dir() {
             return refuse(

@@ -31,13 +31,6 @@ pub enum Call {
         /// What.
         command: PaneCommand,
     },
-    /// A state was shown.
-    SetState {
-        /// Where.
-        pane: PaneId,
-        /// What.
-        state: String,
-    },
     /// A pane was closed.
     Close {
         /// Which.
@@ -68,7 +61,6 @@ struct Inner {
 
 struct Fake {
     spec: PaneSpec,
-    state: String,
     content: String,
     status: watch::Sender<PaneStatus>,
 }
@@ -176,11 +168,10 @@ impl PaneBackend for RecordingBackend {
         let pane = Pane {
             id: PaneId::new(format!("%{n}")),
             socket: None,
-            window: Some("@1".to_owned()),
+            spot: None,
         };
         let fake = Fake {
             spec: spec.clone(),
-            state: String::new(),
             content: String::new(),
             status: watch::Sender::new(PaneStatus::Empty),
         };
@@ -254,14 +245,6 @@ impl PaneBackend for RecordingBackend {
         }
     }
 
-    async fn set_state(&self, pane: &Pane, state: &str) -> Result<(), PaneError> {
-        self.lock().calls.push(Call::SetState {
-            pane: pane.id.clone(),
-            state: state.to_owned(),
-        });
-        self.with(pane, |fake| fake.state = text::shown(state))
-    }
-
     async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
         let Ok(mut status) = self.with(pane, |fake| fake.status.subscribe()) else {
             return Ok(PaneStatus::Gone);
@@ -287,7 +270,7 @@ impl PaneBackend for RecordingBackend {
                 pane: Pane {
                     id: PaneId::new(format!("%{n}")),
                     socket: None,
-                    window: Some("@1".to_owned()),
+                    spot: None,
                 },
                 team: fake.spec.team.clone(),
                 member: fake.spec.member.clone(),
@@ -310,8 +293,8 @@ impl PaneBackend for RecordingBackend {
                 id: PaneId::new(format!("%{n}")),
                 member: Some(fake.spec.member.clone()),
                 title: text::shown(&fake.spec.title),
-                state: fake.state.clone(),
-                color: Some(fake.spec.color),
+                state: String::new(),
+                color: fake.spec.color,
                 left: 0,
                 top: 1 + row * 11,
                 size,

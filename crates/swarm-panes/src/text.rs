@@ -167,17 +167,25 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
+/// How tmux begins the line that it writes when a process has ended.
+const DEAD: &str = "Pane is dead";
+
 /// The last so many lines of a text, or all; blank lines at its end are left out first. Where lines are counted, the
-/// blank ones before the last one are left out too: tmux writes that a pane is dead into its lowest row, far below
-/// what the program left.
+/// blank ones before the last one are left out too, and so they are before tmux's word that a pane is dead: it
+/// writes that into the lowest row, far below what the program left.
 pub(crate) fn last_lines(text: &str, lines: Option<usize>) -> String {
     let text = text.trim_end();
-    let Some(count) = lines else {
-        return text.to_owned();
-    };
     let (body, last) = match text.rsplit_once('\n') {
         Some((body, last)) => (body.trim_end(), last),
         None => ("", text),
+    };
+    let Some(count) = lines else {
+        let is_notice = last.starts_with(DEAD) && !body.is_empty();
+        return if is_notice {
+            format!("{body}\n{last}")
+        } else {
+            text.to_owned()
+        };
     };
     let mut all: Vec<&str> = body.lines().collect();
     all.push(last);
@@ -240,7 +248,8 @@ mod tests {
     fn the_last_lines_skip_the_gap_before_a_notice() {
         let text = "one\ntwo\n\n\n\nPane is dead\n\n";
         assert_eq!(last_lines(text, Some(2)), "two\nPane is dead");
-        assert_eq!(last_lines(text, None), "one\ntwo\n\n\n\nPane is dead");
+        assert_eq!(last_lines(text, None), "one\ntwo\nPane is dead");
+        assert_eq!(last_lines("one\n\n\ntwo\n", None), "one\n\n\ntwo");
         assert_eq!(last_lines("\n\n", Some(3)), "");
         assert_eq!(last_lines("one", Some(3)), "one");
     }

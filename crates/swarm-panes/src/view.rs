@@ -24,7 +24,7 @@ pub struct PaneView {
     pub member: Option<MemberName>,
     /// Its title as shown; empty for panes of others.
     pub title: String,
-    /// What it last reported beside the title; may be empty.
+    /// What its program says of itself in its terminal's title, or how that ended; may be empty.
     pub state: String,
     /// Colour of title and border, for a member's pane.
     pub color: Option<Color>,

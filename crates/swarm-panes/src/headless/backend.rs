@@ -145,8 +145,6 @@ impl PaneBackend for HeadlessBackend {
             member: spec.member.clone(),
             spawn_id: spec.spawn_id,
             title: text::shown(&spec.title),
-            color: spec.color,
-            state: String::new(),
             log: None,
             process: None,
             end: None,
@@ -155,7 +153,7 @@ impl PaneBackend for HeadlessBackend {
         Ok(Pane {
             id: pane_id(spec.spawn_id),
             socket: None,
-            window: None,
+            spot: None,
         })
     }
 
@@ -239,12 +237,6 @@ impl PaneBackend for HeadlessBackend {
         record::remove(&self.folder, spawn_id)
     }
 
-    async fn set_state(&self, pane: &Pane, state: &str) -> Result<(), PaneError> {
-        let mut record = self.existing(pane)?;
-        record.state = text::shown(state);
-        record::write(&self.folder, &record)
-    }
-
     async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
         let Some(record) = self.record(pane)? else {
             return Ok(PaneStatus::Gone);
@@ -284,7 +276,7 @@ impl PaneBackend for HeadlessBackend {
                 pane: Pane {
                     id: pane_id(record.spawn_id),
                     socket: None,
-                    window: None,
+                    spot: None,
                 },
                 status: record.status(),
                 team: record.team,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{Color, MemberName, PaneId, SpawnId, TeamName};
+use swarm_protocol::{MemberName, PaneId, SpawnId, TeamName};
 
 use crate::process::Process;
 use crate::{PaneError, PaneStatus};
@@ -20,8 +20,6 @@ pub(super) struct Record {
     pub(super) member: MemberName,
     pub(super) spawn_id: SpawnId,
     pub(super) title: String,
-    pub(super) color: Color,
-    pub(super) state: String,
     /// Where its output goes; none until it was started.
     pub(super) log: Option<PathBuf>,
     /// Pid and start time; none until it was started.

@@ -3,17 +3,17 @@
 //! A window of the user's gets window options only while teammates stand in it, and none that the user has set on it;
 //! which ones is noted on the window (`@swarm_set`), so that whoever closes the last teammate takes them off again.
 
-use swarm_protocol::PaneId;
-use tmux_interface::{ResizePane, SetOption, ShowOptions, TmuxCommand};
+use swarm_protocol::{Color, MemberName, PaneId};
+use tmux_interface::{DisplayMessage, IfShell, ResizePane, SetOption, ShowOptions, TmuxCommand};
 
 use super::batch::Batch;
-use super::commands::{select_layout, set_on_window, unset_on_window};
+use super::commands::{select_layout, set_on_pane, set_on_window, unset_on_pane, unset_on_window};
 use super::own_server::{UNWATCHED, fix_size, note_needs};
 use super::placement::{Territory, territory};
 use super::server::Server;
 use super::snapshot::{PaneRow, Snapshot};
-use crate::layout::lead_columns;
-use crate::{Arrangement, PaneError};
+use crate::layout::{even_rows, lead_columns};
+use crate::{Arrangement, PaneError, PaneSpec, Size};
 
 /// Notes on a window which options swarm has set there.
 const NOTE: &str = "@swarm_set";
@@ -22,6 +22,19 @@ const NOTE: &str = "@swarm_set";
 /// only, but expands them for each pane.
 const STATUS: &str = "pane-border-status";
 const STYLES: [&str; 2] = ["pane-border-style", "pane-active-border-style"];
+
+/// Notes on the lead's pane which options swarm has set there.
+const SIGNED: &str = "@swarm_signed";
+
+/// The option that words a border.
+const FORMAT: &str = "pane-border-format";
+
+/// tmux's own wording of a border, which says the pane's index and mostly the name of the machine.
+const PLAIN_FORMAT: &str =
+    r##"#{?pane_active,#[reverse],}#{pane_index}#[default] "#{pane_title}""##;
+
+/// What tmux puts behind that since 3.7: buttons for the mouse.
+const PLAIN_BUTTONS: &str = "#{?#{mouse},";
 
 /// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,39 +52,64 @@ pub(crate) fn divide(
     lead: Option<&PaneId>,
     owner: Owner,
 ) -> Vec<TmuxCommand<'static>> {
-    let Some(first) = panes.first().filter(|first| !first.zoomed) else {
+    let Some(first) = panes.first().filter(|first| !first.is_zoomed()) else {
         return Vec::new();
     };
     match territory(panes, lead) {
         Territory::Shared => Vec::new(),
         Territory::LeadAndOurs if panes.len() == 1 => Vec::new(),
-        Territory::LeadAndOurs => vec![
-            select_layout(&first.id, "main-vertical"),
+        Territory::LeadAndOurs => {
             // Instead of `main-pane-width`, which is an option that the user may have set.
-            ResizePane::new()
+            let lead = ResizePane::new()
                 .target_pane(first.id.as_str().to_owned())
                 .width(lead_columns(first.window_size).to_string())
-                .build(),
-        ],
-        Territory::Ours => divide_ours(first, panes.len(), owner),
+                .build();
+            let mut commands = vec![select_layout(&first.id, "main-vertical"), lead];
+            commands.extend(even_out(&panes[1..], first.window_size, panes.len()));
+            commands
+        }
+        Territory::Ours => divide_ours(first, panes, owner),
     }
 }
 
-fn divide_ours(first: &PaneRow, panes: usize, owner: Owner) -> Vec<TmuxCommand<'static>> {
+fn divide_ours(first: &PaneRow, panes: &[&PaneRow], owner: Owner) -> Vec<TmuxCommand<'static>> {
     let mut commands = Vec::new();
     let mut size = first.window_size;
     if owner == Owner::Swarm {
-        if !first.attached || Arrangement::that_fits(size, panes).is_none() {
+        if !first.attached || Arrangement::that_fits(size, panes.len()).is_none() {
             size = size.union(UNWATCHED);
         }
         commands.extend(fix_size(&first.window, size));
-        commands.extend(note_needs(&first.window, panes));
+        commands.extend(note_needs(&first.window, panes.len()));
     }
-    if panes > 1 {
-        let arrangement = Arrangement::that_fits(size, panes).unwrap_or(Arrangement::Tiled);
+    if panes.len() > 1 {
+        let arrangement = Arrangement::that_fits(size, panes.len()).unwrap_or(Arrangement::Tiled);
         commands.push(select_layout(&first.id, arrangement.layout_name()));
+        if arrangement == Arrangement::Stacked {
+            commands.extend(even_out(panes, size, panes.len()));
+        }
     }
     commands
+}
+
+/// The command that gives the panes of a stack the same number of rows, if the window still has as many panes as the
+/// stack was counted with: another process may have opened or moved one meanwhile, which tmux's own layouts notice.
+fn even_out(stack: &[&PaneRow], window: Size, panes: usize) -> Option<TmuxCommand<'static>> {
+    let rows = even_rows(window, stack.len());
+    let resizes: Vec<String> = stack
+        .iter()
+        .zip(rows)
+        .map(|(pane, rows)| format!("resize-pane -t {} -y {rows}", pane.id))
+        .collect();
+    let first = stack.first().filter(|_| !resizes.is_empty())?;
+    // What stands in the command string are numbers and ids that tmux gave.
+    let command = IfShell::new()
+        .not_execute()
+        .target_pane(first.id.as_str().to_owned())
+        .shell_command(format!("#{{==:#{{window_panes}},{panes}}}"))
+        .command(resizes.join(" ; "))
+        .build();
+    Some(command)
 }
 
 /// The commands that make a window show titles and colours, if that has not been done.
@@ -109,6 +147,47 @@ pub(crate) async fn frame(
     Ok(commands)
 }
 
+/// The commands that name the lead on the border of its own pane, if that has not been done and the user has not
+/// worded borders some other way.
+///
+/// # Errors
+/// [`PaneError`] when the server does not answer.
+pub(crate) async fn sign_lead(
+    server: &Server,
+    lead: &PaneRow,
+    spec: &PaneSpec,
+) -> Result<Vec<TmuxCommand<'static>>, PaneError> {
+    if lead.tag.is_some() || !lead.signed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ask = DisplayMessage::new()
+        .print()
+        .target_pane(lead.id.as_str().to_owned())
+        .message(format!("#{{{FORMAT}}}"))
+        .build();
+    let in_force = server.run(&Batch::new().then(&ask)).await?;
+    if !is_plain(in_force.trim_end_matches('\n')) {
+        return Ok(Vec::new());
+    }
+    let color = spec.color.map_or("default", |_| Color::Red.tmux());
+    let words = format!(
+        "#[fg={color}]#[bold]#{{?pane_active,#[reverse],}} {} #[default]#[fg={color}]· {} #[default]",
+        MemberName::lead(),
+        spec.team,
+    );
+    Ok(vec![
+        set_on_pane(&lead.id, FORMAT, &words),
+        set_on_pane(&lead.id, SIGNED, FORMAT),
+    ])
+}
+
+/// Whether a border is worded as tmux itself words it.
+fn is_plain(format: &str) -> bool {
+    format
+        .strip_prefix(PLAIN_FORMAT)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(PLAIN_BUTTONS))
+}
+
 /// Sets a border style to the member's colour for a member's pane, and to what it was for every other.
 fn members_style(window: &str, style: &'static str) -> TmuxCommand<'static> {
     SetOption::new()
@@ -123,20 +202,25 @@ fn members_style(window: &str, style: &'static str) -> TmuxCommand<'static> {
         .build()
 }
 
-/// The commands that take our options off every window in which no teammate is left.
+/// The commands that take our options off every window in which no teammate is left, and off the lead's pane there.
 pub(crate) fn unframe(snapshot: &Snapshot) -> Vec<TmuxCommand<'static>> {
+    let is_inhabited = |window: &str| {
+        let mut rows = snapshot.rows.iter();
+        rows.any(|row| row.window == window && row.tag.is_some())
+    };
     let mut commands = Vec::new();
+    for row in snapshot.rows.iter().filter(|row| !row.signed.is_empty()) {
+        if !is_inhabited(&row.window) {
+            commands.extend([FORMAT, SIGNED].map(|option| unset_on_pane(&row.id, option)));
+        }
+    }
     let mut seen: Vec<&str> = Vec::new();
     for row in snapshot
         .rows
         .iter()
         .filter(|row| !row.options_set.is_empty())
     {
-        let inhabited = snapshot
-            .rows
-            .iter()
-            .any(|other| other.window == row.window && other.tag.is_some());
-        if inhabited || seen.contains(&row.window.as_str()) {
+        if is_inhabited(&row.window) || seen.contains(&row.window.as_str()) {
             continue;
         }
         seen.push(&row.window);

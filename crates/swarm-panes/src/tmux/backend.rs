@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use swarm_protocol::{PaneId, SpawnId};
 use tokio::sync::Mutex;
 
-use super::arrange::{self, Owner};
+use super::arrange::Owner;
 use super::batch::Batch;
 use super::commands::{self, KILLED};
-use super::own_server::{UNWATCHED, is_own_socket, remove_dead_socket};
-use super::placement::{self, Lead, Placement};
+use super::own_server::{UNWATCHED, is_own_socket};
+use super::placement::{self, Lead, Placement, WhyNot};
 use super::server::{Server, socket_of};
 use super::snapshot::{Snapshot, Tag};
 use crate::{Pane, PaneError, PaneSpec, PaneStatus, Place, Size};
@@ -122,7 +122,7 @@ impl TmuxBackend {
     }
 
     /// Whose server it is. A lead may run in a window of one that has our name: sizes are the user's there too.
-    fn owner_of(&self, server: &Server) -> Owner {
+    pub(super) fn owner_of(&self, server: &Server) -> Owner {
         let is_leads = self.is_inside() && server.socket() == self.socket();
         if is_own_socket(server.socket()) && !is_leads {
             Owner::Swarm
@@ -136,21 +136,31 @@ impl TmuxBackend {
         (self.owner() == Owner::Swarm).then_some(UNWATCHED)
     }
 
-    /// Where the next pane goes.
+    /// Whether a pane that finds no place beside the lead is to be no pane at all.
+    pub(super) fn insists_on_split(&self) -> bool {
+        matches!(&self.role, Role::Inside(lead) if lead.insists())
+    }
+
+    /// Where the next pane goes, and why not beside the lead.
     pub(super) fn place(
         &self,
         snapshot: &Snapshot,
         spec: &PaneSpec,
-    ) -> Result<Placement, PaneError> {
+    ) -> Result<(Placement, Option<WhyNot>), PaneError> {
         match &self.role {
-            Role::Own => Ok(placement::on_own_server(snapshot, &spec.team, UNWATCHED)),
+            Role::Own => {
+                let placement = placement::on_own_server(snapshot, &spec.team, UNWATCHED);
+                Ok((placement, None))
+            }
             Role::Inside(lead) => {
-                placement::beside_lead(snapshot, lead, &spec.team).ok_or_else(|| {
-                    PaneError::LeadPaneGone {
-                        pane: lead.pane.to_string(),
-                        socket: self.server.socket().to_owned(),
-                    }
-                })
+                let found = placement::in_users_tmux(snapshot, lead, &spec.team);
+                match found.ok_or_else(|| PaneError::LeadPaneGone {
+                    pane: lead.pane.to_string(),
+                    socket: self.server.socket().to_owned(),
+                })? {
+                    (_, Some(why)) if lead.insists() => Err(PaneError::NoSplit { why }),
+                    found => Ok(found),
+                }
             }
             Role::Visitor => Err(PaneError::NoPlace {
                 socket: self.server.socket().to_owned(),
@@ -195,43 +205,6 @@ impl TmuxBackend {
                 }
                 _ => error,
             })
-    }
-
-    /// Divides the window that lost a pane anew and takes our options off windows without teammates. The pane is
-    /// closed by now, so that what fails here is only noted.
-    pub(super) async fn tidy(&self, server: &Server, window: Option<&str>) {
-        let snapshot = match Snapshot::take(server).await {
-            Ok(snapshot) => snapshot,
-            Err(error) => {
-                tracing::debug!(%error, "windows not tidied");
-                return;
-            }
-        };
-        if snapshot.rows.is_empty() {
-            if self.owner_of(server) == Owner::Swarm {
-                remove_dead_socket(server.socket()).await;
-            }
-            return;
-        }
-        let mut commands = arrange::unframe(&snapshot);
-        let left = snapshot
-            .rows
-            .iter()
-            .find(|row| Some(row.window.as_str()) == window);
-        if let Some(row) = left {
-            let panes = snapshot.window(&row.session, &row.window);
-            let lead = self
-                .lead_pane()
-                .filter(|_| server.socket() == self.socket());
-            commands.extend(arrange::divide(&panes, lead, self.owner_of(server)));
-        }
-        let batch = Batch::new().then_all(commands);
-        if batch.is_empty() {
-            return;
-        }
-        if let Err(error) = server.run(&batch).await {
-            tracing::debug!(%error, "windows not tidied");
-        }
     }
 
     /// Kills a pane if it still is the one with this tag.

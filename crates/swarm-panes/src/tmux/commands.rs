@@ -5,13 +5,13 @@
 
 use std::ffi::OsString;
 
-use swarm_protocol::PaneId;
+use swarm_protocol::{Color, PaneId};
 use tmux_interface::{
-    CapturePane, IfShell, RespawnPane, SelectLayout, SelectPane, SetOption, SplitWindow,
+    CapturePane, IfShell, RespawnPane, SelectLayout, SelectPane, SetHook, SetOption, SplitWindow,
     TmuxCommand,
 };
 
-use super::snapshot::Tag;
+use super::snapshot::{JOINT, Tag};
 use crate::text::{self, DisplayText};
 use crate::{PaneCommand, PaneError, PaneSpec};
 
@@ -25,10 +25,16 @@ pub(crate) const WORDS_LIMIT: usize = CALL_LIMIT - 700;
 /// Two words, because tmux gives a single one to the user's shell.
 const PLACEHOLDER: [&str; 2] = ["sleep", "2147483647"];
 
-/// What stands on a pane's border: the title in the member's colour, turned around where the keys go, then the
-/// state. Values of options that a format names are not expanded again, so no text can run anything here.
-const BORDER_FORMAT: &str = "#[fg=#{@swarm_style}]#[bold]#{?pane_active,#[reverse],} #{@swarm_title} \
-     #[default]#[fg=#{@swarm_style}]#{?@swarm_state,· #{@swarm_state} ,}#[default]";
+/// What stands on a pane's border: the title in the member's colour, turned around where the keys go, then how its
+/// program ended or, while it runs, what that tells its terminal behind its own name (`ada · working`). A person who
+/// is needed is told in reverse. Values that a format names are not expanded again and every `#` of a terminal's title
+/// is doubled, so no text can run or style anything here.
+const BORDER_FORMAT: &str = "#{?@swarm_style,#[fg=#{@swarm_style}],}#[bold]#{?pane_active,#[reverse],} #{@swarm_title} \
+     #[default]#{?@swarm_style,#[fg=#{@swarm_style}],}\
+     #{?#{||:#{pane_dead_signal},#{!=:#{pane_dead_status},}},\
+     · ended #{?pane_dead_signal,by signal #{pane_dead_signal},with status #{pane_dead_status}} ,\
+     #{?#{m:* · NEEDS *,#{pane_title}},#[reverse],}\
+     #{?#{m:* · *,#{pane_title}},#{s/^[^ ]* · /· /;q/h:pane_title} ,}}#[default]";
 
 /// The words of [`PLACEHOLDER`] after a command's flags.
 pub(crate) fn placeholder() -> [OsString; 3] {
@@ -84,6 +90,17 @@ pub(crate) fn set_on_window(target: &str, option: &str, value: &str) -> TmuxComm
         .build()
 }
 
+/// Takes an option off a pane, so that the window's own value holds again.
+pub(crate) fn unset_on_pane(pane: &PaneId, option: &str) -> TmuxCommand<'static> {
+    SetOption::new()
+        .pane()
+        .unset()
+        .quiet()
+        .target_pane(pane.as_str().to_owned())
+        .option(option.to_owned())
+        .build()
+}
+
 /// Takes an option off a window, so that the user's own value holds again.
 pub(crate) fn unset_on_window(target: &str, option: &str) -> TmuxCommand<'static> {
     SetOption::new()
@@ -110,10 +127,9 @@ pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>>
         ("@swarm_team", spec.team.as_str()),
         ("@swarm_member", spec.member.as_str()),
         ("@swarm_spawn", &spec.spawn_id.to_string()),
-        ("@swarm_color", spec.color.name()),
-        ("@swarm_style", spec.color.tmux()),
+        ("@swarm_color", spec.color.map_or("", Color::name)),
+        ("@swarm_style", spec.color.map_or("", Color::tmux)),
         ("@swarm_title", title.as_str()),
-        ("@swarm_state", ""),
         ("remain-on-exit", "failed"),
         ("pane-border-format", BORDER_FORMAT),
     ];
@@ -121,11 +137,30 @@ pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>>
         .into_iter()
         .map(|(option, value)| set_on_pane(pane, option, value))
         .collect();
-    // For people's own lists and status lines; the border shows our option, which a program cannot overwrite.
+    // Newer versions let people forbid programs to set titles; older ones know no such option.
+    commands.push(
+        SetOption::new()
+            .pane()
+            .quiet()
+            .target_pane(pane.as_str().to_owned())
+            .option("allow-set-title")
+            .value("on")
+            .build(),
+    );
+    // tmux does not draw a border anew when the process ends, but when the title changes.
+    commands.push(
+        SetHook::new()
+            .pane()
+            .target_session(pane.as_str().to_owned())
+            .hook_name("pane-died")
+            .command(format!("select-pane -t {pane} -T '#{{@swarm_title}}'"))
+            .build(),
+    );
+    // Until the program says more. The name on the border is our option, which no program can overwrite.
     commands.push(
         SelectPane::new()
             .target_pane(pane.as_str().to_owned())
-            .title(title.as_str().to_owned())
+            .title(format!("{title}{JOINT}starting"))
             .build(),
     );
     commands
@@ -180,6 +215,19 @@ pub(crate) fn capture(pane: &PaneId, from: Option<i64>, escapes: bool) -> TmuxCo
         capture = capture.escape_sequences();
     }
     capture.build()
+}
+
+/// Zooms a pane unless its window is zoomed.
+pub(crate) fn zoom(pane: &PaneId) -> TmuxCommand<'static> {
+    // The id that stands in the command string is one that tmux gave: `%` and digits.
+    let mut command = IfShell::new()
+        .not_execute()
+        .target_pane(pane.as_str().to_owned())
+        .shell_command("#{window_zoomed_flag}")
+        .command("")
+        .build();
+    command.push_param(format!("resize-pane -Z -t {pane}"));
+    command
 }
 
 /// The last word of [`kill_if`] when it killed.

@@ -154,8 +154,9 @@ pub(crate) fn note_needs(target: &str, panes: usize) -> Vec<TmuxCommand<'static>
     .collect()
 }
 
-/// Pauses, in milliseconds, while a server that has lost its last session ends.
-const ENDING: [u64; 8] = [2, 5, 10, 20, 40, 80, 160, 300];
+/// Pauses, in milliseconds, while a server that has lost its last session ends: at once, but for a busy machine or a
+/// client that is slow to let go.
+const ENDING: [u64; 11] = [2, 5, 10, 20, 40, 80, 160, 300, 500, 1000, 1000];
 
 /// Removes the socket file of a server that has ended or is about to; tmux leaves it behind.
 pub(crate) async fn remove_dead_socket(socket: &Path) {

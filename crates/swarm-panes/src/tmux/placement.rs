@@ -45,6 +45,13 @@ pub(crate) struct Lead {
     pub(crate) place: Place,
 }
 
+impl Lead {
+    /// Whether panes stand beside the lead or not at all.
+    pub(crate) fn insists(&self) -> bool {
+        self.place == Place::Split
+    }
+}
+
 /// What a window is to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Territory {
@@ -74,20 +81,42 @@ pub(crate) fn territory(panes: &[&PaneRow], lead: Option<&PaneId>) -> Territory 
     }
 }
 
-/// Where a pane of `team` goes in the user's tmux. None when the lead's pane is not there.
-pub(crate) fn beside_lead(snapshot: &Snapshot, lead: &Lead, team: &TeamName) -> Option<Placement> {
+/// Why a pane does not go beside the lead, as the rest of a sentence about the lead's window.
+pub(crate) type WhyNot = &'static str;
+
+/// What is said where another pane would leave one that cannot be read.
+pub(crate) const NO_ROOM: WhyNot = "has no room for another pane of 60 columns and 8 rows";
+
+/// Where a pane of `team` goes in the user's tmux, and why not beside the lead where it does not. None when the
+/// lead's pane is not there.
+pub(crate) fn in_users_tmux(
+    snapshot: &Snapshot,
+    lead: &Lead,
+    team: &TeamName,
+) -> Option<(Placement, Option<WhyNot>)> {
     let lead_row = snapshot.pane(&lead.pane)?;
-    let window = snapshot.window(&lead_row.session, &lead_row.window);
-    let split = match (lead.place, territory(&window, Some(&lead.pane))) {
-        (Place::Window | Place::Hidden, _) => None,
-        _ if lead_row.zoomed => None,
-        (_, Territory::LeadAndOurs) => split_arranged(lead_row, &window),
-        (Place::Split, _) => split_shared(lead_row, &window),
-        (Place::Auto, _) => None,
-    };
-    Some(split.unwrap_or_else(|| {
-        further_window(snapshot, &lead_row.session, team, Some(&lead.pane), None)
-    }))
+    Some(match beside_lead(snapshot, lead, lead_row) {
+        Ok(split) => (split, None),
+        Err(why) => {
+            let window = further_window(snapshot, &lead_row.session, team, Some(&lead.pane), None);
+            (window, Some(why))
+        }
+    })
+}
+
+fn beside_lead(snapshot: &Snapshot, lead: &Lead, row: &PaneRow) -> Result<Placement, WhyNot> {
+    let window = snapshot.window(&row.session, &row.window);
+    let is_lead = |pane: &PaneRow| pane.id == lead.pane;
+    match (lead.place, territory(&window, Some(&lead.pane))) {
+        (Place::Window | Place::Hidden, _) => Err("is to be left alone (`tmux.place`)"),
+        _ if row.is_zoomed() => Err("is zoomed"),
+        (_, Territory::LeadAndOurs) => split_arranged(row, &window).ok_or(NO_ROOM),
+        (Place::Split, _) => split_shared(row, &window).ok_or(NO_ROOM),
+        (Place::Auto, _) if window.iter().all(|pane| is_lead(pane) || pane.is_ours()) => {
+            Err("has been arranged otherwise")
+        }
+        (Place::Auto, _) => Err("holds other panes as well"),
+    }
 }
 
 /// In a window that we arrange: beside the lead, then below the last teammate; the arrangement evens it out.
@@ -165,7 +194,7 @@ fn further_window(
             .iter()
             .all(|row| row.tag.as_ref().is_some_and(|tag| tag.team == *team));
         let room = Arrangement::that_fits(room_of(last, unwatched), panes.len() + 1).is_some();
-        (same_team && room && !last.zoomed).then_some(last)
+        (same_team && room && !last.is_zoomed()).then_some(last)
     });
     match with_room {
         Some(last) => Placement::Split {

@@ -10,7 +10,7 @@ use super::batch::Batch;
 use crate::PaneError;
 
 /// Longest wait for an answer. tmux answers in milliseconds; only a server that is stopped does not.
-const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Longest path of a Unix socket, without its closing NUL (`sockaddr_un`).
 const MAX_SOCKET_PATH: usize = 107;

@@ -15,13 +15,14 @@ use crate::process::Process;
 use crate::{PaneError, PaneStatus, Size, text};
 
 /// The fields of one line, in the order of [`PaneRow::parse`]. Options that anybody may set to anything come last.
-const FIELDS: [&str; 28] = [
+const FIELDS: [&str; 30] = [
     "pane_id",
     "window_id",
     "session_id",
     "session_attached",
     "pid",
     "window_zoomed_flag",
+    "pane_active",
     "window_width",
     "window_height",
     "pane_index",
@@ -41,10 +42,14 @@ const FIELDS: [&str; 28] = [
     "session_name",
     "window_name",
     "pane-border-status",
+    "pane_title",
     "@swarm_set",
-    "@swarm_state",
+    "@swarm_signed",
     "@swarm_title",
 ];
+
+/// What a program puts between its name and its state when it tells the terminal.
+pub(crate) const JOINT: &str = " · ";
 
 /// Pauses between looks while tmux collects the end of a process, in milliseconds.
 const COLLECTING: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 300, 500];
@@ -67,6 +72,17 @@ pub(crate) struct Tag {
     pub(crate) spawn_id: SpawnId,
 }
 
+/// Whether one pane fills a window, and whether it is this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Zoom {
+    /// All panes are to be seen.
+    Off,
+    /// Another one fills the window.
+    Behind,
+    /// This one does.
+    Fills,
+}
+
 /// One pane.
 #[derive(Debug, Clone)]
 pub(crate) struct PaneRow {
@@ -75,7 +91,7 @@ pub(crate) struct PaneRow {
     pub(crate) session: String,
     /// Whether a client looks at the session.
     pub(crate) attached: bool,
-    pub(crate) zoomed: bool,
+    pub(crate) zoom: Zoom,
     pub(crate) window_size: Size,
     pub(crate) index: u32,
     pub(crate) left: u16,
@@ -93,8 +109,11 @@ pub(crate) struct PaneRow {
     pub(crate) options_set: String,
     /// Where its window shows titles: `off`, `top` or `bottom`.
     pub(crate) border_status: String,
-    pub(crate) state: String,
+    /// Pane options that swarm has set on a pane that is not ours, by name.
+    pub(crate) signed: String,
     pub(crate) title: String,
+    /// What its program has told the terminal.
+    pub(crate) terminal_title: String,
     pub(crate) window_name: String,
     pub(crate) session_name: String,
 }
@@ -113,7 +132,11 @@ impl PaneRow {
         let (window, session) = (next()?.to_owned(), next()?.to_owned());
         let attached = next()? != "0";
         let server_pid = next()?.parse().unwrap_or(0);
-        let zoomed = next()? == "1";
+        let zoom = match (next()?, next()?) {
+            ("1", "1") => Zoom::Fills,
+            ("1", _) => Zoom::Behind,
+            _ => Zoom::Off,
+        };
         let window_size = Size::new(number(next()?)?, number(next()?)?);
         let index = next()?.parse().map_err(|_| unreadable("a pane index"))?;
         let (left, top) = (number(next()?)?, number(next()?)?);
@@ -138,7 +161,7 @@ impl PaneRow {
             window,
             session,
             attached,
-            zoomed,
+            zoom,
             window_size,
             index,
             left,
@@ -152,8 +175,9 @@ impl PaneRow {
             session_name: next()?.to_owned(),
             window_name: next()?.to_owned(),
             border_status: next()?.to_owned(),
+            terminal_title: next()?.to_owned(),
             options_set: fields.next().unwrap_or_default().to_owned(),
-            state: text::undoubled(fields.next().unwrap_or_default()),
+            signed: fields.next().unwrap_or_default().to_owned(),
             title: text::undoubled(fields.next().unwrap_or_default()),
         })
     }
@@ -161,6 +185,29 @@ impl PaneRow {
     /// Whether swarm made it: it is tagged, or so new that it is not yet; nobody else makes panes without a process.
     pub(crate) fn is_ours(&self) -> bool {
         self.tag.is_some() || self.status == PaneStatus::Empty
+    }
+
+    /// What stands behind the title on its border: how its program ended, else what that says of itself.
+    pub(crate) fn state(&self) -> String {
+        match &self.status {
+            PaneStatus::Dead {
+                signal: Some(signal),
+                ..
+            } => format!("ended by signal {signal}"),
+            PaneStatus::Dead {
+                code: Some(code), ..
+            } => format!("ended with status {code}"),
+            PaneStatus::Dead { .. } => "ended".to_owned(),
+            _ => match self.terminal_title.split_once(JOINT) {
+                Some((_, state)) => state.to_owned(),
+                None => String::new(),
+            },
+        }
+    }
+
+    /// Whether one pane fills its window.
+    pub(crate) fn is_zoomed(&self) -> bool {
+        self.zoom != Zoom::Off
     }
 
     /// The number in its id: a later pane has a higher one.
@@ -292,12 +339,12 @@ mod tests {
 
     #[test]
     fn an_option_of_several_lines_hides_no_pane() {
-        let first = line(&[("pane_id", "%1"), ("@swarm_state", "a\nb\n")]);
+        let first = line(&[("pane_id", "%1"), ("@swarm_set", "a\nb\n")]);
         let output = format!("{first}\n{}\n", line(&[("pane_id", "%2")]));
         let snapshot = Snapshot::parse(&output).unwrap();
         let ids: Vec<_> = snapshot.rows.iter().map(|row| row.id.as_str()).collect();
         assert_eq!(ids, ["%1", "%2"]);
-        assert_eq!(snapshot.rows[0].state, "a");
+        assert_eq!(snapshot.rows[0].options_set, "a");
     }
 
     fn line(changes: &[(&str, &str)]) -> String {

@@ -10,9 +10,10 @@ use super::backend::{TmuxBackend, checked, foreign};
 use super::batch::Batch;
 use super::commands::{self, WORDS_LIMIT};
 use super::snapshot::Snapshot;
+use super::tidy::Left;
 use super::{create, view, watch};
 use crate::log;
-use crate::text::{self, DisplayText};
+use crate::text;
 use crate::{
     Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
     WindowView,
@@ -101,15 +102,7 @@ impl PaneBackend for TmuxBackend {
             }
             Some(None) => return Err(foreign(id, owner, "swarm did not make it")),
         }
-        self.tidy(&server, row.map(|row| row.window.as_str())).await;
-        Ok(())
-    }
-
-    async fn set_state(&self, pane: &Pane, state: &str) -> Result<(), PaneError> {
-        let id = checked(&pane.id)?;
-        let state = DisplayText::new(state);
-        let set = commands::set_on_pane(id, "@swarm_state", state.as_str());
-        self.run_on(pane, &Batch::new().then(&set)).await.map(drop)
+        self.tidy(&server, Left::by(&snapshot, id)).await
     }
 
     async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
@@ -157,7 +150,7 @@ impl PaneBackend for TmuxBackend {
                 pane: Pane {
                     id: row.id.clone(),
                     socket: Some(self.socket().to_owned()),
-                    window: Some(row.window.clone()),
+                    spot: None,
                 },
                 team: tag.team.clone(),
                 member: tag.member.clone(),

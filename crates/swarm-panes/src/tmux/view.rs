@@ -1,19 +1,45 @@
 //! The windows of a team as a picture.
 
-use swarm_protocol::TeamName;
+use swarm_protocol::{PaneId, TeamName};
 
 use super::backend::TmuxBackend;
 use super::batch::Batch;
 use super::commands;
 use super::snapshot::{PaneRow, Snapshot};
-use crate::{PaneError, PaneView, WindowView};
+use crate::{PaneError, PaneView, Size, WindowView};
+
+/// Looks after which a layout is taken as it is, though it never stood still.
+const LOOKS: usize = 5;
 
 /// See [`crate::PaneBackend::view`].
 pub(crate) async fn of_team(
     backend: &TmuxBackend,
     team: &TeamName,
 ) -> Result<Vec<WindowView>, PaneError> {
-    let snapshot = Snapshot::take(backend.server()).await?;
+    let mut before = Snapshot::take(backend.server()).await?;
+    for _ in 0..LOOKS {
+        let views = draw(backend, team, &before).await?;
+        let after = Snapshot::take(backend.server()).await?;
+        if layout(&before).eq(layout(&after)) {
+            return Ok(views);
+        }
+        // A pane came, went or changed its size while the others were read: what was read does not fit together.
+        before = after;
+    }
+    draw(backend, team, &before).await
+}
+
+/// What must not change while panes are read.
+fn layout(snapshot: &Snapshot) -> impl Iterator<Item = (&PaneId, u16, u16, Size)> {
+    let rows = snapshot.rows.iter();
+    rows.map(|row| (&row.id, row.left, row.top, row.size))
+}
+
+async fn draw(
+    backend: &TmuxBackend,
+    team: &TeamName,
+    snapshot: &Snapshot,
+) -> Result<Vec<WindowView>, PaneError> {
     let mut windows: Vec<(&str, &str)> = Vec::new();
     for row in &snapshot.rows {
         let of_team = row.tag.as_ref().is_some_and(|tag| tag.team == *team);
@@ -61,7 +87,7 @@ async fn pane_view(backend: &TmuxBackend, row: &PaneRow) -> Result<PaneView, Pan
         } else {
             String::new()
         },
-        state: row.state.clone(),
+        state: row.tag.as_ref().map_or_else(String::new, |_| row.state()),
         color: row.tag.as_ref().and(row.color),
         left: row.left,
         top: row.top,

@@ -160,7 +160,6 @@ async fn an_opened_pane_is_empty_tagged_and_listed(stage: &impl Stage) {
     assert_eq!(listed[0].member, spec.member);
     assert_eq!(listed[0].spawn_id, spec.spawn_id);
     assert_eq!(listed[0].title, "ada");
-    backend.set_state(&pane, "starting").await.unwrap();
     backend.close(&pane, &spec.spawn_id).await.unwrap();
     assert_eq!(backend.panes(&team()).await.unwrap(), []);
 }
@@ -213,8 +212,6 @@ async fn closing_ends_the_process_and_wakes_who_waits(stage: &impl Stage) {
     assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
     // Somebody may have closed it before: that is what was wanted.
     backend.close(&pane, &spec.spawn_id).await.unwrap();
-    let missing = backend.set_state(&pane, "x").await.unwrap_err();
-    assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
     let missing = backend.capture(&pane, None, false).await.unwrap_err();
     assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
 }
@@ -256,7 +253,7 @@ async fn a_pane_that_never_was_is_gone(stage: &impl Stage) {
     let pane = Pane {
         id: PaneId::new(id),
         socket: None,
-        window: None,
+        spot: None,
     };
     assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
     assert_eq!(backend.exited(&pane).await.unwrap(), PaneStatus::Gone);

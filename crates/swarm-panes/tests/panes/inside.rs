@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use swarm_panes::{PaneBackend, PaneStatus, Place};
+use swarm_panes::{Pane, PaneBackend, PaneError, PaneSpec, PaneStatus, Place, TmuxBackend};
+use swarm_protocol::ErrorKind;
 
 use crate::rig::{
-    LEAD, Terminal, UserServer, assert_readable, geometry, join_all, open_sleeper, team, until,
+    LEAD, Terminal, UserServer, assert_readable, geometry, join_all, open_sleeper, team,
+    tell_title, until,
 };
 
 /// What must be the same before and after: every global and server option, hook, key and the lead's window options.
@@ -49,7 +51,7 @@ fn focus(server: &UserServer) -> BTreeSet<String> {
 async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_beside_it() {
     let server = UserServer::start(200, 50);
     let backend = server.backend(Place::Auto);
-    for member in ["ada", "bob", "cyd"] {
+    for member in ["ada", "bob", "cyd", "dan", "eve"] {
         open_sleeper(&backend, member).await;
         let all = geometry(&server.socket);
         let [left, _, columns, rows] = all[0].1;
@@ -57,13 +59,16 @@ async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_beside_it(
         for (id, [left, _, columns, _]) in &all[1..] {
             assert_eq!((*left, *columns), (61, 139), "{id}");
         }
+        let heights = || all[1..].iter().map(|(_, geometry)| geometry[3]);
+        let (low, high) = (heights().min().unwrap(), heights().max().unwrap());
+        assert!(high - low <= 1, "evenly: {all:?}");
     }
     let tops: Vec<u16> = geometry(&server.socket)[1..]
         .iter()
         .map(|(_, g)| g[1])
         .collect();
     assert!(
-        tops.is_sorted() && tops.len() == 3,
+        tops.is_sorted() && tops.len() == 5,
         "in the order of their spawns: {tops:?}"
     );
 }
@@ -261,7 +266,7 @@ async fn s9_a_zoomed_window_stays_zoomed() {
     let zoomed = || server.run(&["display-message", "-p", "-t", "%0", "#{window_zoomed_flag}"]);
     assert_eq!(zoomed(), "1");
     let (spec, bob) = open_sleeper(&backend, "bob").await;
-    backend.set_state(&ada, "working").await.unwrap();
+    tell_title(&server.socket, &ada, "ada · working");
     assert_eq!(zoomed(), "1");
     assert_ne!(
         window_of(&server, bob.id.as_str()),
@@ -272,20 +277,118 @@ async fn s9_a_zoomed_window_stays_zoomed() {
 }
 
 #[tokio::test]
+async fn s9_a_zoomed_pane_fills_its_window_again_when_another_is_closed_behind_it() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let mut mates = Vec::new();
+    for member in ["ada", "bob", "cyd"] {
+        mates.push(open_sleeper(&backend, member).await);
+    }
+    server.run(&["resize-pane", "-Z", "-t", LEAD]);
+    let focus_before = focus(&server);
+    let zoomed = || server.run(&["display-message", "-p", "-t", LEAD, "#{window_zoomed_flag}"]);
+    backend
+        .close(&mates[1].1, &mates[1].0.spawn_id)
+        .await
+        .unwrap();
+    assert_eq!(zoomed(), "1");
+    assert_eq!(focus(&server), focus_before);
+    server.run(&["resize-pane", "-Z", "-t", LEAD]);
+    let rows: Vec<u16> = geometry(&server.socket)[1..]
+        .iter()
+        .map(|(_, g)| g[3])
+        .collect();
+    assert!(
+        rows[0].abs_diff(rows[1]) <= 1,
+        "the hole is closed: {rows:?}"
+    );
+    // The one that fills the window is the one that closes: there is nothing to fill it with again.
+    server.run(&["resize-pane", "-Z", "-t", mates[0].1.id.as_str()]);
+    backend
+        .close(&mates[0].1, &mates[0].0.spawn_id)
+        .await
+        .unwrap();
+    assert_eq!(zoomed(), "0");
+}
+
+#[tokio::test]
+async fn r2_a_split_that_was_asked_for_is_made_or_refused() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Split);
+    for n in 0..5 {
+        open_sleeper(&backend, &format!("mate-{n}")).await;
+    }
+    let before = geometry(&server.socket);
+    let refused = backend.open(&crate::rig::spec("late")).await.unwrap_err();
+    assert!(matches!(refused, PaneError::NoSplit { .. }), "{refused}");
+    assert_eq!(refused.kind(), ErrorKind::Environment);
+    assert_eq!(geometry(&server.socket), before);
+    backend.close_all(&team()).await.unwrap();
+    server.run(&["split-window", "-d", "-t", LEAD, "--", "sleep", "99999"]);
+    server.run(&["resize-pane", "-Z", "-t", LEAD]);
+    let refused = backend.open(&crate::rig::spec("late")).await.unwrap_err();
+    assert!(refused.to_string().contains("is zoomed"), "{refused}");
+}
+
+#[tokio::test]
+async fn whoever_opens_a_pane_is_told_where_it_is_and_why_not_beside_the_lead() {
+    let server = UserServer::start(200, 50);
+    let open = async |place: Place, member: &str| {
+        let pane = server.backend(place).open(&crate::rig::spec(member)).await;
+        pane.unwrap().spot.unwrap()
+    };
+    assert_eq!(open(Place::Auto, "ada").await, "beside the lead");
+    for (place, why) in [
+        (Place::Window, "tmux.place"),
+        (Place::Auto, "holds other panes"),
+    ] {
+        if place == Place::Auto {
+            server.run(&["split-window", "-d", "-t", LEAD, "--", "sleep", "99999"]);
+        }
+        let spot = open(place, "bob").await;
+        assert!(
+            spot.starts_with("in window swarm-alpha in the background"),
+            "{spot}"
+        );
+        assert!(spot.contains(why), "{spot}");
+    }
+}
+
+/// A mate whose pane says who it is, with its process.
+async fn mate(
+    server: &UserServer,
+    backend: &TmuxBackend,
+    name: &str,
+) -> (String, PaneSpec, Pane, u32) {
+    let spec = crate::rig::spec(name);
+    let pane = backend.open(&spec).await.unwrap();
+    let script = "echo \"I am $0\"; exec sleep 1000000";
+    let started = backend
+        .start(&pane, &crate::rig::sh(script, &[name]))
+        .await
+        .unwrap();
+    until("it says who it is", || {
+        let text = server.run(&["capture-pane", "-p", "-t", pane.id.as_str()]);
+        !text.trim().is_empty()
+    })
+    .await;
+    (name.to_owned(), spec, pane, started.pid.unwrap())
+}
+
+async fn has_ended(pid: u32) {
+    until("exactly that process has ended", || {
+        !std::path::Path::new(&format!("/proc/{pid}")).exists()
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn s9_the_right_pane_is_hit_whatever_the_user_does_to_indexes() {
     let server = UserServer::start_with(250, 80, &[("base-index", "1"), ("pane-base-index", "1")]);
     let backend = server.backend(Place::Auto);
     let mut mates = Vec::new();
     for n in 0..5 {
-        let name = format!("mate-{n}");
-        let spec = crate::rig::spec(&name);
-        let pane = backend.open(&spec).await.unwrap();
-        let script = "echo \"I am $0\"; exec sleep 1000000";
-        let started = backend
-            .start(&pane, &crate::rig::sh(script, &[&name]))
-            .await
-            .unwrap();
-        mates.push((name, spec, pane, started.pid.unwrap()));
+        mates.push(mate(&server, &backend, &format!("mate-{n}")).await);
     }
     server.run(&[
         "split-window",
@@ -302,19 +405,42 @@ async fn s9_the_right_pane_is_hit_whatever_the_user_does_to_indexes() {
             server.run(&["swap-pane", "-d", "-s", a.id.as_str(), "-t", b.id.as_str()]);
         }
         server.run(&["resize-pane", "-Z", "-t", a.id.as_str()]);
+        let added = server.run(&[
+            "split-window",
+            "-d",
+            "-P",
+            "-F",
+            "#{pane_id}",
+            "-t",
+            LEAD,
+            "--",
+            "sleep",
+            "99999",
+        ]);
         for (name, _, pane, pid) in &mates {
             let expected = PaneStatus::Running { pid: *pid };
             assert_eq!(backend.status(pane).await.unwrap(), expected);
             let text = backend.capture(pane, Some(5), false).await.unwrap();
             assert_eq!(text, format!("I am {name}"));
         }
+        server.run(&["kill-pane", "-t", added.trim()]);
+        // One goes and another of its name comes, somewhere else in the order of panes.
+        let (name, spec, pane, pid) = mates.remove(round % 5);
+        backend.close(&pane, &spec.spawn_id).await.unwrap();
+        has_ended(pid).await;
+        for (_, _, pane, pid) in &mates {
+            let expected = PaneStatus::Running { pid: *pid };
+            assert_eq!(
+                backend.status(pane).await.unwrap(),
+                expected,
+                "after {name} was closed"
+            );
+        }
+        mates.push(mate(&server, &backend, &name).await);
     }
     for (_, spec, pane, pid) in &mates {
         backend.close(pane, &spec.spawn_id).await.unwrap();
-        until("exactly that process has ended", || {
-            !std::path::Path::new(&format!("/proc/{pid}")).exists()
-        })
-        .await;
+        has_ended(*pid).await;
     }
     assert_eq!(
         geometry(&server.socket).len(),
@@ -340,7 +466,7 @@ async fn nothing_of_the_users_server_is_changed_for_good() {
     let mut last = None;
     for n in 0..7 {
         let opened = open_sleeper(&backend, &format!("mate-{n}")).await;
-        backend.set_state(&opened.1, "working").await.unwrap();
+        tell_title(&server.socket, &opened.1, "mate · working");
         last = Some(opened);
     }
     assert_eq!(settings(&server), before.0, "while teammates are there");

@@ -392,7 +392,7 @@ async fn a_pane_that_swarm_did_not_make_is_neither_started_nor_closed() {
     let pane = swarm_panes::Pane {
         id: swarm_protocol::PaneId::new(id.clone()),
         socket: None,
-        window: None,
+        spot: None,
     };
     let refused = backend.start(&pane, &sh("true", &[])).await.unwrap_err();
     assert!(matches!(refused, PaneError::Unowned { .. }), "{refused}");

@@ -8,6 +8,7 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod border;
 mod contract;
 mod headless;
 mod injection;

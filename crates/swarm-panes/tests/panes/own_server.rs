@@ -3,8 +3,8 @@
 use swarm_panes::{BackendRequest, OWN_SESSION, OWN_WINDOW, PaneBackend, TerminalFacts, choose};
 
 use crate::rig::{
-    OwnServer, Terminal, assert_readable, geometry, join_all, open_sleeper, sh, spec, team, tmux,
-    tmux_program, until,
+    OwnServer, Terminal, assert_readable, geometry, join_all, open_sleeper, sh, spec, team,
+    tell_title, tmux, tmux_program, until,
 };
 
 fn window_size(server: &OwnServer) -> String {
@@ -156,13 +156,21 @@ async fn the_view_shows_what_stands_in_the_panes() {
         )
         .await
         .unwrap();
-    backend.set_state(&pane, "working").await.unwrap();
+    tell_title(&server.socket, &pane, "ada · working · Bash");
     open_sleeper(&backend, "bob").await;
     let text = async || {
         let views = backend.view(&team()).await.unwrap();
         views[0].panes[0].content.clone()
     };
     while !text().await.contains("red") {
+        tokio::task::yield_now().await;
+    }
+    let state = async || {
+        backend.view(&team()).await.unwrap()[0].panes[0]
+            .state
+            .clone()
+    };
+    while state().await == "starting" {
         tokio::task::yield_now().await;
     }
     let views = backend.view(&team()).await.unwrap();
@@ -177,9 +185,9 @@ async fn the_view_shows_what_stands_in_the_panes() {
     assert_eq!(panes[0].member.as_ref(), Some(&shown.member));
     assert_eq!(
         (panes[0].title.as_str(), panes[0].state.as_str()),
-        ("ada", "working")
+        ("ada", "working · Bash")
     );
-    assert_eq!(panes[0].color, Some(shown.color));
+    assert_eq!(panes[0].color, shown.color);
     assert!(panes[0].top >= 1, "the row of its title");
     for pane in panes {
         assert!(pane.left + pane.size.columns <= views[0].size.columns);
@@ -220,13 +228,13 @@ async fn auto_outside_tmux_is_our_own_server_and_says_why() {
         lead_pid: std::process::id(),
         ..TerminalFacts::default()
     };
-    let (backend, chosen) = choose(&BackendRequest::default(), &facts).unwrap();
+    let (backend, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
     assert!(chosen.why.contains("not in tmux"), "{}", chosen.why);
     let (_, pane) = open_sleeper(&*backend, "ada").await;
     assert_eq!(pane.socket.as_deref(), Some(server.socket.as_path()));
     facts.tmux_env = Some("/nonexistent/tmux,1,0".to_owned());
     facts.tmux_pane = Some("%0".to_owned());
-    let (_, chosen) = choose(&BackendRequest::default(), &facts).unwrap();
+    let (_, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
     assert!(
         chosen.why.contains("does not know this pane"),
         "{}",

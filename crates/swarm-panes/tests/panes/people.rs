@@ -1,15 +1,17 @@
 //! What people do meanwhile: type, close, respawn, break out.
 
 use std::io::Write;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use swarm_panes::{
     BackendRequest, PaneBackend, PaneStatus, Place, TerminalFacts, TmuxBackend, choose, reach,
 };
-use swarm_protocol::BackendType;
+use swarm_protocol::{BackendType, ErrorKind};
 
 use crate::rig::{
-    LEAD, OwnServer, Terminal, UserServer, open_sleeper, sh, spec, team, tmux_program, until,
-    within,
+    LEAD, OwnServer, Terminal, UserServer, open_sleeper, sh, spec, team, tell_title, tmux_program,
+    until, within,
 };
 
 #[tokio::test]
@@ -49,13 +51,16 @@ async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane()
         terminal.keys.flush().unwrap();
     };
     let backend = server.backend(Place::Auto);
+    let looks_at = || server.run(&["list-clients", "-F", "#{window_id} #{pane_id}"]);
+    let before = looks_at();
     for n in 0..10 {
         type_some();
         let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
         for state in ["working", "waiting", "idle", "working", "idle"] {
             type_some();
-            backend.set_state(&pane, state).await.unwrap();
+            tell_title(&server.socket, &pane, &format!("mate · {state}"));
         }
+        assert_eq!(looks_at(), before, "after mate-{n}");
     }
     for _ in 0..40 {
         type_some();
@@ -160,7 +165,7 @@ async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
         lead_pid: 1,
         ..TerminalFacts::default()
     };
-    let (backend, chosen) = choose(&BackendRequest::default(), &facts).unwrap();
+    let (backend, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
     assert!(chosen.why.contains("this tmux"), "{}", chosen.why);
     let (_, pane) = open_sleeper(&*backend, "ada").await;
     assert_eq!(pane.socket.as_deref(), Some(server.socket.as_path()));
@@ -173,8 +178,57 @@ async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
         place: Place::Hidden,
         ..BackendRequest::default()
     };
-    let (_, chosen) = choose(&hidden, &facts).unwrap();
+    let (_, chosen) = choose(&hidden, &facts).await.unwrap();
     assert!(chosen.why.contains("hidden"), "{}", chosen.why);
+}
+
+/// A server that is stopped until this is dropped.
+struct Stopped(Pid);
+
+impl Stopped {
+    fn server(server: &UserServer) -> Self {
+        let pid = server.run(&["display-message", "-p", "#{pid}"]);
+        let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        Self(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        kill_process(self.0, Signal::CONT).ok();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_stopped_is_told_and_keeps_nothing_else_waiting() {
+    let server = UserServer::start(200, 50);
+    let facts = TerminalFacts {
+        tmux_env: Some(format!("{},1,0", server.socket.display())),
+        tmux_pane: Some(LEAD.to_owned()),
+        tmux_program: Some(tmux_program()),
+        own_socket_dir: server.folder.path("sockets"),
+        lead_pid: 1,
+        ..TerminalFacts::default()
+    };
+    let stopped = Stopped::server(&server);
+    let request = BackendRequest::default();
+    let chosen = choose(&request, &facts);
+    tokio::pin!(chosen);
+    tokio::select! {
+        biased;
+        _ = &mut chosen => panic!("it waits on the thread that everything else needs"),
+        () = tokio::time::sleep(Duration::from_millis(50)) => {}
+    }
+    let error = chosen.await.expect_err("nobody answers");
+    drop(stopped);
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    let told = error.to_string();
+    let socket = server.socket.to_str().unwrap();
+    assert!(
+        told.contains(socket) && told.contains("does not answer"),
+        "{told}"
+    );
 }
 
 #[tokio::test]
@@ -191,7 +245,7 @@ async fn the_users_server_is_never_taken_for_our_own() {
         own_socket: Some(server.socket.clone()),
         ..TerminalFacts::default()
     };
-    let (backend, chosen) = choose(&BackendRequest::default(), &facts).unwrap();
+    let (backend, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
     assert!(chosen.why.contains("claude-swarm-1"), "{}", chosen.why);
     let (spec, pane) = open_sleeper(&*backend, "ada").await;
     assert_eq!(server.run(&["show-options", "-g"]), before);

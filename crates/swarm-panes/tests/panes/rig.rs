@@ -283,7 +283,7 @@ pub(crate) fn spec(member: &str) -> PaneSpec {
         member: MemberName::parse(member).unwrap(),
         spawn_id: SpawnId::random(),
         title: member.to_owned(),
-        color: Color::Purple,
+        color: Some(Color::Purple),
     }
 }
 
@@ -309,6 +309,24 @@ pub(crate) async fn open_sleeper(backend: &dyn PaneBackend, member: &str) -> (Pa
         .await
         .unwrap();
     (spec, pane)
+}
+
+/// Says what the program in a pane would say to its terminal about itself.
+pub(crate) fn tell_title(socket: &Path, pane: &Pane, title: &str) {
+    let format = "#{pane_tty}";
+    let tty = tmux(
+        socket,
+        &[
+            "list-panes",
+            "-a",
+            "-f",
+            &format!("#{{==:#{{pane_id}},{}}}", pane.id),
+            "-F",
+            format,
+        ],
+    );
+    let mut tty = File::options().write(true).open(tty).unwrap();
+    write!(tty, "\x1b]2;{title}\x07").unwrap();
 }
 
 /// Left, top, columns and rows of every pane of a server, by id.

@@ -1,0 +1,128 @@
+//! What a person reads on the borders.
+
+use swarm_panes::{Pane, PaneBackend, PaneSpec, PaneStatus, Place};
+
+use crate::rig::{
+    LEAD, Terminal, UserServer, open_sleeper, sh, spec, team, tell_title, until, within,
+};
+
+/// The words on a pane's border, without colours, as tmux words them for that pane.
+fn border(server: &UserServer, pane: &str) -> String {
+    let words = server.run(&[
+        "display-message",
+        "-p",
+        "-t",
+        pane,
+        "#{E:pane-border-format}",
+    ]);
+    let mut plain = String::new();
+    let mut rest = words.as_str();
+    while let Some((before, style)) = rest.split_once("#[") {
+        plain += before;
+        rest = style.split_once(']').map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
+async fn reads(server: &UserServer, pane: &Pane, words: &str) {
+    let id = pane.id.as_str();
+    until(words, || border(server, id).trim() == words).await;
+}
+
+#[tokio::test]
+async fn a_border_says_what_the_member_says_of_itself_and_how_it_ended() {
+    let server = UserServer::start(200, 50);
+    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let backend = server.backend(Place::Auto);
+    let spec = spec("ada");
+    let pane = backend.open(&spec).await.unwrap();
+    reads(&server, &pane, "ada · starting").await;
+    let script = "printf '\\033]2;ada · working · Bash\\007'; read -r _; exit 7";
+    backend.start(&pane, &sh(script, &[])).await.unwrap();
+    reads(&server, &pane, "ada · working · Bash").await;
+    for (told, shown) in [
+        ("ada · idle", "ada · idle"),
+        (
+            "ada · NEEDS AN ANSWER · Bash rm",
+            "ada · NEEDS AN ANSWER · Bash rm",
+        ),
+        // Something else has taken the terminal: the name is the member's all the same.
+        ("vim notes.txt", "ada"),
+        ("team-lead · idle", "ada · idle"),
+    ] {
+        tell_title(&server.socket, &pane, told);
+        reads(&server, &pane, shown).await;
+    }
+    server.run(&["send-keys", "-t", pane.id.as_str(), "Enter"]);
+    let ended = within("the end is seen", backend.exited(&pane)).await;
+    assert!(matches!(ended.unwrap(), PaneStatus::Dead { .. }));
+    reads(&server, &pane, "ada · ended with status 7").await;
+    let drawn = || terminal.drawn();
+    until("the end is drawn without anybody's doing", || {
+        drawn().contains("ended with status 7")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_border_of_a_killed_member_names_the_signal() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let pane = backend.open(&spec("ada")).await.unwrap();
+    backend
+        .start(&pane, &sh("kill -KILL $$", &[]))
+        .await
+        .unwrap();
+    within("the end is seen", backend.exited(&pane))
+        .await
+        .unwrap();
+    let id = pane.id.as_str();
+    until("the signal is named", || {
+        border(&server, id)
+            .trim()
+            .starts_with("ada · ended by signal ")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_leads_border_names_it_while_teammates_are_there() {
+    let server = UserServer::start(200, 50);
+    let before = border(&server, LEAD);
+    let backend = server.backend(Place::Auto);
+    open_sleeper(&backend, "ada").await;
+    assert_eq!(border(&server, LEAD).trim(), "team-lead · alpha");
+    backend.close_all(&team()).await.unwrap();
+    assert_eq!(border(&server, LEAD), before);
+    assert_eq!(server.run(&["show-options", "-p", "-t", LEAD]), "");
+}
+
+#[tokio::test]
+async fn borders_that_the_user_words_stay_the_users() {
+    let own = " mine #{pane_index} ";
+    let server = UserServer::start_with(200, 50, &[("pane-border-format", own)]);
+    let backend = server.backend(Place::Auto);
+    open_sleeper(&backend, "ada").await;
+    assert_eq!(border(&server, LEAD).trim(), "mine 0");
+}
+
+#[tokio::test]
+async fn without_colours_borders_have_none() {
+    let server = UserServer::start_with(200, 50, &[("pane-border-style", "fg=green")]);
+    let backend = server.backend(Place::Auto);
+    let spec = PaneSpec {
+        color: None,
+        ..spec("ada")
+    };
+    let pane = backend.open(&spec).await.unwrap();
+    let drawn = |what: &str| {
+        let format = format!("#{{E:{what}}}");
+        server.run(&["display-message", "-p", "-t", pane.id.as_str(), &format])
+    };
+    assert!(
+        !drawn("pane-border-format").contains("fg="),
+        "{}",
+        drawn("pane-border-format")
+    );
+    assert_eq!(drawn("pane-border-style"), "fg=green", "the user's own");
+}
