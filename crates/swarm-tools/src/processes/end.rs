@@ -8,7 +8,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
-use super::table::{self, Process};
+use super::surroundings::Surroundings;
+use super::table::{self, Process, Stat};
 
 /// How long processes usually get between SIGTERM and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -38,7 +39,8 @@ pub struct Ended {
 }
 
 /// Ends every process marked with `name=value` and what descends from it: SIGTERM, then after `grace` SIGKILL.
-/// The calling process itself is spared.
+/// The calling process itself is spared, and so is a marked process of another user or container that does not
+/// descend from one of these or from us.
 pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
     let env = Some((name.to_owned(), value.to_owned()));
     end(Target { group: None, env }, grace).await
@@ -57,9 +59,8 @@ pub async fn end(target: Target, grace: Duration) -> Ended {
 
 /// As [`end`], on the calling thread.
 pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
-    let mut seen = BTreeSet::new();
-    let first = look(target);
-    seen.extend(first.keys().copied());
+    let first = look(target, &BTreeSet::new());
+    let mut seen: BTreeSet<Process> = first.keys().copied().collect();
     signal(target, &first, Signal::TERM);
     wait_for(&first, Instant::now() + grace);
 
@@ -68,7 +69,7 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
     let mut empty_looks = 0;
     let mut left = 0;
     while empty_looks < 2 {
-        let found = look(target);
+        let found = look(target, &seen);
         left = found.len();
         if found.is_empty() {
             empty_looks += 1;
@@ -78,11 +79,11 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
             break;
         }
         empty_looks = 0;
+        seen.extend(found.keys().copied());
         killed.extend(found.keys().copied());
         signal(target, &found, Signal::KILL);
         wait_for(&found, deadline);
     }
-    seen.extend(killed.iter().copied());
     Ended {
         found: seen.len(),
         killed: killed.len(),
@@ -92,17 +93,30 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
 
 /// Sends SIGKILL to the processes of a target without waiting: for places that cannot wait, such as a destructor.
 pub fn end_now(target: &Target) {
-    let found = look(target);
+    let found = look(target, &BTreeSet::new());
     signal(target, &found, Signal::KILL);
 }
 
-/// The living processes of a target, each with an open pidfd, looked at again after it was opened.
-fn look(target: &Target) -> BTreeMap<Process, OwnedFd> {
+/// The living processes of a target, each with an open pidfd, looked at again after it was opened. Those that were
+/// `seen` still belong to it when the parent by which they were found has ended.
+fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd> {
     let table = table::all();
-    let mut roots: BTreeSet<i32> = BTreeSet::new();
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let mut roots: BTreeSet<i32> = seen
+        .iter()
+        .filter(|process| {
+            table
+                .get(&process.pid)
+                .is_some_and(|stat| stat.process == **process)
+        })
+        .map(|process| process.pid)
+        .collect();
     if let Some((name, value)) = &target.env {
         let entry = format!("{name}={value}");
-        roots.extend(table.keys().filter(|pid| table::has_env(**pid, &entry)));
+        let here = Surroundings::own();
+        let is_ours = |pid: i32| here.hold(pid) || descends(&table, pid, own);
+        let marked = table.keys().filter(|pid| table::has_env(**pid, &entry));
+        roots.extend(marked.filter(|pid| is_ours(**pid)));
     }
     if let Some(group) = target.group {
         roots.extend(
@@ -113,13 +127,20 @@ fn look(target: &Target) -> BTreeMap<Process, OwnedFd> {
         );
         roots.insert(group);
     }
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
     table::family(&table, &roots)
         .into_iter()
         .filter(|pid| *pid != own)
         .filter_map(|pid| table.get(&pid))
         .filter_map(|stat| Some((stat.process, open(stat.process)?)))
         .collect()
+}
+
+/// Whether a process has `ancestor` above it: what we started is ours wherever it went.
+fn descends(table: &BTreeMap<i32, Stat>, pid: i32, ancestor: i32) -> bool {
+    let parent = |pid: &i32| table.get(pid).map(|stat| stat.parent);
+    std::iter::successors(parent(&pid), parent)
+        .take(table.len())
+        .any(|above| above == ancestor)
 }
 
 fn open(process: Process) -> Option<OwnedFd> {

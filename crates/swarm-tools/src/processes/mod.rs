@@ -4,10 +4,16 @@
 //! every child inherits stays. Signals go through pidfds, and each process is looked at again once its pidfd is open,
 //! so that a reused number is never hit.
 //!
+//! A mark counts only where we live: the process of another user, or in a container that this machine runs, may have
+//! one that reads like ours and means another thing.
+//!
 //! Where the kernel has no `/proc` and no pidfds, nothing is found by its environment and only process groups end.
 
 mod end;
+mod scan;
+mod surroundings;
 mod table;
 
 pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now};
+pub use scan::{Marked, all_marked, command_line};
 pub use table::{Process, find_by_env};

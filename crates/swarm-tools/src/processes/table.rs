@@ -24,7 +24,7 @@ pub(super) struct Stat {
 
 /// The living processes whose environment holds `name=value`, our own included.
 ///
-/// Only processes of our own user show their environment. One that wiped its own is not found.
+/// One whose environment we may not read, or that wiped its own, is not found.
 pub fn find_by_env(name: &str, value: &str) -> Vec<Process> {
     let entry = format!("{name}={value}");
     let marked = |stat: &Stat| has_env(stat.process.pid, &entry);

@@ -108,3 +108,51 @@ async fn nothing_to_end_is_no_error() {
         env: Some((MARK.into(), "no such mark".into())),
     });
 }
+
+/// Whether this machine lets us start a process with mounts of its own.
+fn can_part_with_mounts() -> bool {
+    let tried = Command::new("unshare").args(["-Urm", "true"]).status();
+    tried.is_ok_and(|status| status.success())
+}
+
+#[tokio::test]
+async fn a_container_that_carries_our_mark_is_told_apart_and_left_alone() {
+    if !can_part_with_mounts() {
+        return;
+    }
+    let mark = mark("container");
+    // Nobody's child, as those of a container's own first process are.
+    let script = "setsid -f unshare -Urm sleep 1008; setsid -f sleep 1009";
+    start(&mark, script).wait().unwrap();
+    let sleeping = |time: &str| {
+        let mut all = processes::all_marked(MARK, &[MARK]);
+        let command = format!("sleep {time}");
+        all.retain(|one| one.variables[MARK] == mark && one.command == command);
+        all.pop()
+    };
+    until(|| sleeping("1008").is_some() && sleeping("1009").is_some());
+    let theirs = sleeping("1008").unwrap();
+    assert!(!theirs.is_ours && sleeping("1009").unwrap().is_ours);
+    let ended = processes::end_marked(MARK, &mark, Duration::from_secs(20)).await;
+    assert_eq!((ended.found, ended.left), (1, 0), "{ended:?}");
+    assert!(sleeping("1008").is_some() && sleeping("1009").is_none());
+    let pid = rustix::process::Pid::from_raw(theirs.process.pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+async fn what_we_started_ends_with_us_whatever_mounts_it_gave_itself() {
+    if !can_part_with_mounts() {
+        return;
+    }
+    let mark = mark("sandbox");
+    let mut child = start(
+        &mark,
+        "exec unshare -Urm sh -c 'trap \"\" TERM; sleep 1010'",
+    );
+    until(|| count(&mark) >= 2);
+    let ended = processes::end_marked(MARK, &mark, Duration::from_millis(50)).await;
+    assert_eq!(ended.left, 0, "{ended:?}");
+    assert_eq!(count(&mark), 0);
+    child.wait().unwrap();
+}
