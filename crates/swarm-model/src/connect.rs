@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::chat_completions::{ChatCompletions, ChatCompletionsConfig};
 use crate::error::ModelError;
 use crate::messages_api::{MessagesApi, MessagesApiConfig};
 use crate::model::Model;
@@ -14,6 +15,8 @@ use crate::scripted::{Pace, ScriptedModel};
 pub struct ModelSettings {
     /// For [`Provider::Anthropic`].
     pub messages_api: MessagesApiConfig,
+    /// For [`Provider::OpenAi`].
+    pub chat_completions: ChatCompletionsConfig,
     /// For [`Provider::Scripted`].
     pub pace: Pace,
 }
@@ -26,11 +29,10 @@ pub fn connect(name: &ModelName, settings: &ModelSettings) -> Result<Arc<dyn Mod
             let client = MessagesApi::new(settings.messages_api.clone())?;
             Ok(Arc::new(client))
         }
-        Provider::OpenAi => Err(ModelError::Setup {
-            message: format!(
-                "{name} needs the OpenAI-compatible client, which is not built yet; use an anthropic/ or scripted/ model"
-            ),
-        }),
+        Provider::OpenAi => {
+            let client = ChatCompletions::new(settings.chat_completions.clone())?;
+            Ok(Arc::new(client))
+        }
         Provider::Scripted => {
             let model = ScriptedModel::from_file(Path::new(&name.model), settings.pace)?;
             Ok(Arc::new(model))
@@ -43,10 +45,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_openai_model_is_refused_by_name() {
+    fn an_openai_model_needs_a_key_or_an_address() {
         let name = ModelName::parse("openai/gpt-oss:20b").unwrap();
-        let error = connect(&name, &ModelSettings::default()).unwrap_err();
-        assert!(error.to_string().contains("openai/gpt-oss:20b"), "{error}");
+        let mut settings = ModelSettings::default();
+        let error = connect(&name, &settings).unwrap_err().to_string();
+        assert!(error.contains("OPENAI_API_KEY"), "{error}");
+        assert!(error.contains("OPENAI_BASE_URL"), "{error}");
+        settings.chat_completions.base_url = Some("http://127.0.0.1:11434".to_owned());
+        connect(&name, &settings).unwrap();
     }
 
     #[test]

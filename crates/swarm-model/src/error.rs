@@ -4,17 +4,28 @@ use std::time::Duration;
 
 use swarm_protocol::ErrorKind;
 
+use crate::name::Provider;
+
 /// Why a request got no answer. Messages never contain a key.
 ///
 /// The variants with `attempts` are the transient ones: they were retried that many times before they
 /// are reported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The credentials are missing, wrong, or not good for this model (401, 403).
+    /// No credentials are set where they are needed for sure.
+    #[error("{} is not set, and the provider {} needs a key{}", provider.key_variables(), provider.as_str(), provider.without_key())]
+    NoKey {
+        /// Whose credentials.
+        provider: Provider,
+    },
+    /// The credentials are wrong, or not good for this model (401, 403).
     #[error(
-        "the model server does not accept the credentials: {message}. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"
+        "the model server does not accept the credentials: {message}. Check {}",
+        provider.key_variables()
     )]
     Auth {
+        /// Whose credentials.
+        provider: Provider,
         /// The server's words.
         message: String,
     },
@@ -28,7 +39,7 @@ pub enum ModelError {
     },
     /// The server has no such model (404).
     #[error(
-        "the model server knows no model {model}: {message}. Choose another with --model or an alias in models.toml"
+        "the model server knows no model {model}: {message}. Choose another with --model, or correct model.aliases in swarm.toml"
     )]
     UnknownModel {
         /// The model asked for.
@@ -54,7 +65,8 @@ pub enum ModelError {
     },
     /// Too many requests or tokens per minute (429), to the last attempt.
     #[error(
-        "the model server's rate limit held through {attempts} attempts: {message}. Wait a while, or run fewer agents at once"
+        "the model server's rate limit held through {}: {message}. Wait a while, or run fewer agents at once",
+        times(*attempts)
     )]
     RateLimited {
         /// The server's words.
@@ -66,7 +78,8 @@ pub enum ModelError {
     },
     /// The server has too much to do (529), to the last attempt.
     #[error(
-        "the model server stayed overloaded through {attempts} attempts: {message}. Try again later or use another model"
+        "the model server stayed overloaded through {}: {message}. Try again later or use another model",
+        times(*attempts)
     )]
     Overloaded {
         /// The server's words.
@@ -76,7 +89,8 @@ pub enum ModelError {
     },
     /// The server failed (5xx), to the last attempt.
     #[error(
-        "the model server failed in {attempts} attempts: {message}. Try again later; if it lasts, look at the provider's status page"
+        "the model server failed in {}: {message}. Try again later; if it lasts, look at the server's log or the provider's status page",
+        times(*attempts)
     )]
     Server {
         /// The server's words, with the status.
@@ -86,9 +100,13 @@ pub enum ModelError {
     },
     /// The server could not be reached, or the connection broke.
     #[error(
-        "no connection to the model server at {server} in {attempts} attempts: {message}. Check the network, the proxy and ANTHROPIC_BASE_URL"
+        "no connection to the model server at {server} in {}: {message}. Check that it runs, and check the network, the proxy and {}",
+        times(*attempts),
+        provider.address_variable()
     )]
     Network {
+        /// Whose server.
+        provider: Provider,
         /// Scheme, host and port.
         server: String,
         /// What the system said.
@@ -98,8 +116,9 @@ pub enum ModelError {
     },
     /// The server fell silent in the middle.
     #[error(
-        "the model server at {server} sent nothing for {} s in each of {attempts} attempts. Check the network, or try again later",
-        idle.as_secs_f32()
+        "the model server at {server} sent nothing for {} s in {}. Check the network, or try again later",
+        idle.as_secs_f32(),
+        times(*attempts)
     )]
     IdleTimeout {
         /// Scheme, host and port.
@@ -109,12 +128,10 @@ pub enum ModelError {
         /// Attempts made.
         attempts: u32,
     },
-    /// What came is not a whole answer of the Messages API.
-    #[error(
-        "the model server's answer was unusable in {attempts} attempts: {message}. Check that ANTHROPIC_BASE_URL names a Messages API"
-    )]
+    /// What came is not a whole answer.
+    #[error("the model server's answer was unusable in {}: {message}", times(*attempts))]
     BadStream {
-        /// What is wrong with it.
+        /// What is wrong with it, and what to check.
         message: String,
         /// Attempts made.
         attempts: u32,
@@ -136,6 +153,14 @@ pub enum ModelError {
     Cancelled,
 }
 
+/// A number of attempts, in words.
+fn times(attempts: u32) -> String {
+    match attempts {
+        1 => "1 attempt".to_owned(),
+        more => format!("{more} attempts"),
+    }
+}
+
 impl ModelError {
     /// Whether waiting could help: the same request may succeed later, unchanged.
     pub fn is_transient(&self) -> bool {
@@ -153,7 +178,9 @@ impl ModelError {
     /// The kind that scripts see.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Auth { .. } | Self::Billing { .. } | Self::Setup { .. } => ErrorKind::Environment,
+            Self::NoKey { .. } | Self::Auth { .. } | Self::Billing { .. } | Self::Setup { .. } => {
+                ErrorKind::Environment
+            }
             Self::Cancelled => ErrorKind::Interrupted,
             _ => ErrorKind::AgentFailed,
         }

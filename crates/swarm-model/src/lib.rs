@@ -1,9 +1,10 @@
-//! Model clients behind one streaming trait: the Messages API and a scripted model.
+//! Model clients behind one streaming trait: the Messages API, OpenAI-compatible servers, and a scripted model.
 //!
 //! A [`ModelRequest`] goes in, a stream of [`ModelEvent`]s comes out and ends with one
 //! [`ModelEvent::Completed`] or one [`ModelError`]. Clients keep no conversation: every request carries
 //! all of its messages.
 
+mod chat_completions;
 mod connect;
 mod drive;
 mod error;
@@ -11,16 +12,21 @@ mod message;
 mod messages_api;
 mod model;
 mod name;
+mod remote;
 mod request;
 mod scripted;
+mod secret;
 mod stop;
 
+pub use chat_completions::{ChatCompletions, ChatCompletionsConfig};
 pub use connect::{ModelSettings, connect};
 pub use error::ModelError;
 pub use message::{ContentBlock, Message, Role};
-pub use messages_api::{MessagesApi, MessagesApiConfig, RetryPolicy, Secret};
+pub use messages_api::{MessagesApi, MessagesApiConfig};
 pub use model::{Model, ModelEvent, ModelEvents, ModelResponse, collect_response};
 pub use name::{ModelName, ModelNameError, Provider};
+pub use remote::{Connection, RetryPolicy};
 pub use request::{ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError, ScriptedModel};
+pub use secret::Secret;
 pub use stop::StopReason;

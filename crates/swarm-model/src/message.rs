@@ -1,8 +1,10 @@
 //! Messages and their content blocks, in the JSON of the Messages API.
 
+use std::borrow::Cow;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Who said a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,11 +55,12 @@ pub enum ContentBlock {
         /// The prose.
         text: String,
     },
-    /// The model's thinking. The server checks the signature, so both fields go back unchanged.
+    /// The model's thinking. The Messages API checks the signature, so both fields go back unchanged.
     Thinking {
         /// The thinking in clear text.
         thinking: String,
-        /// The server's signature over it.
+        /// The server's signature over it. Empty for thinking of servers that sign nothing; such thinking is for people
+        /// only and goes to no server.
         signature: String,
     },
     /// Thinking that the server encrypted; goes back unchanged.
@@ -110,6 +113,26 @@ impl ContentBlock {
     }
 }
 
+/// The input of a call from the text that a model wrote. Nothing stands for no input. Anything but an object becomes a
+/// `Value::String` of the text, for the engine to answer with an error result.
+pub(crate) fn call_input(text: String) -> Value {
+    if text.trim().is_empty() {
+        return json!({});
+    }
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(fields)) => Value::Object(fields),
+        _ => Value::String(text),
+    }
+}
+
+/// The input of a call as servers take it back: objects only. The model gets to see what it wrote.
+pub(crate) fn sendable_input(input: &Value) -> Cow<'_, Value> {
+    match input {
+        Value::Object(_) => Cow::Borrowed(input),
+        other => Cow::Owned(json!({ "not_a_json_object": other })),
+    }
+}
+
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "the signature that serde calls"
@@ -147,7 +170,6 @@ fn result_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn round_trip(value: &Value) -> ContentBlock {
         let block: ContentBlock = serde_json::from_value(value.clone()).unwrap();

@@ -61,7 +61,8 @@ pub struct ModelResponse {
     pub content: Vec<ContentBlock>,
     /// Why it stopped.
     pub stop_reason: StopReason,
-    /// Tokens of the successful attempt.
+    /// Tokens of the answer and of the attempts that failed before it, as far as the server told; zeros from a server that
+    /// counts none.
     pub usage: Usage,
     /// The model that answered, as the server names it.
     pub model: String,

@@ -28,6 +28,43 @@ impl Provider {
         }
     }
 
+    /// What its interface is called.
+    pub fn api(self) -> &'static str {
+        match self {
+            Self::Anthropic => "Messages API",
+            Self::OpenAi => "chat completions API",
+            Self::Scripted => "scenario",
+        }
+    }
+
+    /// The environment variables that hold its credentials, for people.
+    pub fn key_variables(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",
+            Self::OpenAi => "OPENAI_API_KEY",
+            Self::Scripted => "the scenario",
+        }
+    }
+
+    /// How to do without a key, as the end of a sentence.
+    pub(crate) fn without_key(self) -> &'static str {
+        match self {
+            Self::OpenAi => {
+                "; for a server of your own set OPENAI_BASE_URL instead, for Ollama to http://127.0.0.1:11434/v1"
+            }
+            Self::Anthropic | Self::Scripted => "",
+        }
+    }
+
+    /// The environment variable that holds its address.
+    pub fn address_variable(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_BASE_URL",
+            Self::OpenAi => "OPENAI_BASE_URL",
+            Self::Scripted => "the scenario",
+        }
+    }
+
     fn known() -> String {
         Self::ALL.map(Self::as_str).join(", ")
     }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use swarm_protocol::Usage;
 
 use super::event::{Delta, StartedMessage, StreamEvent};
-use super::status::ServerError;
-use crate::message::ContentBlock;
+use crate::message::{ContentBlock, call_input};
 use crate::model::{ModelEvent, ModelResponse};
+use crate::remote::{Assembly, Refusal, Step};
 use crate::stop::StopReason;
 
 /// An answer in the making.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     model: String,
     usage: Usage,
     stop_reason: Option<StopReason>,
@@ -42,22 +42,31 @@ enum Growing {
     Done(ContentBlock),
 }
 
-/// What an event meant.
-#[derive(Debug)]
-pub(super) enum Step {
-    /// Nothing that a consumer would see.
-    Quiet,
-    /// Something to pass on.
-    Show(ModelEvent),
-    /// The server gave up.
-    Refused(ServerError),
-    /// The answer is whole.
-    Complete(ModelResponse),
+impl Assembly for Answer {
+    fn take(&mut self, data: &str) -> Result<Step, String> {
+        match serde_json::from_str(data) {
+            Ok(event) => self.follow(event),
+            Err(error) => Err(format!("an event is not the API's JSON ({error})")),
+        }
+    }
+
+    /// Nothing is whole without its `message_stop`.
+    fn end(&mut self) -> Option<ModelResponse> {
+        None
+    }
+
+    fn is_spoken(&self) -> bool {
+        false
+    }
+
+    fn usage(&self) -> Usage {
+        self.usage
+    }
 }
 
 impl Answer {
     /// An answer to a request for `model`, which the server may name more exactly.
-    pub(super) fn new(model: &str) -> Self {
+    pub(crate) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
             usage: Usage::default(),
@@ -68,7 +77,7 @@ impl Answer {
     }
 
     /// Takes one event in. An error says what is wrong with the event.
-    pub(super) fn take(&mut self, event: StreamEvent) -> Result<Step, String> {
+    fn follow(&mut self, event: StreamEvent) -> Result<Step, String> {
         match event {
             StreamEvent::MessageStart { message } => self.start(message),
             StreamEvent::ContentBlockStart {
@@ -78,21 +87,27 @@ impl Answer {
             StreamEvent::ContentBlockDelta { index, delta } => return self.grow(index, delta),
             StreamEvent::ContentBlockStop { index } => self.close(index)?,
             StreamEvent::MessageDelta { delta, usage } => {
-                usage.merge_into(&mut self.usage);
+                usage.unwrap_or_default().merge_into(&mut self.usage);
                 if let Some(word) = delta.stop_reason {
                     self.stop_reason = Some(StopReason::from(word.as_str()));
                 }
             }
             StreamEvent::MessageStop => return self.finish().map(Step::Complete),
-            StreamEvent::Error { error } => return Ok(Step::Refused(error)),
+            StreamEvent::Error { error, request_id } => {
+                let error = serde_json::json!({ "error": error, "request_id": request_id });
+                return Ok(Step::Refused(
+                    Refusal::from_json(&error).unwrap_or_default(),
+                ));
+            }
             StreamEvent::Ping | StreamEvent::Unknown => {}
         }
-        Ok(Step::Quiet)
+        Ok(Step::quiet())
     }
 
     fn start(&mut self, message: StartedMessage) {
         self.started = true;
-        message.usage.merge_into(&mut self.usage);
+        let usage = message.usage.unwrap_or_default();
+        usage.merge_into(&mut self.usage);
         if let Some(model) = message.model {
             self.model = model;
         }
@@ -179,7 +194,7 @@ impl Growing {
             "redacted_thinking" => {
                 let data = text_field(&block, "data");
                 let whole = ContentBlock::RedactedThinking { data };
-                Ok((Self::Done(whole), Step::Quiet))
+                Ok((Self::Done(whole), Step::quiet()))
             }
             "tool_use" => Self::open_call(&block),
             "" => Err("a content block without a type".to_owned()),
@@ -188,7 +203,7 @@ impl Growing {
                     block,
                     json: String::new(),
                 },
-                Step::Quiet,
+                Step::quiet(),
             )),
         }
     }
@@ -198,10 +213,10 @@ impl Growing {
         if id.is_empty() || name.is_empty() {
             return Err("a tool call without id or name".to_owned());
         }
-        let step = Step::Show(ModelEvent::ToolUseStarted {
+        let step = Step::Show(vec![ModelEvent::ToolUseStarted {
             id: id.clone(),
             name: name.clone(),
-        });
+        }]);
         let initial = block.get("input").cloned().unwrap_or_default();
         let json = String::new();
         Ok((
@@ -228,16 +243,16 @@ impl Growing {
             }
             (Self::Thinking { signature, .. }, Delta::SignatureDelta { signature: more }) => {
                 signature.push_str(&more);
-                Some(Step::Quiet)
+                Some(Step::quiet())
             }
             (
                 Self::ToolUse { json, .. } | Self::Other { json, .. },
                 Delta::InputJsonDelta { partial_json },
             ) => {
                 json.push_str(&partial_json);
-                Some(Step::Quiet)
+                Some(Step::quiet())
             }
-            (Self::Other { .. }, _) | (_, Delta::Unknown) => Some(Step::Quiet),
+            (Self::Other { .. }, _) | (_, Delta::Unknown) => Some(Step::quiet()),
             _ => None,
         }
     }
@@ -260,7 +275,10 @@ impl Growing {
             } => ContentBlock::ToolUse {
                 id,
                 name,
-                input: call_input(initial, json),
+                input: match initial {
+                    Value::Object(_) if json.trim().is_empty() => initial,
+                    _ => call_input(json),
+                },
             },
             Self::Other { mut block, json } => {
                 if let (Some(fields), Ok(input)) =
@@ -275,21 +293,6 @@ impl Growing {
     }
 }
 
-/// The input of a call: what was streamed, else what its start held. Anything but an object becomes a
-/// `Value::String` of the raw text, for the engine to answer with an error result.
-fn call_input(initial: Value, json: String) -> Value {
-    if json.trim().is_empty() {
-        return match initial {
-            Value::Object(_) => initial,
-            _ => Value::Object(Map::new()),
-        };
-    }
-    match serde_json::from_str(&json) {
-        Ok(Value::Object(fields)) => Value::Object(fields),
-        _ => Value::String(json),
-    }
-}
-
 fn text_field(block: &Value, name: &str) -> String {
     let text = block.get(name).and_then(Value::as_str);
     text.unwrap_or_default().to_owned()
@@ -297,9 +300,9 @@ fn text_field(block: &Value, name: &str) -> String {
 
 fn shown(text: String, event: fn(String) -> ModelEvent) -> Step {
     if text.is_empty() {
-        Step::Quiet
+        Step::quiet()
     } else {
-        Step::Show(event(text))
+        Step::Show(vec![event(text)])
     }
 }
 

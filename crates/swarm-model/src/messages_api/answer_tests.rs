@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-fn take(answer: &mut Answer, event: Value) -> Result<Step, String> {
-    answer.take(serde_json::from_value(event).unwrap())
+fn take(answer: &mut Answer, event: &Value) -> Result<Step, String> {
+    answer.take(&event.to_string())
 }
 
 /// Runs events through an answer and gives what was shown and the whole response.
@@ -13,9 +13,8 @@ fn assemble(events: Vec<Value>) -> (Vec<ModelEvent>, ModelResponse) {
     let mut answer = Answer::new("claude-x");
     let mut shown = Vec::new();
     for event in events {
-        match take(&mut answer, event).unwrap() {
-            Step::Quiet => {}
-            Step::Show(event) => shown.push(event),
+        match take(&mut answer, &event).unwrap() {
+            Step::Show(events) => shown.extend(events),
             Step::Complete(response) => return (shown, response),
             Step::Refused(error) => panic!("{error:?}"),
         }
@@ -196,6 +195,7 @@ fn a_gateway_that_leaves_out_block_ends_and_the_stop_reason_is_understood() {
             1,
             &json!({"type":"tool_use","id":"t","name":"Read","input":{"x":1}}),
         ),
+        json!({"type":"message_delta","delta":{},"usage":null}),
         json!({"type":"message_stop"}),
     ]);
     assert_eq!(response.stop_reason, StopReason::ToolUse);
@@ -209,8 +209,8 @@ fn a_gateway_that_leaves_out_block_ends_and_the_stop_reason_is_understood() {
 #[test]
 fn events_that_do_not_fit_are_named() {
     let mut answer = Answer::new("m");
-    take(&mut answer, start()).unwrap();
-    take(&mut answer, block(0, &json!({"type":"text","text":""}))).unwrap();
+    take(&mut answer, &start()).unwrap();
+    take(&mut answer, &block(0, &json!({"type":"text","text":""}))).unwrap();
     for wrong in [
         block(0, &json!({"type":"text","text":""})),
         block(1, &json!({"text":"without a type"})),
@@ -218,14 +218,14 @@ fn events_that_do_not_fit_are_named() {
         delta(7, &json!({"type":"text_delta","text":"x"})),
         stop(7),
     ] {
-        take(&mut answer, wrong).unwrap_err();
+        take(&mut answer, &wrong).unwrap_err();
     }
     let mut other = Answer::new("m");
-    take(&mut other, block(0, &json!({"type":"text","text":""}))).unwrap();
+    take(&mut other, &block(0, &json!({"type":"text","text":""}))).unwrap();
     take(
         &mut other,
-        delta(0, &json!({"type":"signature_delta","signature":"x"})),
+        &delta(0, &json!({"type":"signature_delta","signature":"x"})),
     )
     .unwrap_err();
-    take(&mut other, json!({"type":"message_stop"})).unwrap_err();
+    take(&mut other, &json!({"type":"message_stop"})).unwrap_err();
 }

@@ -7,10 +7,10 @@
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::ModelError;
-use crate::message::{ContentBlock, Message, Role};
+use crate::message::{ContentBlock, Message, Role, sendable_input};
 use crate::request::{ModelRequest, SystemBlock, ToolSpec};
 
 /// Markers that one request may carry
@@ -193,12 +193,13 @@ fn wire_messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
 fn wire_block(block: &ContentBlock) -> Option<WireBlock<'_>> {
     let shape = match block {
         ContentBlock::Text { text } if text.is_empty() => return None,
-        // The server takes objects only; the model gets to see what it wrote.
+        // Thinking of another provider's model, which the server would refuse.
+        ContentBlock::Thinking { signature, .. } if signature.is_empty() => return None,
         ContentBlock::ToolUse { id, name, input } if !input.is_object() => Shape::BrokenCall {
             kind: "tool_use",
             id,
             name,
-            input: json!({ "not_a_json_object": input }),
+            input: sendable_input(input).into_owned(),
         },
         _ => Shape::AsIs(block),
     };

@@ -1,5 +1,7 @@
 //! The bytes of requests.
 
+use serde_json::json;
+
 use super::*;
 use serde_json::Map;
 
@@ -214,7 +216,13 @@ fn what_the_server_would_refuse_is_not_sent() {
     let messages = vec![
         user(vec![ContentBlock::text(""), ContentBlock::text("hi")]),
         Message::assistant(vec![]),
-        Message::assistant(vec![ContentBlock::text("")]),
+        Message::assistant(vec![
+            ContentBlock::Thinking {
+                thinking: "of a server that signs nothing".into(),
+                signature: String::new(),
+            },
+            ContentBlock::text(""),
+        ]),
         user(vec![ContentBlock::text("go on"), ContentBlock::text("")]),
         Message::assistant(vec![call("toolu_1", json!("{\"a"))]),
     ];

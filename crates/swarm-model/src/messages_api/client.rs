@@ -1,189 +1,218 @@
-//! The client: attempts, their failures, and the waits between them.
-
-use std::sync::Arc;
+//! The client, as a dialect of a remote API.
 
 use bytes::Bytes;
-use futures::TryStreamExt;
-use reqwest::Response;
-use reqwest::header::CONTENT_TYPE;
-use tokio::time::{sleep, timeout};
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 
+use super::answer::Answer;
 use super::body::request_body;
 use super::config::MessagesApiConfig;
-use super::failure::{Cause, Failure, Transient};
-use super::http::{Endpoint, describe};
-use super::retry::retry_after;
-use super::status::{ServerError, classify, status_of};
-use super::stream::{Broken, read_answer};
-use crate::drive::{Emitter, drive};
 use crate::error::ModelError;
-use crate::model::{Model, ModelEvent, ModelEvents, ModelResponse};
+use crate::model::{Model, ModelEvents};
+use crate::name::Provider;
+use crate::remote::{
+    Address, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
+};
 use crate::request::ModelRequest;
+use crate::secret::Secret;
+
+/// The version of the API that this client speaks
+/// (<https://docs.claude.com/en/api/versioning>).
+const API_VERSION: &str = "2023-06-01";
+
+const PROVIDER: Provider = Provider::Anthropic;
 
 /// A client of the Messages API. Clones share one pool of connections; a process needs one client.
 #[derive(Debug, Clone)]
-pub struct MessagesApi {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    config: MessagesApiConfig,
-    endpoint: Endpoint,
-}
+pub struct MessagesApi(Remote<MessagesApiConfig>);
 
 impl MessagesApi {
     /// Checks the settings and prepares a client. Connects to nothing. With an `https` address the system's
     /// certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     ///
-    /// Fails with [`ModelError::Auth`] without a usable credential and with [`ModelError::Setup`] if
+    /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and with [`ModelError::Setup`] if
     /// another setting cannot work.
     pub fn new(config: MessagesApiConfig) -> Result<Self, ModelError> {
-        let endpoint = Endpoint::new(&config)?;
-        Ok(Self {
-            inner: Arc::new(Inner { config, endpoint }),
-        })
+        Remote::new(config).map(Self)
     }
 }
 
 impl Model for MessagesApi {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
-        let inner = Arc::clone(&self.inner);
-        drive(cancel, move |emit| async move {
-            inner.answer(&request, &emit).await
-        })
+        self.0.stream(request, cancel)
     }
 }
 
-impl Inner {
-    async fn answer(
-        &self,
-        request: &ModelRequest,
-        emit: &Emitter,
-    ) -> Result<ModelResponse, ModelError> {
-        let body = request_body(request)?;
-        let agent = request.agent.as_str();
-        let retry = &self.config.retry;
-        let mut attempt = 1;
-        loop {
-            let failure = match self.attempt(body.clone(), &request.model, emit).await {
-                Ok(response) => return Ok(response),
-                Err(failure) => self.without_secrets(failure),
-            };
-            let transient = match failure {
-                Failure::Final(error) => return Err(error),
-                Failure::Transient(transient) if attempt >= retry.attempts => {
-                    return Err(transient.give_up(&self.endpoint.server, attempt));
-                }
-                Failure::Transient(transient) => transient,
-            };
-            let wait = retry.wait(attempt, transient.retry_after);
-            attempt += 1;
-            tracing::info!(agent, attempt, ?wait, cause = ?transient.cause, "asking the model again");
-            emit.emit(ModelEvent::Retrying {
-                attempt,
-                wait,
-                reason: transient.message,
-            });
-            sleep(wait).await;
-        }
+impl Dialect for MessagesApiConfig {
+    type Answer = Answer;
+
+    fn provider(&self) -> Provider {
+        PROVIDER
     }
 
-    async fn attempt(
-        &self,
-        body: Bytes,
-        model: &str,
-        emit: &Emitter,
-    ) -> Result<ModelResponse, Failure> {
-        let idle = self.config.idle_timeout;
-        let response = match timeout(idle, self.endpoint.post(body)).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(Failure::transient(Cause::Connection, describe(error))),
-            Err(_) => {
-                let message = "the server did not begin to answer";
-                return Err(Failure::transient(Cause::Silence(idle), message));
+    fn address(&self) -> Result<Address, ModelError> {
+        let mut address = Address::new(messages_url(&self.base_url)?);
+        address.header(
+            HeaderName::from_static("anthropic-version"),
+            HeaderValue::from_static(API_VERSION),
+        );
+        if !self.betas.is_empty() {
+            let value =
+                HeaderValue::from_str(&self.betas.join(",")).map_err(|_| ModelError::Setup {
+                    message: "a beta name holds characters that no header may hold".to_owned(),
+                })?;
+            address.header(HeaderName::from_static("anthropic-beta"), value);
+        }
+        match (&self.auth_token, &self.api_key) {
+            (Some(token), _) => address.credential(PROVIDER, AUTHORIZATION, "Bearer ", token)?,
+            (None, Some(key)) => {
+                let name = HeaderName::from_static("x-api-key");
+                address.credential(PROVIDER, name, "", key)?;
             }
+            (None, None) => return Err(ModelError::NoKey { provider: PROVIDER }),
+        }
+        Ok(address)
+    }
+
+    fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    fn secrets(&self) -> Vec<&Secret> {
+        self.api_key.iter().chain(&self.auth_token).collect()
+    }
+
+    fn body(&self, request: &ModelRequest) -> Result<Bytes, ModelError> {
+        request_body(request)
+    }
+
+    fn answer(&self, model: &str) -> Answer {
+        Answer::new(model)
+    }
+
+    fn failure(&self, refusal: &Refusal, message: String, model: &str) -> Failure {
+        match refusal.status {
+            404 if refusal.kind == "not_found_error" => ModelError::UnknownModel {
+                model: model.to_owned(),
+                message,
+            }
+            .into(),
+            400 | 422 if names_context_limit(refusal) => {
+                ModelError::ContextTooLong { message }.into()
+            }
+            400 | 422 if refusal.says(&["credit balance is too low"]) => {
+                ModelError::Billing { message }.into()
+            }
+            _ => classify(PROVIDER, refusal, message),
+        }
+    }
+}
+
+/// The API has no error type of its own for a full context window; these are its messages.
+fn names_context_limit(refusal: &Refusal) -> bool {
+    refusal.says(&[
+        "prompt is too long",
+        "exceed context limit",
+        "exceeds the context window",
+    ])
+}
+
+fn messages_url(base: &str) -> Result<Url, ModelError> {
+    let mut url = base_address(PROVIDER, base)?;
+    let path = format!("{}/v1/messages", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::remote::Cause;
+
+    #[test]
+    fn the_address_is_completed() {
+        let url = |base| messages_url(base).map(String::from).unwrap();
+        assert_eq!(
+            url("https://api.anthropic.com"),
+            "https://api.anthropic.com/v1/messages"
+        );
+        assert_eq!(
+            url("http://127.0.0.1:8080/gateway/"),
+            "http://127.0.0.1:8080/gateway/v1/messages"
+        );
+    }
+
+    #[test]
+    fn the_token_goes_before_the_key_and_neither_shows_in_debug() {
+        let both = MessagesApiConfig {
+            base_url: "http://127.0.0.1:1".into(),
+            api_key: Some(Secret::new("sk-test")),
+            auth_token: Some(Secret::new("token-1")),
+            betas: vec!["a".into(), "b".into()],
+            ..MessagesApiConfig::default()
         };
-        if !response.status().is_success() {
-            return Err(self.refusal(response, model).await);
-        }
-        expect_events(&response)?;
-        let chunks = response.bytes_stream().map_err(describe);
-        match read_answer(chunks, model, idle, emit).await {
-            Ok(response) => Ok(response),
-            Err(Broken::Failed(failure)) => Err(failure),
-            Err(Broken::Refused(error)) => {
-                let error = error.cleaned(|text| self.config.redact(text));
-                Err(classify(
-                    status_of(&error.kind),
-                    &error,
-                    error.line(),
-                    model,
-                ))
-            }
-        }
+        let address = both.address().unwrap();
+        assert_eq!(address.headers()["authorization"], "Bearer token-1");
+        assert_eq!(address.headers()["anthropic-beta"], "a,b");
+        assert!(!address.headers().contains_key("x-api-key"));
+        let shown = format!("{both:?} {address:?}");
+        assert!(
+            !shown.contains("token-1") && !shown.contains("sk-test"),
+            "{shown}"
+        );
     }
 
-    /// Reads why the server refused. A body that does not come or end leaves the status to speak.
-    async fn refusal(&self, response: Response, model: &str) -> Failure {
-        let status = response.status().as_u16();
-        let wish = retry_after(response.headers());
-        let request_id = response
-            .headers()
-            .get("request-id")
-            .and_then(|id| id.to_str().ok())
-            .map(|id| format!(" (request {id})"))
-            .unwrap_or_default();
-        let body = timeout(self.config.idle_timeout, refusal_body(response)).await;
-        let error = ServerError::from_body(&body.unwrap_or_default())
-            .cleaned(|text| self.config.redact(text));
-        let message = format!("{}{request_id}", error.line());
-        match classify(status, &error, message, model) {
-            Failure::Transient(transient) => Failure::Transient(Transient {
-                retry_after: wish,
-                ..transient
-            }),
-            last @ Failure::Final(_) => last,
-        }
+    fn sort(status: u16, body: &str) -> Failure {
+        let refusal = Refusal::from_body(status, body.as_bytes());
+        let line = refusal.line();
+        MessagesApiConfig::default().failure(&refusal, line, "claude-x")
     }
 
-    fn without_secrets(&self, failure: Failure) -> Failure {
+    fn api(kind: &str, message: &str) -> String {
+        format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}}}}"#)
+    }
+
+    fn word(failure: &Failure) -> &'static str {
         match failure {
-            Failure::Transient(transient) => Failure::Transient(Transient {
-                message: self.config.redact(&transient.message),
-                ..transient
-            }),
-            last @ Failure::Final(_) => last,
+            Failure::Final(ModelError::Auth { .. }) => "auth",
+            Failure::Final(ModelError::Billing { .. }) => "billing",
+            Failure::Final(ModelError::UnknownModel { .. }) => "model",
+            Failure::Final(ModelError::InvalidRequest { .. }) => "invalid",
+            Failure::Final(ModelError::ContextTooLong { .. }) => "long",
+            Failure::Final(_) => "other",
+            Failure::Transient(transient) => match transient.cause {
+                Cause::RateLimit => "again: limit",
+                Cause::Overload => "again: overload",
+                Cause::Server => "again: server",
+                _ => "again: other",
+            },
         }
     }
-}
 
-/// The start of an error response's body; error pages can be long.
-async fn refusal_body(mut response: Response) -> Vec<u8> {
-    const ENOUGH: usize = 64 * 1024;
-    let mut body = Vec::new();
-    while let Ok(Some(chunk)) = response.chunk().await {
-        body.extend_from_slice(&chunk);
-        if body.len() >= ENOUGH {
-            break;
+    #[test]
+    fn each_status_has_its_failure() {
+        let invalid = |message| api("invalid_request_error", message);
+        for (status, body, expected) in [
+            (401, api("authentication_error", "bad key"), "auth"),
+            (403, api("permission_error", "no"), "auth"),
+            (402, api("billing_error", "pay"), "billing"),
+            (400, invalid("Your credit balance is too low"), "billing"),
+            (404, api("not_found_error", "model: claude-x"), "model"),
+            (404, "<html>nothing here</html>".into(), "invalid"),
+            (400, invalid("tools.0: bad"), "invalid"),
+            (400, invalid("prompt is too long: 9 > 8"), "long"),
+            (413, api("request_too_large", "too large"), "long"),
+            (302, String::new(), "invalid"),
+            (408, String::new(), "again: server"),
+            (429, api("rate_limit_error", "slow"), "again: limit"),
+            (500, api("api_error", "oops"), "again: server"),
+            (502, "bad gateway".into(), "again: server"),
+            (503, api("overloaded_error", "busy"), "again: overload"),
+            (529, api("overloaded_error", "busy"), "again: overload"),
+        ] {
+            let failure = sort(status, &body);
+            assert_eq!(word(&failure), expected, "{status} {body}: {failure:?}");
         }
     }
-    body
-}
-
-/// A success that is not an event stream comes from something else than a Messages API, for example the
-/// page of a log-in portal; asking again would not change it.
-fn expect_events(response: &Response) -> Result<(), Failure> {
-    let Some(kind) = response.headers().get(CONTENT_TYPE) else {
-        return Ok(());
-    };
-    let kind = String::from_utf8_lossy(kind.as_bytes());
-    if kind.starts_with("text/event-stream") {
-        return Ok(());
-    }
-    Err(Failure::Final(ModelError::BadStream {
-        message: format!("it is {kind} and not an event stream"),
-        attempts: 1,
-    }))
 }

@@ -6,12 +6,15 @@ use futures::StreamExt;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::fake_server::{FakeServer, Reply, event, prose_answer, refusal};
-use super::{MessagesApi, MessagesApiConfig, RetryPolicy, Secret};
+use super::played::{event, prose_answer, refusal};
+use super::{MessagesApi, MessagesApiConfig};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Message};
 use crate::model::{Model, ModelEvent, ModelResponse, collect_response};
+use crate::remote::fake_server::{FakeServer, Reply};
+use crate::remote::{Connection, RetryPolicy};
 use crate::request::ModelRequest;
+use crate::secret::Secret;
 use crate::stop::StopReason;
 
 const KEY: &str = "sk-ant-secret-key";
@@ -31,7 +34,10 @@ fn config(server: &FakeServer) -> MessagesApiConfig {
     MessagesApiConfig {
         base_url: format!("http://{}", server.address),
         api_key: Some(Secret::new(KEY)),
-        retry: quick(3),
+        connection: Connection {
+            retry: quick(3),
+            ..Connection::to_service()
+        },
         ..MessagesApiConfig::default()
     }
 }
@@ -194,7 +200,7 @@ async fn a_lasting_rate_limit_reports_what_the_server_asked_for() {
     headers.push(("retry-after", "3600".to_owned()));
     let server = FakeServer::start(vec![Reply::Whole(status, headers, body)]).await;
     let mut config = config(&server);
-    config.retry.longest_retry_after = Duration::from_millis(1);
+    config.connection.retry.longest_retry_after = Duration::from_millis(1);
     let items = ask(&MessagesApi::new(config).unwrap()).await;
     assert_eq!(
         failed(&items),
@@ -249,13 +255,13 @@ async fn an_overload_inside_the_stream_is_asked_again_before_and_after_content()
 #[tokio::test]
 async fn a_refusal_inside_the_stream_that_would_come_again_is_final() {
     let refused = event(
-        &json!({"type":"error","error":{"type":"invalid_request_error","message":"bad tool"}}),
+        &json!({"type":"error","error":{"type":"invalid_request_error","message":"bad tool"},"request_id":"req_1"}),
     );
     let server = FakeServer::start(vec![Reply::Events(vec![refused.into_bytes()])]).await;
     assert_eq!(
         ask(&client(&server)).await,
         [Err(ModelError::InvalidRequest {
-            message: "bad tool".into()
+            message: "bad tool (request req_1)".into()
         })]
     );
 }
@@ -311,8 +317,8 @@ async fn a_silent_server_is_asked_again_and_then_reported() {
     ])
     .await;
     let mut config = config(&server);
-    config.idle_timeout = Duration::from_millis(20);
-    config.retry.attempts = 2;
+    config.connection.idle_timeout = Duration::from_millis(20);
+    config.connection.retry.attempts = 2;
     let items = ask(&MessagesApi::new(config).unwrap()).await;
     let ModelError::IdleTimeout { attempts: 2, .. } = failed(&items) else {
         panic!("{items:?}")
@@ -343,8 +349,8 @@ async fn cancelling_ends_the_stream_and_closes_the_connection() {
 async fn cancelling_ends_the_wait_between_attempts() {
     let server = FakeServer::start(vec![refusal(529, "overloaded_error", "busy")]).await;
     let mut config = config(&server);
-    config.retry.first_wait = Duration::from_hours(1);
-    config.retry.longest_wait = Duration::from_hours(1);
+    config.connection.retry.first_wait = Duration::from_hours(1);
+    config.connection.retry.longest_wait = Duration::from_hours(1);
     let cancel = CancellationToken::new();
     let mut events = MessagesApi::new(config)
         .unwrap()
@@ -381,17 +387,24 @@ async fn a_server_that_cannot_be_reached_is_named_without_secrets() {
     let client = MessagesApi::new(MessagesApiConfig {
         base_url: format!("http://{address}"),
         api_key: Some(Secret::new(KEY)),
-        retry: quick(2),
+        connection: Connection {
+            retry: quick(9),
+            ..Connection::to_service()
+        },
         ..MessagesApiConfig::default()
     })
     .unwrap();
     let items = ask(&client).await;
     let ModelError::Network {
-        server, message, ..
+        server,
+        message,
+        attempts,
+        ..
     } = failed(&items)
     else {
         panic!("{items:?}")
     };
+    assert_eq!(*attempts, 4, "a server on this machine is soon given up");
     assert_eq!(server, &format!("http://{address}"));
     assert!(message.contains("refused"), "{message}");
 }
@@ -419,8 +432,11 @@ async fn a_proxy_is_used_if_one_is_given() {
     let client = MessagesApi::new(MessagesApiConfig {
         base_url: "http://model.invalid".into(),
         api_key: Some(Secret::new(KEY)),
-        proxy: Some(Secret::new(format!("http://{}", proxy.address))),
-        retry: quick(1),
+        connection: Connection {
+            proxy: Some(Secret::new(format!("http://{}", proxy.address))),
+            retry: quick(1),
+            ..Connection::to_service()
+        },
         ..MessagesApiConfig::default()
     })
     .unwrap();
@@ -433,15 +449,52 @@ async fn a_proxy_is_used_if_one_is_given() {
 }
 
 #[tokio::test]
-async fn hosts_exempt_from_the_proxy_are_reached_directly() {
+async fn exempt_and_local_hosts_are_reached_without_the_proxy() {
+    let proxy = FakeServer::start(vec![answer("through the proxy")]).await;
     let server = FakeServer::start(vec![answer("direct")]).await;
-    let client = MessagesApi::new(MessagesApiConfig {
-        proxy: Some(Secret::new("http://127.0.0.1:1")),
-        no_proxy: Some("127.0.0.1".into()),
-        ..config(&server)
-    })
-    .unwrap();
-    assert_eq!(completed(&ask(&client).await).text(), "direct");
+    let through = |base_url: String| {
+        MessagesApi::new(MessagesApiConfig {
+            base_url,
+            connection: Connection {
+                proxy: Some(Secret::new(format!("http://{}", proxy.address))),
+                no_proxy: Some("model.invalid".into()),
+                retry: quick(1),
+                ..Connection::to_service()
+            },
+            ..config(&server)
+        })
+        .unwrap()
+    };
+    for host in ["127.0.0.1", "localhost"] {
+        let local = through(format!("http://{host}:{}", server.address.port()));
+        assert_eq!(completed(&ask(&local).await).text(), "direct", "{host}");
+    }
+    let exempt = through("http://model.invalid".into());
+    assert!(matches!(
+        failed(&ask(&exempt).await),
+        ModelError::Network { .. }
+    ));
+    let other = through("http://other.invalid".into());
+    assert_eq!(completed(&ask(&other).await).text(), "through the proxy");
+}
+
+#[tokio::test]
+async fn tokens_of_failed_attempts_are_counted_too() {
+    let whole = prose_answer("partial");
+    let (cut, _) = whole.split_once("event: content_block_stop").unwrap();
+    let overload =
+        event(&json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}));
+    let server = FakeServer::start(vec![
+        Reply::Cut(cut.as_bytes().to_vec()),
+        Reply::Events(vec![format!("{cut}{overload}").into_bytes()]),
+        answer("hi"),
+    ])
+    .await;
+    let usage = completed(&ask(&client(&server)).await).usage;
+    assert_eq!(
+        serde_json::to_value(usage).unwrap(),
+        json!({"input_tokens":36,"output_tokens":11,"cache_read_input_tokens":120,"cache_creation_input_tokens":9})
+    );
 }
 
 #[tokio::test]

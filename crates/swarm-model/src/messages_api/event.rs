@@ -4,8 +4,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::Usage;
 
-use super::status::ServerError;
-
 /// One event. Types that this client does not know are [`StreamEvent::Unknown`] and ignored.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -26,13 +24,14 @@ pub(super) enum StreamEvent {
     },
     MessageDelta {
         delta: MessageChange,
-        #[serde(default)]
-        usage: TokenCounts,
+        usage: Option<TokenCounts>,
     },
     MessageStop,
     Ping,
     Error {
-        error: ServerError,
+        error: Value,
+        #[serde(default)]
+        request_id: Option<String>,
     },
     #[serde(other)]
     Unknown,
@@ -42,8 +41,7 @@ pub(super) enum StreamEvent {
 #[derive(Debug, Deserialize)]
 pub(super) struct StartedMessage {
     pub(super) model: Option<String>,
-    #[serde(default)]
-    pub(super) usage: TokenCounts,
+    pub(super) usage: Option<TokenCounts>,
 }
 
 /// More of a content block.

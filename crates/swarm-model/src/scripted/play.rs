@@ -23,6 +23,7 @@ use crate::drive::{Emitter, drive};
 use crate::error::ModelError;
 use crate::message::ContentBlock;
 use crate::model::{Model, ModelEvent, ModelEvents, ModelResponse};
+use crate::name::Provider;
 use crate::request::ModelRequest;
 
 /// A model that plays a scenario file. Clones share the scenario.
@@ -287,7 +288,10 @@ impl Fail {
         let server = "the scenario".to_owned();
         let attempts = 1;
         match self.kind {
-            FailKind::Auth => ModelError::Auth { message },
+            FailKind::Auth => ModelError::Auth {
+                provider: Provider::Scripted,
+                message,
+            },
             FailKind::Billing => ModelError::Billing { message },
             FailKind::UnknownModel => ModelError::UnknownModel {
                 model: model.to_owned(),
@@ -303,6 +307,7 @@ impl Fail {
             FailKind::Overloaded => ModelError::Overloaded { message, attempts },
             FailKind::Server => ModelError::Server { message, attempts },
             FailKind::Network => ModelError::Network {
+                provider: Provider::Scripted,
                 server,
                 message,
                 attempts,

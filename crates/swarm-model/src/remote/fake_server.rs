@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 /// One prepared answer.
 #[derive(Debug, Clone)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// A status, further header lines, and a body of known length.
     Whole(u16, Vec<(&'static str, String)>, Vec<u8>),
     /// An event stream in these chunks, properly ended.
@@ -27,19 +27,19 @@ pub(super) enum Reply {
 
 /// One request as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) head: String,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Asked {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
     /// Which connection it came over, from 0.
-    pub(super) connection: usize,
+    pub(crate) connection: usize,
 }
 
 impl Asked {
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
             key.eq_ignore_ascii_case(name).then(|| value.trim())
@@ -49,11 +49,11 @@ impl Asked {
 
 /// The server. It stops when dropped.
 #[derive(Debug)]
-pub(super) struct FakeServer {
-    pub(super) address: SocketAddr,
+pub(crate) struct FakeServer {
+    pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
     /// A stalled answer has been sent up to where it stalls.
-    pub(super) stalled: Arc<Notify>,
+    pub(crate) stalled: Arc<Notify>,
     accepting: JoinHandle<()>,
 }
 
@@ -65,7 +65,7 @@ impl Drop for FakeServer {
 
 impl FakeServer {
     /// Starts a server that gives these answers in turn, the last one over and over.
-    pub(super) async fn start(replies: Vec<Reply>) -> Self {
+    pub(crate) async fn start(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -96,7 +96,7 @@ impl FakeServer {
         }
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -210,39 +210,4 @@ fn chunk(bytes: &[u8]) -> Vec<u8> {
     }
     let size = format!("{:x}\r\n", bytes.len());
     [size.as_bytes(), bytes, b"\r\n"].concat()
-}
-
-/// Writes one event as the API does.
-pub(super) fn event(data: &Value) -> String {
-    let name = data["type"].as_str().unwrap();
-    format!("event: {name}\ndata: {data}\n\n")
-}
-
-/// The events of a whole answer of prose.
-pub(super) fn prose_answer(text: &str) -> String {
-    [
-        json!({"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant",
-            "model":"claude-x-20260101","content":[],"stop_reason":null,"usage":{"input_tokens":12,
-            "cache_creation_input_tokens":3,"cache_read_input_tokens":40,"output_tokens":1}}}),
-        json!({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}),
-        json!({"type":"ping"}),
-        json!({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":text}}),
-        json!({"type":"content_block_stop","index":0}),
-        json!({"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},
-            "usage":{"output_tokens":9}}),
-        json!({"type":"message_stop"}),
-    ]
-    .iter()
-    .map(event)
-    .collect()
-}
-
-/// A refusal in the API's shape.
-pub(super) fn refusal(status: u16, kind: &str, message: &str) -> Reply {
-    let body = json!({"type":"error","error":{"type":kind,"message":message}}).to_string();
-    Reply::Whole(
-        status,
-        vec![("content-type", "application/json".to_owned())],
-        body.into_bytes(),
-    )
 }

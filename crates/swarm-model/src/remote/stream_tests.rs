@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::drive::drive;
 use crate::error::ModelError;
-use crate::messages_api::fake_server::{event, prose_answer};
+use crate::messages_api::answer::Answer;
+use crate::messages_api::played::{event, prose_answer};
 use crate::model::ModelEvent;
 
 const IDLE: Duration = Duration::from_secs(90);
@@ -27,7 +28,8 @@ where
     let outcome = Arc::new(Mutex::new(None));
     let kept = Arc::clone(&outcome);
     let events: Vec<_> = drive(CancellationToken::new(), move |emit| async move {
-        let read = read_answer(chunks, "claude-x", IDLE, &emit).await;
+        let mut answer = Answer::new("claude-x");
+        let read = read_answer(chunks, &mut answer, IDLE, &emit).await;
         *kept.lock().unwrap() = Some(read);
         Err(ModelError::Cancelled)
     })

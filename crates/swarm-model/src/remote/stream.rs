@@ -7,33 +7,35 @@ use eventsource_stream::{EventStream, EventStreamError};
 use futures::{Stream, StreamExt};
 use tokio::time::timeout;
 
-use super::answer::{Answer, Step};
-use super::event::StreamEvent;
+use super::dialect::{Assembly, Step};
 use super::failure::{Cause, Failure};
-use super::status::ServerError;
+use super::refusal::Refusal;
 use crate::drive::Emitter;
 use crate::model::ModelResponse;
 
 /// The most bytes one answer may have; far above what any model writes, far below what hurts.
-const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
+pub(super) const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
 
 /// How long to wait for the end of the body after the end of the answer. A body read to its end leaves
 /// the connection for the next request.
 const TAIL: Duration = Duration::from_millis(20);
+
+/// How long to wait for side matters once everything was said: token counts come at once or never.
+const SIDE_MATTERS: Duration = Duration::from_secs(5);
 
 /// Why reading ended without an answer.
 #[derive(Debug)]
 pub(super) enum Broken {
     /// The transport or the format failed.
     Failed(Failure),
-    /// The server sent an `error` event.
-    Refused(ServerError),
+    /// The server sent an error.
+    Refused(Refusal),
 }
 
 /// Reads an answer to its end and emits what it shows on the way. Each wait for an event ends after `idle`.
 pub(super) async fn read_answer<S>(
     chunks: S,
-    model: &str,
+    answer: &mut impl Assembly,
     idle: Duration,
     emit: &Emitter,
 ) -> Result<ModelResponse, Broken>
@@ -44,39 +46,40 @@ where
         without_bom(chunks),
         LONGEST_ANSWER,
     )));
-    let mut answer = Answer::new(model);
     loop {
-        let Ok(next) = timeout(idle, events.next()).await else {
-            let silence = Failure::transient(Cause::Silence(idle), "the server fell silent");
-            return Err(Broken::Failed(silence));
+        let patience = if answer.is_spoken() {
+            idle.min(SIDE_MATTERS)
+        } else {
+            idle
         };
-        let data = match next {
-            Some(Ok(event)) => event.data,
-            Some(Err(error)) => return Err(Broken::Failed(transport(error))),
-            None => {
-                let cut = Failure::garbage("the stream ended before the answer was complete");
-                return Err(Broken::Failed(cut));
-            }
-        };
-        match step(&mut answer, &data).map_err(Broken::Failed)? {
-            Step::Quiet => {}
-            Step::Show(event) => emit.emit(event),
-            Step::Refused(error) => return Err(Broken::Refused(error)),
-            Step::Complete(response) => {
-                let tail = async { while events.next().await.is_some_and(|item| item.is_ok()) {} };
-                if timeout(TAIL, tail).await.is_err() {
-                    tracing::debug!("the server keeps the body open after the end of the answer");
+        let failure = match timeout(patience, events.next()).await {
+            Ok(Some(Ok(event))) => match answer.take(&event.data) {
+                Ok(Step::Show(shown)) => {
+                    for event in shown {
+                        emit.emit(event);
+                    }
+                    continue;
                 }
-                return Ok(response);
-            }
-        }
+                Ok(Step::Refused(refusal)) => return Err(Broken::Refused(refusal)),
+                Ok(Step::Complete(response)) => {
+                    read_tail(events).await;
+                    return Ok(response);
+                }
+                Err(message) => return Err(Broken::Failed(Failure::garbage(message))),
+            },
+            Ok(Some(Err(error))) => transport(error),
+            Ok(None) => Failure::garbage("the stream ended before the answer was complete"),
+            Err(_) => Failure::transient(Cause::Silence(idle), "the server fell silent"),
+        };
+        return answer.end().ok_or(Broken::Failed(failure));
     }
 }
 
-fn step(answer: &mut Answer, data: &str) -> Result<Step, Failure> {
-    let event: StreamEvent = serde_json::from_str(data)
-        .map_err(|error| Failure::garbage(format!("an event is not the API's JSON ({error})")))?;
-    answer.take(event).map_err(Failure::garbage)
+async fn read_tail<T, E>(mut events: impl Stream<Item = Result<T, E>> + Unpin) {
+    let tail = async { while events.next().await.is_some_and(|item| item.is_ok()) {} };
+    if timeout(TAIL, tail).await.is_err() {
+        tracing::debug!("the server keeps the body open after the end of the answer");
+    }
 }
 
 fn transport(error: EventStreamError<String>) -> Failure {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use crate::error::ModelError;
+use crate::name::Provider;
 
 /// Why one attempt failed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// The same request would fail again.
     Final(ModelError),
     /// Another attempt may succeed.
@@ -15,17 +16,17 @@ pub(super) enum Failure {
 
 /// A failure worth another attempt.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Transient {
-    pub(super) cause: Cause,
+pub(crate) struct Transient {
+    pub(crate) cause: Cause,
     /// In words, without secrets.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// The wait that the server asked for.
-    pub(super) retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// What kind of transient failure it was.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Cause {
+pub(crate) enum Cause {
     RateLimit,
     Overload,
     Server,
@@ -35,7 +36,7 @@ pub(super) enum Cause {
 }
 
 impl Failure {
-    pub(super) fn transient(cause: Cause, message: impl Into<String>) -> Self {
+    pub(crate) fn transient(cause: Cause, message: impl Into<String>) -> Self {
         Self::Transient(Transient {
             cause,
             message: message.into(),
@@ -44,7 +45,7 @@ impl Failure {
     }
 
     /// An answer that is no complete stream of events.
-    pub(super) fn garbage(message: impl Into<String>) -> Self {
+    pub(crate) fn garbage(message: impl Into<String>) -> Self {
         Self::transient(Cause::Garbage, message)
     }
 }
@@ -57,7 +58,7 @@ impl From<ModelError> for Failure {
 
 impl Transient {
     /// The error to report when there will be no further attempt.
-    pub(super) fn give_up(self, server: &str, attempts: u32) -> ModelError {
+    pub(super) fn give_up(self, provider: Provider, server: &str, attempts: u32) -> ModelError {
         let Self {
             cause,
             message,
@@ -73,6 +74,7 @@ impl Transient {
             Cause::Overload => ModelError::Overloaded { message, attempts },
             Cause::Server => ModelError::Server { message, attempts },
             Cause::Connection => ModelError::Network {
+                provider,
                 server,
                 message,
                 attempts,
@@ -82,7 +84,14 @@ impl Transient {
                 idle,
                 attempts,
             },
-            Cause::Garbage => ModelError::BadStream { message, attempts },
+            Cause::Garbage => ModelError::BadStream {
+                message: format!(
+                    "{message}. Check that {} names a {}",
+                    provider.address_variable(),
+                    provider.api()
+                ),
+                attempts,
+            },
         }
     }
 }

@@ -52,9 +52,17 @@ impl RetryPolicy {
     }
 }
 
-/// The wait a response asks for in `retry-after`: seconds, or an HTTP date. A date counts from the
-/// server's own `date` where there is one, since the two clocks may differ.
+/// The wait a response asks for: milliseconds in `retry-after-ms`, which OpenAI sends beside the other, or in
+/// `retry-after` seconds or an HTTP date. A date counts from the server's own `date` where there is one, since the
+/// two clocks may differ.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let exact = headers.get("retry-after-ms").and_then(|wish| {
+        let wish: f64 = wish.to_str().ok()?.trim().parse().ok()?;
+        Duration::try_from_secs_f64(wish / 1000.0).ok()
+    });
+    if exact.is_some() {
+        return exact;
+    }
     let wish = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = wish.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
@@ -139,6 +147,14 @@ mod tests {
         assert_eq!(
             read(&[date, ("retry-after", "Wed, 21 Oct 2026 07:27:30 GMT")]),
             Some(Duration::ZERO)
+        );
+        assert_eq!(
+            read(&[("retry-after", "2"), ("retry-after-ms", "1250")]),
+            Some(Duration::from_millis(1250))
+        );
+        assert_eq!(
+            read(&[("retry-after", "2"), ("retry-after-ms", "soon")]),
+            Some(Duration::from_secs(2))
         );
         for nonsense in ["soon", "-3", "NaN", "1e300"] {
             assert_eq!(read(&[("retry-after", nonsense)]), None, "{nonsense}");

@@ -1,0 +1,237 @@
+//! Requests as servers get them.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::request::SystemBlock;
+
+const HABITS: Habits = Habits {
+    limit: TokenLimit::MaxTokens,
+    counts_tokens: true,
+};
+
+fn request(messages: Vec<Message>) -> ModelRequest {
+    let system = |text: &str| SystemBlock {
+        text: text.to_owned(),
+        cache: true,
+    };
+    ModelRequest {
+        model: "gpt-oss:20b".into(),
+        system: vec![system("You are bob."), system(""), system("Be brief.")],
+        tools: vec![ToolSpec {
+            name: "Read".into(),
+            description: "Reads.".into(),
+            input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
+        }],
+        messages,
+        max_tokens: 100,
+        thinking_budget: Some(1024),
+        agent: "bob".into(),
+    }
+}
+
+fn body(request: &ModelRequest, habits: Habits) -> Value {
+    serde_json::from_slice(&request_body(request, habits).unwrap()).unwrap()
+}
+
+fn messages(said: Vec<Message>) -> Vec<Value> {
+    let body = body(&request(said), HABITS);
+    body["messages"].as_array().unwrap()[1..].to_vec()
+}
+
+fn user(content: Vec<ContentBlock>) -> Message {
+    Message {
+        role: Role::User,
+        content,
+    }
+}
+
+fn call(id: &str, input: Value) -> ContentBlock {
+    ContentBlock::ToolUse {
+        id: id.into(),
+        name: "Read".into(),
+        input,
+    }
+}
+
+fn result(id: &str, content: &str, is_error: bool) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_use_id: id.into(),
+        content: content.into(),
+        is_error,
+    }
+}
+
+#[test]
+fn a_request_has_the_shape_that_servers_know() {
+    let whole = body(&request(vec![Message::user_text("hello")]), HABITS);
+    assert_eq!(
+        whole,
+        json!({
+            "model": "gpt-oss:20b", "max_tokens": 100, "stream": true, "stream_options": {"include_usage": true},
+            "tools": [{"type": "function", "function": {"name": "Read", "description": "Reads.",
+                "parameters": {"type": "object", "properties": {"z": {}, "a": {}}}}}],
+            "messages": [{"role": "system", "content": "You are bob.\n\nBe brief."}, {"role": "user", "content": "hello"}],
+        })
+    );
+}
+
+#[test]
+fn a_request_follows_the_habits_of_its_server() {
+    let asked = request(vec![Message::user_text("hello")]);
+    let keys = |habits| {
+        let body = body(&asked, habits);
+        let keys = body.as_object().unwrap().keys();
+        keys.cloned().collect::<Vec<_>>()
+    };
+    let completion = Habits {
+        limit: TokenLimit::MaxCompletionTokens,
+        ..HABITS
+    };
+    assert!(keys(completion).contains(&"max_completion_tokens".to_owned()));
+    let bare = Habits {
+        limit: TokenLimit::Unsaid,
+        counts_tokens: false,
+    };
+    assert_eq!(keys(bare), ["model", "stream", "tools", "messages"]);
+}
+
+#[test]
+fn results_answer_their_calls_before_anything_else_is_said() {
+    let said = vec![
+        Message::user_text("go"),
+        Message::assistant(vec![
+            ContentBlock::Thinking {
+                thinking: "hm".into(),
+                signature: "c2ln".into(),
+            },
+            ContentBlock::text("I look."),
+            call("a", json!({"z": 1, "a": 2})),
+            call("b", json!({})),
+        ]),
+        user(vec![
+            ContentBlock::text("mail came"),
+            result("a", "fine", false),
+            result("b", "no such file", true),
+        ]),
+    ];
+    assert_eq!(
+        messages(said),
+        [
+            json!({"role": "user", "content": "go"}),
+            json!({"role": "assistant", "content": "I look.", "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "Read", "arguments": "{\"z\":1,\"a\":2}"}},
+                {"id": "b", "type": "function", "function": {"name": "Read", "arguments": "{}"}}]}),
+            json!({"role": "tool", "tool_call_id": "a", "content": "fine"}),
+            json!({"role": "tool", "tool_call_id": "b", "content": "Error: no such file"}),
+            json!({"role": "user", "content": "mail came"}),
+        ]
+    );
+}
+
+#[test]
+fn broken_input_goes_back_as_json_and_an_error_is_marked_once() {
+    let said = vec![
+        Message::assistant(vec![call("a", json!("{\"z"))]),
+        user(vec![result("a", "error: bad input", true)]),
+    ];
+    let wire = messages(said);
+    assert_eq!(
+        wire[0]["tool_calls"][0]["function"]["arguments"],
+        r#"{"not_a_json_object":"{\"z"}"#
+    );
+    assert_eq!(wire[0]["content"], "");
+    assert_eq!(wire[1]["content"], "error: bad input");
+}
+
+#[test]
+fn what_has_no_place_in_this_api_is_named_or_left_out() {
+    let image = json!({"type": "image", "source": {}});
+    let said = vec![
+        user(vec![
+            ContentBlock::text("look"),
+            ContentBlock::Other(image.clone()),
+        ]),
+        Message::assistant(vec![ContentBlock::RedactedThinking { data: "x".into() }]),
+        user(vec![ContentBlock::text(""), ContentBlock::text("well?")]),
+        Message::assistant(vec![call("a", json!({}))]),
+        user(vec![ContentBlock::Other(
+            json!({"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "seen"}, image]}),
+        )]),
+    ];
+    let wire = messages(said);
+    let stand_in = "[A block of the type image stood here. It cannot be sent to this model.]";
+    assert_eq!(
+        wire[0],
+        json!({"role": "user", "content": format!("look\n\n{stand_in}\n\nwell?")}),
+        "two user messages with nothing between them are one"
+    );
+    assert_eq!(
+        wire[2],
+        json!({"role": "tool", "tool_call_id": "a", "content": format!("seen\n\n{stand_in}")})
+    );
+}
+
+/// One exchange: calls with their results, and what was said around them.
+fn exchange() -> impl Strategy<Value = Vec<Message>> {
+    let text = || "[a-zé ]{0,6}";
+    let calls = proptest::collection::vec((any::<bool>(), text()), 0..4);
+    (text(), text(), calls, text(), any::<u32>()).prop_map(|(asked, said, calls, after, seed)| {
+        let id = |number: usize| format!("call_{seed}_{number}");
+        let mut spoken = vec![ContentBlock::text(said)];
+        let mut results = vec![ContentBlock::text(after)];
+        for (number, (is_error, text)) in calls.into_iter().enumerate() {
+            spoken.push(call(&id(number), json!({"text": text})));
+            results.push(result(&id(number), &text, is_error));
+        }
+        vec![
+            Message::user_text(asked),
+            Message::assistant(spoken),
+            user(results),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_valid_conversation_is_valid_on_the_wire(exchanges in proptest::collection::vec(exchange(), 0..5)) {
+        let said: Vec<Message> = exchanges.into_iter().flatten().collect();
+        let results = said.iter().flat_map(|m| &m.content).filter(|b| matches!(b, ContentBlock::ToolResult { .. })).count();
+        let wire = messages(said);
+        let mut open: Vec<Value> = Vec::new();
+        let mut answered = 0;
+        for (at, message) in wire.iter().enumerate() {
+            if message["role"] == "tool" {
+                prop_assert_eq!(Some(&message["tool_call_id"]), open.first(), "in the order of the calls");
+                open.remove(0);
+                answered += 1;
+                continue;
+            }
+            prop_assert!(open.is_empty(), "said before every call was answered: {:?}", wire);
+            let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+            prop_assert!(message["content"] != "" || !calls.is_empty(), "an empty message");
+            prop_assert!(at == 0 || wire[at - 1]["role"] != message["role"], "a role twice in a row: {:?}", wire);
+            open = calls.iter().map(|call| call["id"].clone()).collect();
+            for call in calls {
+                let arguments = call["function"]["arguments"].as_str().unwrap();
+                prop_assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object());
+            }
+        }
+        prop_assert!(open.is_empty());
+        prop_assert_eq!(answered, results);
+    }
+
+    #[test]
+    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
+        before in proptest::collection::vec(exchange(), 1..4), after in exchange(),
+    ) {
+        let said: Vec<Message> = before.into_iter().flatten().collect();
+        let longer = [said.clone(), after].concat();
+        let text = |said| String::from_utf8(request_body(&request(said), HABITS).unwrap().to_vec()).unwrap();
+        let (shorter, longer) = (text(said), text(longer));
+        // The last message may grow, so its closing quotes and brackets do not count.
+        let shorter = shorter.trim_end_matches(['}', ']', '"']);
+        prop_assert!(longer.starts_with(shorter), "{shorter}\n{longer}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The client, as a dialect of a remote API.
+
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use reqwest::Url;
+use reqwest::header::AUTHORIZATION;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::Answer;
+use super::body::request_body;
+use super::config::ChatCompletionsConfig;
+use super::habits::{Habits, TokenLimit, names_context};
+use crate::error::ModelError;
+use crate::model::{Model, ModelEvents};
+use crate::name::Provider;
+use crate::remote::{
+    Address, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
+};
+use crate::request::ModelRequest;
+use crate::secret::Secret;
+
+/// OpenAI itself.
+const OPENAI_HOST: &str = "api.openai.com";
+
+/// The port that Ollama listens on unless told otherwise.
+const OLLAMA_PORT: u16 = 11434;
+
+const PROVIDER: Provider = Provider::OpenAi;
+
+/// A client of the chat completions API. Clones share one pool of connections and what was learned about the server; a
+/// process needs one client.
+#[derive(Debug, Clone)]
+pub struct ChatCompletions(Remote<OpenAiCompatible>);
+
+/// The API as one server speaks it.
+#[derive(Debug)]
+struct OpenAiCompatible {
+    config: ChatCompletionsConfig,
+    url: Url,
+    habits: Mutex<Habits>,
+}
+
+impl ChatCompletions {
+    /// Checks the settings and prepares a client. Connects to nothing. With an `https` address the system's
+    /// certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    ///
+    /// Fails with [`ModelError::NoKey`] without a key that is needed for sure and with [`ModelError::Setup`] if another
+    /// setting cannot work.
+    pub fn new(config: ChatCompletionsConfig) -> Result<Self, ModelError> {
+        OpenAiCompatible::new(config)
+            .and_then(Remote::new)
+            .map(Self)
+    }
+}
+
+impl Model for ChatCompletions {
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
+        self.0.stream(request, cancel)
+    }
+}
+
+impl OpenAiCompatible {
+    fn new(config: ChatCompletionsConfig) -> Result<Self, ModelError> {
+        let openai = format!("https://{OPENAI_HOST}/v1");
+        let url = completions_url(config.base_url.as_deref().unwrap_or(&openai))?;
+        let is_openai = url.host_str() == Some(OPENAI_HOST);
+        if is_openai && config.api_key.is_none() {
+            return Err(ModelError::NoKey { provider: PROVIDER });
+        }
+        let habits = Mutex::new(Habits {
+            limit: if is_openai {
+                TokenLimit::MaxCompletionTokens
+            } else {
+                TokenLimit::MaxTokens
+            },
+            counts_tokens: true,
+        });
+        Ok(Self {
+            config,
+            url,
+            habits,
+        })
+    }
+
+    fn habits(&self) -> std::sync::MutexGuard<'_, Habits> {
+        // Each field is sound by itself.
+        self.habits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unknown_model(&self, refusal: &Refusal, message: String, model: &str) -> ModelError {
+        // Ollama's words, wherever it listens.
+        let is_ollama = self.url.port() == Some(OLLAMA_PORT)
+            || refusal.says(&["try pulling it", &format!("model '{model}' not found")]);
+        ModelError::UnknownModel {
+            model: model.to_owned(),
+            message: if is_ollama {
+                format!("{message}. If it is one of Ollama's, get it with: ollama pull {model}")
+            } else {
+                message
+            },
+        }
+    }
+}
+
+impl Dialect for OpenAiCompatible {
+    type Answer = Answer;
+
+    fn provider(&self) -> Provider {
+        PROVIDER
+    }
+
+    fn address(&self) -> Result<Address, ModelError> {
+        let mut address = Address::new(self.url.clone());
+        if let Some(key) = &self.config.api_key {
+            address.credential(PROVIDER, AUTHORIZATION, "Bearer ", key)?;
+        }
+        Ok(address)
+    }
+
+    fn connection(&self) -> &Connection {
+        &self.config.connection
+    }
+
+    fn secrets(&self) -> Vec<&Secret> {
+        self.config.api_key.iter().collect()
+    }
+
+    fn body(&self, request: &ModelRequest) -> Result<Bytes, ModelError> {
+        let habits = *self.habits();
+        request_body(request, habits)
+    }
+
+    fn answer(&self, model: &str) -> Answer {
+        Answer::new(model)
+    }
+
+    fn failure(&self, refusal: &Refusal, message: String, model: &str) -> Failure {
+        match refusal.status {
+            400..=599 if names_context(refusal) => ModelError::ContextTooLong { message }.into(),
+            400 | 404 | 422 if names_model(refusal) => {
+                self.unknown_model(refusal, message, model).into()
+            }
+            400..=599 if refusal.says(&["does not support tools", "tool choice requires"]) => {
+                ModelError::InvalidRequest {
+                    message: format!(
+                        "{message}. Agents need tools: use a model that can call them, and a server that is started with tool calls turned on (vLLM: --enable-auto-tool-choice --tool-call-parser NAME; llama.cpp: --jinja)"
+                    ),
+                }
+                .into()
+            }
+            402 | 403 | 429 if is_unpaid(refusal) => ModelError::Billing { message }.into(),
+            _ => classify(PROVIDER, refusal, message),
+        }
+    }
+
+    fn learn(&self, refusal: &Refusal, refused: &Bytes) -> bool {
+        self.habits().learn(refusal, refused)
+    }
+}
+
+/// Whether the model is what was not found, and not the address: llama.cpp's word for a wrong path is the same as others'
+/// for a wrong model, so the message has to speak of the model.
+fn names_model(refusal: &Refusal) -> bool {
+    let is_missing = [
+        "not found",
+        "not exist",
+        "not_found",
+        "invalid model",
+        "unknown model",
+    ];
+    refusal.code == "model_not_found" || (refusal.says(&["model"]) && refusal.says(&is_missing))
+}
+
+/// A spent balance comes as a rate limit, but waiting does not help against it.
+fn is_unpaid(refusal: &Refusal) -> bool {
+    refusal.code == "insufficient_quota" || refusal.kind == "insufficient_quota"
+}
+
+/// Adds what is missing of the path: some people give the server alone, some with its version (`/v1`, or another one at
+/// gateways), some copy the whole address from a page.
+fn completions_url(base: &str) -> Result<Url, ModelError> {
+    const PATH: &str = "/chat/completions";
+    let mut url = base_address(PROVIDER, base)?;
+    let path = url.path().trim_end_matches('/').to_owned();
+    let is_version = |segment: &str| {
+        let digits = segment.strip_prefix('v').unwrap_or("");
+        digits.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let path = match path {
+        path if path.ends_with(PATH) => path,
+        path if path.split('/').any(is_version) => format!("{path}{PATH}"),
+        path => format!("{path}/v1{PATH}"),
+    };
+    url.set_path(&path);
+    Ok(url)
+}
+
+#[cfg(test)]
+#[path = "dialect_tests.rs"]
+mod tests;

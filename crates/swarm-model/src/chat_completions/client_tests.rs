@@ -1,0 +1,268 @@
+//! The client against a server on the loopback interface. What it shares with the client of the Messages API is tested
+//! there.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{ChatCompletions, ChatCompletionsConfig};
+use crate::error::ModelError;
+use crate::message::{ContentBlock, Message};
+use crate::model::{Model, ModelEvent, ModelResponse};
+use crate::remote::fake_server::{FakeServer, Reply};
+use crate::remote::{Connection, RetryPolicy};
+use crate::request::ModelRequest;
+use crate::secret::Secret;
+use crate::stop::StopReason;
+
+const KEY: &str = "sk-secret-key";
+
+fn config(server: &FakeServer) -> ChatCompletionsConfig {
+    ChatCompletionsConfig {
+        base_url: Some(format!("http://{}", server.address)),
+        api_key: Some(Secret::new(KEY)),
+        connection: Connection {
+            retry: RetryPolicy {
+                attempts: 3,
+                first_wait: Duration::from_millis(1),
+                ..RetryPolicy::default()
+            },
+            ..Connection::to_own_server()
+        },
+    }
+}
+
+fn request() -> ModelRequest {
+    ModelRequest {
+        model: "qwen3".into(),
+        system: vec![],
+        tools: vec![],
+        messages: vec![Message::user_text("hello")],
+        max_tokens: 100,
+        thinking_budget: None,
+        agent: "explorer".into(),
+    }
+}
+
+type Item = Result<ModelEvent, ModelError>;
+
+async fn ask(client: &ChatCompletions) -> Vec<Item> {
+    client
+        .stream(request(), CancellationToken::new())
+        .collect()
+        .await
+}
+
+async fn ask_once(server: &FakeServer) -> Vec<Item> {
+    ask(&ChatCompletions::new(config(server)).unwrap()).await
+}
+
+fn completed(items: &[Item]) -> &ModelResponse {
+    match items.last() {
+        Some(Ok(ModelEvent::Completed(response))) => response,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn failed(items: &[Item]) -> &ModelError {
+    match items.last() {
+        Some(Err(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn retries(items: &[Item]) -> usize {
+    let retrying = |item: &&Item| matches!(item, Ok(ModelEvent::Retrying { .. }));
+    items.iter().filter(retrying).count()
+}
+
+fn data(piece: &Value) -> String {
+    format!("data: {piece}\n\n")
+}
+
+fn text(text: &str) -> String {
+    data(
+        &json!({"model": "qwen3-8b", "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}}]}),
+    )
+}
+
+fn end() -> String {
+    let finish = data(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
+    let usage =
+        data(&json!({"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 3}}));
+    format!("{finish}{usage}data: [DONE]\n\n")
+}
+
+fn answer(words: &str) -> Reply {
+    Reply::Events(vec![format!("{}{}", text(words), end()).into_bytes()])
+}
+
+fn refusal(status: u16, body: &Value) -> Reply {
+    let headers = vec![("content-type", "application/json".to_owned())];
+    Reply::Whole(status, headers, body.to_string().into_bytes())
+}
+
+#[tokio::test]
+async fn an_answer_streams_and_completes() {
+    let bytes = format!(": keep-alive\n\n{}{}", text("Grüße"), end()).into_bytes();
+    let pieces = bytes.chunks(11).map(<[u8]>::to_vec).collect();
+    let server = FakeServer::start(vec![Reply::Events(pieces)]).await;
+    let items = ask_once(&server).await;
+    assert_eq!(items[0], Ok(ModelEvent::TextDelta("Grüße".into())));
+    let response = completed(&items);
+    assert_eq!(response.content, [ContentBlock::text("Grüße")]);
+    assert_eq!(response.stop_reason, StopReason::EndTurn);
+    assert_eq!(response.model, "qwen3-8b");
+    assert_eq!(response.usage.total(), 15);
+    let asked = server.asked().remove(0);
+    assert!(asked.head.starts_with("POST /v1/chat/completions HTTP/1.1"));
+    assert_eq!(
+        asked.header("authorization"),
+        Some(format!("Bearer {KEY}").as_str())
+    );
+    assert_eq!(asked.json()["stream"], true);
+    assert!(!String::from_utf8_lossy(&asked.body).contains("explorer"));
+}
+
+#[tokio::test]
+async fn an_answer_cut_before_its_end_is_asked_for_again_and_its_tokens_count() {
+    let told =
+        data(&json!({"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 1}}));
+    let cut = Reply::Cut(format!("{}{told}", text("par")).into_bytes());
+    let server = FakeServer::start(vec![cut, answer("whole")]).await;
+    let items = ask_once(&server).await;
+    assert_eq!(completed(&items).text(), "whole");
+    assert_eq!(retries(&items), 1);
+    assert_eq!(completed(&items).usage.total(), 13 + 15);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_whole_but_for_its_last_line_is_taken() {
+    let finish = data(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
+    let bytes = format!("{}{finish}", text("hi")).into_bytes();
+    for reply in [
+        Reply::Events(vec![bytes.clone()]),
+        Reply::Cut(bytes.clone()),
+    ] {
+        let server = FakeServer::start(vec![reply]).await;
+        let items = ask_once(&server).await;
+        assert_eq!(completed(&items).text(), "hi");
+        assert_eq!(completed(&items).usage.total(), 0);
+        assert_eq!(retries(&items), 0);
+    }
+    let server = FakeServer::start(vec![Reply::Stall(bytes)]).await;
+    let mut config = config(&server);
+    config.connection.idle_timeout = Duration::from_millis(20);
+    let items = ask(&ChatCompletions::new(config).unwrap()).await;
+    assert_eq!(completed(&items).text(), "hi", "the body is left open");
+}
+
+#[tokio::test]
+async fn a_part_that_the_server_does_not_take_is_left_out_at_once_and_from_then_on() {
+    let usage = refusal(
+        422,
+        &json!({"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]}),
+    );
+    let limit = refusal(
+        400,
+        &json!({"error": {"message": "This model's maximum context length is 4096 tokens. However, you requested 32019 tokens"}}),
+    );
+    let server = FakeServer::start(vec![usage, limit, answer("hi")]).await;
+    let client = ChatCompletions::new(config(&server)).unwrap();
+    let items = ask(&client).await;
+    assert_eq!(completed(&items).text(), "hi");
+    assert_eq!(retries(&items), 0, "nobody has to wait or be told");
+    completed(&ask(&client).await);
+    let has = |name: &str| -> Vec<bool> {
+        let asked = server.asked();
+        asked
+            .iter()
+            .map(|asked| asked.json().get(name).is_some())
+            .collect()
+    };
+    assert_eq!(has("stream_options"), [true, false, false, false]);
+    assert_eq!(has("max_tokens"), [true, true, false, false]);
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_really_too_long_is_told_after_one_more_try() {
+    let long = refusal(
+        400,
+        &json!({"error": {"message": "This model's maximum context length is 4096 tokens."}}),
+    );
+    let server = FakeServer::start(vec![long]).await;
+    let items = ask_once(&server).await;
+    assert!(matches!(failed(&items), ModelError::ContextTooLong { .. }));
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn an_error_in_the_stream_is_final_or_asked_again_by_what_it_says() {
+    let error = |error: Value| {
+        Reply::Events(vec![
+            format!("{}{}data: [DONE]\n\n", text("par"), data(&error)).into_bytes(),
+        ])
+    };
+    let busy = error(json!({"error": {"message": "out of memory", "code": 500}}));
+    let server = FakeServer::start(vec![busy, answer("hi")]).await;
+    let items = ask_once(&server).await;
+    assert_eq!(
+        (completed(&items).text().as_str(), retries(&items)),
+        ("hi", 1)
+    );
+    let full = error(
+        json!({"error": {"message": "Context size has been exceeded.", "type": "exceed_context_size_error", "code": 400}}),
+    );
+    let bare = FakeServer::start(vec![full]).await;
+    let items = ask_once(&bare).await;
+    assert!(
+        matches!(failed(&items), ModelError::ContextTooLong { .. }),
+        "{items:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_or_error_in_one_piece_under_a_success_is_understood() {
+    let whole = json!({"model": "m", "choices": [{"index": 0, "message": {"content": "at once"}, "finish_reason": "stop"}]});
+    let server = FakeServer::start(vec![refusal(200, &whole)]).await;
+    assert_eq!(completed(&ask_once(&server).await).text(), "at once");
+    // LM Studio answers so when the path is wrong.
+    let error = json!({"error": "Unexpected endpoint or method. (POST /v2/chat/completions)"});
+    let server = FakeServer::start(vec![refusal(200, &error)]).await;
+    let shown = failed(&ask_once(&server).await).to_string();
+    assert!(shown.contains("Unexpected endpoint"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_refusal_never_shows_the_key() {
+    let words = json!({"error": {"message": format!("Incorrect API key provided: {KEY}.")}});
+    let server = FakeServer::start(vec![refusal(401, &words)]).await;
+    let items = ask_once(&server).await;
+    let shown = format!("{} {:?}", failed(&items), failed(&items));
+    assert!(
+        shown.contains("[secret]") && !shown.contains(KEY),
+        "{shown}"
+    );
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_run_is_named_with_what_to_check() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let mut config = ChatCompletionsConfig {
+        base_url: Some(format!("http://{address}/v1")),
+        ..ChatCompletionsConfig::default()
+    };
+    config.connection.retry.attempts = 1;
+    let items = ask(&ChatCompletions::new(config).unwrap()).await;
+    let shown = failed(&items).to_string();
+    assert!(shown.contains(&address.to_string()), "{shown}");
+    assert!(
+        shown.contains("OPENAI_BASE_URL") && shown.contains("in 1 attempt:"),
+        "{shown}"
+    );
+}

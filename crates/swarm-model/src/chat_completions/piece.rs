@@ -1,0 +1,116 @@
+//! The pieces of a streamed answer, as they are on the wire.
+
+use serde::Deserialize;
+use serde_json::Value;
+use swarm_protocol::Usage;
+
+/// One piece. What servers may leave out or set to null is optional, which is nearly everything.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Piece {
+    pub(super) model: Option<String>,
+    pub(super) choices: Option<Vec<Choice>>,
+    pub(super) usage: Option<TokenCounts>,
+}
+
+/// One of several answers that could have been asked for; this client asks for one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Choice {
+    pub(super) index: Option<u64>,
+    /// More of the message; the whole of it from a server that does not stream.
+    #[serde(alias = "message")]
+    pub(super) delta: Option<Delta>,
+    pub(super) finish_reason: Option<String>,
+}
+
+/// More of the message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Delta {
+    /// A text, or with Mistral a list of parts.
+    content: Value,
+    pub(super) refusal: Option<String>,
+    /// vLLM, llama.cpp, `DeepSeek`, LM Studio.
+    reasoning_content: Option<String>,
+    /// Ollama, `OpenRouter`, later vLLM, which sends both.
+    reasoning: Option<String>,
+    pub(super) tool_calls: Option<Vec<CallPiece>>,
+}
+
+/// More of a tool call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallPiece {
+    /// Which call of the message it belongs to.
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<String>,
+    pub(super) function: Option<FunctionPiece>,
+}
+
+/// More of a call's name and input.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FunctionPiece {
+    pub(super) name: Option<String>,
+    /// A text with JSON in it; an object from servers that forget to write it as text.
+    pub(super) arguments: Value,
+}
+
+/// Token counts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TokenCounts {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptDetails>,
+    /// `DeepSeek`'s name for the cached ones.
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl Delta {
+    /// The prose in it.
+    pub(super) fn text(&self) -> String {
+        match &self.content {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                let texts = parts.iter().filter_map(|part| part["text"].as_str());
+                texts.collect()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// The thinking in it.
+    pub(super) fn thinking(&mut self) -> String {
+        let either = self
+            .reasoning_content
+            .take()
+            .filter(|text| !text.is_empty());
+        either.or(self.reasoning.take()).unwrap_or_default()
+    }
+}
+
+impl TokenCounts {
+    /// Merges these counts into `usage`. Counts are cumulative and some servers send them with each piece, so the larger
+    /// one is the later one. Cached tokens are part of `prompt_tokens` here and apart from the others in `usage`.
+    pub(super) fn merge_into(&self, usage: &mut Usage) {
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details
+            .and_then(|details| details.cached_tokens)
+            .or(self.prompt_cache_hit_tokens)
+            .unwrap_or(0);
+        let prompt = self.prompt_tokens.unwrap_or(0);
+        let cached = cached.min(prompt);
+        usage.cache_read_input_tokens = usage.cache_read_input_tokens.max(cached);
+        usage.input_tokens = usage.input_tokens.max(prompt - cached);
+        let written = self.completion_tokens.unwrap_or(0);
+        usage.output_tokens = usage.output_tokens.max(written);
+    }
+}

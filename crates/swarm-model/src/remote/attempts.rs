@@ -1,0 +1,318 @@
+//! The client of any remote API: attempts, their failures, and the waits between them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::TryStreamExt;
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use swarm_protocol::Usage;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::dialect::{Assembly as _, Dialect, Step};
+use super::endpoint::{Endpoint, describe};
+use super::failure::{Cause, Failure, Transient};
+use super::refusal::Refusal;
+use super::retry::retry_after;
+use super::stream::{Broken, LONGEST_ANSWER, read_answer};
+use crate::drive::{Emitter, drive};
+use crate::error::ModelError;
+use crate::model::{ModelEvent, ModelEvents, ModelResponse};
+use crate::request::ModelRequest;
+
+/// A client that speaks one API. Clones share one pool of connections.
+#[derive(Debug)]
+pub(crate) struct Remote<D> {
+    inner: Arc<Inner<D>>,
+}
+
+impl<D> Clone for Remote<D> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Inner<D> {
+    dialect: D,
+    endpoint: Endpoint,
+}
+
+/// Enough of an error response to say what it is; error pages can be long.
+const LONGEST_REFUSAL: usize = 64 * 1024;
+
+/// Attempts to reach a server on this machine. Between a start and its end a few seconds pass; one that cannot be
+/// reached for longer was not started, and the user wants to hear that.
+const ATTEMPTS_TO_REACH_HERE: u32 = 4;
+
+/// An attempt that gave no answer.
+struct Failed {
+    failure: Failure,
+    /// What it cost all the same, as far as the server told.
+    usage: Usage,
+    /// It was refused for something that the next body will not have.
+    has_taught: bool,
+}
+
+impl From<Failure> for Failed {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            usage: Usage::default(),
+            has_taught: false,
+        }
+    }
+}
+
+impl<D: Dialect> Remote<D> {
+    /// Checks the settings and prepares a client. Connects to nothing. With an `https` address the system's
+    /// certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    ///
+    /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and with [`ModelError::Setup`] if
+    /// another setting cannot work.
+    pub(crate) fn new(dialect: D) -> Result<Self, ModelError> {
+        let endpoint = Endpoint::new(dialect.address()?, dialect.connection())?;
+        Ok(Self {
+            inner: Arc::new(Inner { dialect, endpoint }),
+        })
+    }
+
+    /// Asks the model; see [`crate::Model::stream`].
+    pub(crate) fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
+        let inner = Arc::clone(&self.inner);
+        drive(cancel, move |emit| async move {
+            inner.answer(&request, &emit).await
+        })
+    }
+}
+
+impl<D: Dialect> Inner<D> {
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        emit: &Emitter,
+    ) -> Result<ModelResponse, ModelError> {
+        let agent = request.agent.as_str();
+        let retry = &self.dialect.connection().retry;
+        let mut body = self.dialect.body(request)?;
+        let mut usage = Usage::default();
+        let mut attempt = 1;
+        loop {
+            let failed = match self.attempt(body.clone(), &request.model, emit).await {
+                Ok(mut response) => {
+                    response.usage += usage;
+                    return Ok(response);
+                }
+                Err(failed) => failed,
+            };
+            usage += failed.usage;
+            if failed.has_taught {
+                body = self.dialect.body(request)?;
+                continue;
+            }
+            let transient = match self.without_secrets(failed.failure) {
+                Failure::Final(error) => return Err(error),
+                Failure::Transient(transient) if attempt >= self.attempts(transient.cause) => {
+                    let provider = self.dialect.provider();
+                    return Err(transient.give_up(provider, &self.endpoint.server, attempt));
+                }
+                Failure::Transient(transient) => transient,
+            };
+            let wait = retry.wait(attempt, transient.retry_after);
+            attempt += 1;
+            tracing::info!(agent, attempt, ?wait, cause = ?transient.cause, "asking the model again");
+            let reason = match transient.cause {
+                Cause::Connection => {
+                    let server = &self.endpoint.server;
+                    format!("no connection to {server}: {}", transient.message)
+                }
+                _ => transient.message,
+            };
+            emit.emit(ModelEvent::Retrying {
+                attempt,
+                wait,
+                reason,
+            });
+            sleep(wait).await;
+        }
+    }
+
+    /// How often a request is tried that fails for this cause.
+    fn attempts(&self, cause: Cause) -> u32 {
+        let all = self.dialect.connection().retry.attempts;
+        match cause {
+            Cause::Connection if self.endpoint.is_here => all.min(ATTEMPTS_TO_REACH_HERE),
+            _ => all,
+        }
+    }
+
+    async fn attempt(
+        &self,
+        body: Bytes,
+        model: &str,
+        emit: &Emitter,
+    ) -> Result<ModelResponse, Failed> {
+        let idle = self.dialect.connection().idle_timeout;
+        let response = match timeout(idle, self.endpoint.post(body.clone())).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
+                return Err(Failure::transient(Cause::Connection, describe(error)).into());
+            }
+            Err(_) => {
+                let message = "the server did not begin to answer";
+                return Err(Failure::transient(Cause::Silence(idle), message).into());
+            }
+        };
+        if !response.status().is_success() {
+            return Err(self.refused(response, model, &body).await);
+        }
+        match content_type(&response) {
+            kind if kind.is_empty() || kind.starts_with("text/event-stream") => {}
+            kind if kind.starts_with("application/json") => {
+                return self.whole(response, model, emit).await;
+            }
+            kind => return Err(self.no_answer(&kind).into()),
+        }
+        let mut answer = self.dialect.answer(model);
+        let chunks = response.bytes_stream().map_err(describe);
+        match read_answer(chunks, &mut answer, idle, emit).await {
+            Ok(response) => Ok(response),
+            Err(broken) => Err(Failed {
+                usage: answer.usage(),
+                ..self.broken(broken, model, &body)
+            }),
+        }
+    }
+
+    fn broken(&self, broken: Broken, model: &str, body: &Bytes) -> Failed {
+        match broken {
+            Broken::Failed(failure) => failure.into(),
+            Broken::Refused(refusal) => self.sort(refusal, model, body),
+        }
+    }
+
+    /// Reads why the server refused. A body that does not come or end leaves the status to speak.
+    async fn refused(&self, response: Response, model: &str, asked: &Bytes) -> Failed {
+        let status = response.status().as_u16();
+        let wish = retry_after(response.headers());
+        let request_id = ["request-id", "x-request-id"]
+            .into_iter()
+            .find_map(|name| response.headers().get(name)?.to_str().ok())
+            .map(str::to_owned);
+        let idle = self.dialect.connection().idle_timeout;
+        let body = timeout(idle, start_of_body(response, LONGEST_REFUSAL)).await;
+        let mut refusal = Refusal::from_body(status, &body.unwrap_or_default());
+        if let Some(id) = request_id {
+            refusal.request_id = id;
+        }
+        let failed = self.sort(refusal, model, asked);
+        match failed.failure {
+            Failure::Transient(transient) => Failed {
+                failure: Failure::Transient(Transient {
+                    retry_after: wish,
+                    ..transient
+                }),
+                ..failed
+            },
+            Failure::Final(_) => failed,
+        }
+    }
+
+    fn sort(&self, refusal: Refusal, model: &str, asked: &Bytes) -> Failed {
+        let refusal = refusal.cleaned(|text| self.redact(text));
+        let message = match refusal.request_id.as_str() {
+            "" => refusal.line(),
+            id => format!("{} (request {id})", refusal.line()),
+        };
+        let has_taught = self.dialect.learn(&refusal, asked);
+        if has_taught {
+            tracing::info!(reason = message, "asking the model in another way");
+        }
+        Failed {
+            has_taught,
+            ..self.dialect.failure(&refusal, message, model).into()
+        }
+    }
+
+    /// Reads an answer that came in one piece, or an error under the status of a success.
+    async fn whole(
+        &self,
+        response: Response,
+        model: &str,
+        emit: &Emitter,
+    ) -> Result<ModelResponse, Failed> {
+        let idle = self.dialect.connection().idle_timeout;
+        let body = timeout(idle, start_of_body(response, LONGEST_ANSWER)).await;
+        let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
+        let mut answer = self.dialect.answer(model);
+        match answer.take(&body) {
+            Ok(Step::Complete(response)) => Ok(response),
+            Ok(Step::Refused(refusal)) => Err(self.sort(refusal, model, &Bytes::new())),
+            Ok(Step::Show(events)) => {
+                for event in events {
+                    emit.emit(event);
+                }
+                let whole = answer.end();
+                whole.ok_or_else(|| self.no_answer("JSON without an answer").into())
+            }
+            Err(_) => Err(self.no_answer("application/json").into()),
+        }
+    }
+
+    /// A success that is neither stream nor answer comes from something else than this API, for example the page of a
+    /// log-in portal; asking again would not change it.
+    fn no_answer(&self, kind: &str) -> Failure {
+        let provider = self.dialect.provider();
+        Failure::Final(ModelError::BadStream {
+            message: format!(
+                "it is {kind} and not an event stream. Check that {} names a {}",
+                provider.address_variable(),
+                provider.api()
+            ),
+            attempts: 1,
+        })
+    }
+
+    fn without_secrets(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Transient(transient) => Failure::Transient(Transient {
+                message: self.redact(&transient.message),
+                ..transient
+            }),
+            last @ Failure::Final(_) => last,
+        }
+    }
+
+    /// Replaces every secret in a text that came from outside: some gateways quote the key they refuse.
+    fn redact(&self, text: &str) -> String {
+        let proxy = self.dialect.connection().proxy.as_ref();
+        let mut clean = text.to_owned();
+        for secret in self.dialect.secrets().into_iter().chain(proxy) {
+            if !secret.reveal().is_empty() {
+                clean = clean.replace(secret.reveal(), "[secret]");
+            }
+        }
+        clean
+    }
+}
+
+fn content_type(response: &Response) -> String {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase())
+        .unwrap_or_default()
+}
+
+/// The start of a response's body, up to about `enough` bytes.
+async fn start_of_body(mut response: Response, enough: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() >= enough {
+            break;
+        }
+    }
+    body
+}

@@ -1,0 +1,25 @@
+//! What the clients of remote models share: connections, attempts and their waits, event streams, refusals.
+//!
+//! An API is a [`Dialect`] of it: how a request is written, how an answer is read, what a refusal means.
+
+mod attempts;
+mod connection;
+mod dialect;
+mod endpoint;
+mod failure;
+mod refusal;
+mod retry;
+mod stream;
+
+#[cfg(test)]
+pub(crate) mod fake_server;
+
+pub(crate) use attempts::Remote;
+pub use connection::Connection;
+pub(crate) use dialect::{Assembly, Dialect, Step};
+pub(crate) use endpoint::{Address, base_address};
+#[cfg(test)]
+pub(crate) use failure::Cause;
+pub(crate) use failure::Failure;
+pub(crate) use refusal::{Refusal, classify};
+pub use retry::RetryPolicy;

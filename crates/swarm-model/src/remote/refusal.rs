@@ -1,0 +1,267 @@
+//! A server's refusal, in all the shapes that servers give it, and what it means when its API has no word of its own
+//! for it.
+//!
+//! The same table serves responses with an error status and errors inside a stream that began with status 200.
+
+use serde_json::Value;
+
+use super::failure::{Cause, Failure};
+use crate::error::ModelError;
+use crate::name::Provider;
+
+/// What a server said instead of an answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Refusal {
+    /// The HTTP status, or the one that the words of an error inside a stream stand for.
+    pub(crate) status: u16,
+    /// For example `overloaded_error`; empty where the server gives none.
+    pub(crate) kind: String,
+    /// A finer word than `kind`, for example `model_not_found`; empty where the server gives none.
+    pub(crate) code: String,
+    /// For people.
+    pub(crate) message: String,
+    /// By which the provider's support finds the request; empty where the server gives none.
+    pub(crate) request_id: String,
+}
+
+/// The longest server message passed on, in characters; error pages of proxies can be long.
+const LONGEST_MESSAGE: usize = 400;
+
+impl Refusal {
+    /// Reads the body of a response with an error status. What is no JSON becomes the message as it is.
+    pub(crate) fn from_body(status: u16, body: &[u8]) -> Self {
+        let known = serde_json::from_slice::<Value>(body).ok();
+        let refusal = known.as_ref().and_then(Self::from_json);
+        let refusal = refusal.unwrap_or_else(|| Self {
+            message: plain(&String::from_utf8_lossy(body)),
+            ..Self::default()
+        });
+        Self { status, ..refusal }
+    }
+
+    /// Finds an error in JSON that came instead of an answer, or of a piece of one. These shapes are known:
+    /// `{"error": {"message", "type", "code"}}` of most servers, `{"error": "text"}` of LM Studio and Ollama,
+    /// `{"object": "error", "message", …}` of older vLLM, `{"detail": …}` of `FastAPI`, and any of them in a list.
+    pub(crate) fn from_json(json: &Value) -> Option<Self> {
+        let json = match json {
+            Value::Array(list) => list.first()?,
+            other => other,
+        };
+        let error = match (&json["error"], &json["detail"]) {
+            (error @ (Value::Object(_) | Value::String(_)), _) => error,
+            (_, detail @ (Value::Object(_) | Value::String(_) | Value::Array(_))) => detail,
+            _ if json["object"] == "error" || json["type"] == "error" => json,
+            _ => return None,
+        };
+        let message = match (error, &error["message"]) {
+            (_, Value::String(message)) | (Value::String(message), _) => message.clone(),
+            (_, Value::Null) => error.to_string(),
+            (_, other) => other.to_string(),
+        };
+        let kind = word(&error["type"]);
+        let code = word(&error["code"]);
+        let status = status_of(&kind, &code);
+        Some(Self {
+            status,
+            kind,
+            code,
+            message,
+            request_id: word(&json["request_id"]),
+        })
+    }
+
+    /// The same refusal with its message passed through `clean`, before anything is cut off it.
+    pub(super) fn cleaned(self, clean: impl Fn(&str) -> String) -> Self {
+        Self {
+            message: clean(&self.message),
+            ..self
+        }
+    }
+
+    /// One line for people: the message cut to a bearable length, or a stand-in when there is none.
+    pub(crate) fn line(&self) -> String {
+        let words: Vec<&str> = self.message.split_whitespace().collect();
+        let line = words.join(" ");
+        // It becomes part of a sentence.
+        let line = line.trim_end_matches('.');
+        if line.is_empty() {
+            return match self.kind.as_str() {
+                "" => "it gave no reason".to_owned(),
+                kind => kind.to_owned(),
+            };
+        }
+        match line.char_indices().nth(LONGEST_MESSAGE) {
+            Some((cut, _)) => format!("{}…", &line[..cut]),
+            None => line.to_owned(),
+        }
+    }
+
+    /// Whether the message holds one of these, in any case of letters.
+    pub(crate) fn says(&self, needles: &[&str]) -> bool {
+        let message = self.message.to_lowercase();
+        needles.iter().any(|needle| message.contains(needle))
+    }
+}
+
+/// A word or number of an error object; some servers write `null`, some the text `None`.
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) if text != "None" => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Of an error page only its title says something.
+fn plain(text: &str) -> String {
+    let title = text
+        .split_once("<title>")
+        .and_then(|(_, rest)| rest.split_once("</title>"));
+    match title {
+        Some((title, _)) => title.trim().to_owned(),
+        None => text.trim().to_owned(),
+    }
+}
+
+/// Status that an error's own words stand for. Unknown words count as failures of the server, which are retried.
+fn status_of(kind: &str, code: &str) -> u16 {
+    if let Ok(status @ 400..600) = code.parse::<u16>() {
+        return status;
+    }
+    match kind {
+        "invalid_request_error" | "BadRequestError" | "exceed_context_size_error" => 400,
+        "authentication_error" | "AuthenticationError" => 401,
+        "billing_error" | "insufficient_quota" => 402,
+        "permission_error" => 403,
+        "not_found_error" | "NotFoundError" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" | "rate_limit_exceeded" => 429,
+        "unavailable_error" => 503,
+        "timeout_error" => 504,
+        "overloaded_error" => 529,
+        _ => 500,
+    }
+}
+
+/// Sorts a refusal for which the API has no rule of its own. `message` is the line for people, already without secrets.
+pub(crate) fn classify(provider: Provider, refusal: &Refusal, message: String) -> Failure {
+    let status = refusal.status;
+    let address = provider.address_variable();
+    match status {
+        401 | 403 => ModelError::Auth { provider, message }.into(),
+        402 => ModelError::Billing { message }.into(),
+        404 | 405 => ModelError::InvalidRequest {
+            message: format!(
+                "there is no {} at this address ({message}); check {address}",
+                provider.api()
+            ),
+        }
+        .into(),
+        413 => ModelError::ContextTooLong { message }.into(),
+        429 => Failure::transient(Cause::RateLimit, message),
+        529 => Failure::transient(Cause::Overload, message),
+        // Some gateways pass an overload on under a status of their own.
+        500.. if refusal.says(&["overloaded"]) || refusal.kind == "overloaded_error" => {
+            Failure::transient(Cause::Overload, message)
+        }
+        408 | 409 | 500.. => Failure::transient(Cause::Server, with_status(status, &message)),
+        300..400 => ModelError::InvalidRequest {
+            message: format!(
+                "the server redirects elsewhere (status {status}), which is not followed so that the key stays where it belongs; set {address} to the final address"
+            ),
+        }
+        .into(),
+        400 => ModelError::InvalidRequest { message }.into(),
+        _ => ModelError::InvalidRequest {
+            message: with_status(status, &message),
+        }
+        .into(),
+    }
+}
+
+/// A message with the status that came with it.
+fn with_status(status: u16, message: &str) -> String {
+    format!("{message} (status {status})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_found_in_every_shape_that_servers_give_it() {
+        for (body, kind, message) in [
+            (
+                r#"{"error":{"message":"bad","type":"t","param":null,"code":null}}"#,
+                "t",
+                "bad",
+            ),
+            (r#"{"error":"bad"}"#, "", "bad"),
+            (
+                r#"{"object":"error","message":"bad","type":"BadRequestError","code":400}"#,
+                "BadRequestError",
+                "bad",
+            ),
+            (r#"{"detail":"bad"}"#, "", "bad"),
+            (
+                r#"[{"error":{"code":400,"message":"bad","status":"X"}}]"#,
+                "",
+                "bad",
+            ),
+            (r#"{"error":{"message":{"a":1}}}"#, "", r#"{"a":1}"#),
+            (
+                r#"{"detail":[{"loc":["body","x"],"msg":"bad"}]}"#,
+                "",
+                r#"[{"loc":["body","x"],"msg":"bad"}]"#,
+            ),
+            ("bad\n", "", "bad"),
+            (
+                "<html><head><title>502 Bad Gateway</title></head><body>long</body></html>",
+                "",
+                "502 Bad Gateway",
+            ),
+            ("{\"other\":1}", "", "{\"other\":1}"),
+        ] {
+            let refusal = Refusal::from_body(418, body.as_bytes());
+            assert_eq!(
+                (
+                    refusal.status,
+                    refusal.kind.as_str(),
+                    refusal.message.as_str()
+                ),
+                (418, kind, message),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_inside_a_stream_stands_for_its_status() {
+        let status = |error: &str| {
+            let json: Value = serde_json::from_str(error).unwrap();
+            Refusal::from_json(&json).unwrap().status
+        };
+        for (error, expected) in [
+            (r#"{"error":{"type":"overloaded_error"}}"#, 529),
+            (r#"{"error":{"type":"something_later"}}"#, 500),
+            (r#"{"error":{"type":"invalid_request_error"}}"#, 400),
+            (
+                r#"{"error":{"message":"x","type":"None","code":"429"}}"#,
+                429,
+            ),
+            (r#"{"error":{"message":"x","code":400}}"#, 400),
+            (r#"{"error":{"message":"x","code":7}}"#, 500),
+        ] {
+            assert_eq!(status(error), expected, "{error}");
+        }
+        let piece: Value = serde_json::from_str(r#"{"choices":[],"error":null}"#).unwrap();
+        assert_eq!(Refusal::from_json(&piece), None);
+    }
+
+    #[test]
+    fn a_long_or_empty_message_becomes_one_bearable_line() {
+        let long = Refusal::from_body(400, "é\n".repeat(5000).as_bytes());
+        assert_eq!(long.line().chars().count(), LONGEST_MESSAGE + 1);
+        assert_eq!(Refusal::from_body(400, b"").line(), "it gave no reason");
+    }
+}
