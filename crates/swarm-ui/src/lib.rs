@@ -3,6 +3,7 @@
 //! Nothing here decides anything or looks at the environment: [`Theme`] says how to draw, and every text of others
 //! passes [`clean_text`] or [`clean_line`] before it reaches a terminal.
 
+mod console;
 mod pane;
 pub mod picture;
 pub mod print;
@@ -11,6 +12,7 @@ mod style;
 mod theme;
 mod width;
 
-pub use pane::{PaneHeader, PaneView, border_state};
+pub use console::{Console, ConsoleWriter, PaneInput, read_keys};
+pub use pane::{PaneHeader, PaneView};
 pub use sanitize::{clean_line, clean_text};
 pub use theme::{Theme, WidthSource};

@@ -60,6 +60,25 @@ fn colours_are_around_the_words_only() {
 }
 
 #[test]
+fn spare_columns_go_before_a_name_is_cut_and_empty_ones_before_those() {
+    let mut table = Table::new(["MEMBER", "PANE", "UNREAD", "DOING"]).spare([1]);
+    table.row(["explorer", "%12", "", "Bash cargo test"].map(Cell::from));
+    let drawn = |width| {
+        table.render(Theme {
+            width: Some(width),
+            ..Theme::PLAIN
+        })
+    };
+    let whole = "MEMBER    PANE  UNREAD  DOING\nexplorer  %12           Bash cargo test\n";
+    assert_eq!(drawn(39), whole);
+    let without_empty = "MEMBER    PANE  DOING\nexplorer  %12   Bash cargo test\n";
+    assert_eq!(drawn(31), without_empty);
+    let without_spare = "MEMBER    DOING\nexplorer  Bash cargo test\n";
+    assert_eq!(drawn(25), without_spare);
+    assert_eq!(drawn(20), "MEMBER    DOING\nexplorer  Bash carg…\n");
+}
+
+#[test]
 fn an_empty_table_is_its_headings() {
     let table = Table::new(["ID", "SUBJECT"]);
     assert!(table.is_empty());

@@ -1,16 +1,19 @@
-//! The few words that a pane's border shows.
+//! The few words about a member that stand on its pane's border, told to the terminal as its title.
 
-use swarm_protocol::MemberState;
+use swarm_protocol::{AgentEvent, MemberName, MemberState};
 
 use crate::pane::request::RequestLine;
 use crate::sanitize::clean_line;
 use crate::width::fit;
 
-/// Columns that the words may take: a border also holds the title, and panes are narrow.
+/// Columns that the words may take: a border also holds the name, and panes are narrow.
 const LIMIT: usize = 48;
 
+/// What stands between the name and its state, and between the state and its detail.
+const JOINT: &str = " · ";
+
 /// A state in a few words, such as `working · Bash`; a state that needs a person says so in capitals.
-pub fn border_state(state: MemberState, detail: Option<&str>) -> String {
+fn border_state(state: MemberState, detail: Option<&str>) -> String {
     let detail = clean_line(detail.unwrap_or_default());
     let (word, detail) = match state {
         MemberState::WaitingPermission | MemberState::WaitingPlan => (
@@ -22,14 +25,104 @@ pub fn border_state(state: MemberState, detail: Option<&str>) -> String {
     let words = if detail.is_empty() {
         word.to_owned()
     } else {
-        format!("{word} · {detail}")
+        format!("{word}{JOINT}{detail}")
     };
     fit(&words, LIMIT, "…")
 }
 
+/// The title that a member's events make: its name, its state, and the tool that it works with.
+///
+/// The terminal is told by the member itself: that works wherever it runs and whoever leads it, and costs nothing
+/// while nothing changes.
+#[derive(Debug)]
+pub(super) struct BorderTitle {
+    name: MemberName,
+    state: MemberState,
+    detail: Option<String>,
+    /// The calls under way, by id and tool.
+    calls: Vec<(String, String)>,
+    told: String,
+}
+
+impl BorderTitle {
+    pub(super) fn new(name: MemberName) -> Self {
+        Self {
+            name,
+            state: MemberState::Starting,
+            detail: None,
+            calls: Vec::new(),
+            told: String::new(),
+        }
+    }
+
+    /// Follows an event; what the terminal must be sent, if its title changes.
+    pub(super) fn follow(&mut self, event: &AgentEvent) -> Option<String> {
+        match event {
+            AgentEvent::State { state, detail } => {
+                self.state = *state;
+                self.detail.clone_from(detail);
+            }
+            AgentEvent::ToolStarted { id, tool, .. } => {
+                self.calls.push((id.clone(), tool.clone()));
+            }
+            AgentEvent::ToolFinished { id, .. } => self.calls.retain(|(call, _)| call != id),
+            AgentEvent::TurnEnded { .. } => self.calls.clear(),
+            _ => return None,
+        }
+        self.news()
+    }
+
+    /// The sequence that sets the title, unless the terminal has been told just that.
+    pub(super) fn news(&mut self) -> Option<String> {
+        let tool = self.calls.last().map(|(_, tool)| tool.as_str());
+        let detail = match self.state {
+            MemberState::Working => self.detail.as_deref().or(tool),
+            _ => self.detail.as_deref(),
+        };
+        let title = format!("{}{JOINT}{}", self.name, border_state(self.state, detail));
+        if title == self.told {
+            return None;
+        }
+        // Status lines and borders of tmux draw `#[…]` as a style, and a careless format runs `#(…)`.
+        let sequence = format!("\u{1b}]2;{}\u{7}", title.replace('#', "\u{ff03}"));
+        self.told = title;
+        Some(sequence)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn title(name: &str) -> BorderTitle {
+        BorderTitle::new(MemberName::parse(name).unwrap())
+    }
+
+    fn state(state: MemberState, detail: &str) -> AgentEvent {
+        AgentEvent::State {
+            state,
+            detail: (!detail.is_empty()).then(|| detail.to_owned()),
+        }
+    }
+
+    fn started(id: &str, tool: &str) -> AgentEvent {
+        AgentEvent::ToolStarted {
+            id: id.to_owned(),
+            tool: tool.to_owned(),
+            line: String::new(),
+        }
+    }
+
+    fn finished(id: &str) -> AgentEvent {
+        AgentEvent::ToolFinished {
+            id: id.to_owned(),
+            tool: String::new(),
+            ok: true,
+            line: String::new(),
+        }
+    }
 
     #[test]
     fn a_border_says_what_a_member_does_in_a_few_safe_words() {
@@ -47,5 +140,45 @@ mod tests {
         );
         let long = border_state(MemberState::Parked, Some(&"because ".repeat(20)));
         assert!(crate::width::columns(&long) <= LIMIT && long.ends_with('…'));
+    }
+
+    #[test]
+    fn the_title_follows_what_the_member_does() {
+        let mut title = title("bob");
+        let steps = [
+            (state(MemberState::Idle, ""), Some("bob · idle")),
+            (state(MemberState::Idle, ""), None),
+            (state(MemberState::Working, ""), Some("bob · working")),
+            (started("1", "Read"), Some("bob · working · Read")),
+            (started("2", "Bash"), Some("bob · working · Bash")),
+            (finished("2"), Some("bob · working · Read")),
+            (
+                state(
+                    MemberState::WaitingPermission,
+                    "perm-1795195848228-r6huwgp: Bash rm x",
+                ),
+                Some("bob · NEEDS AN ANSWER · Bash rm x"),
+            ),
+            (finished("1"), None),
+            (AgentEvent::TurnStarted, None),
+        ];
+        for (event, expected) in steps {
+            let expected = expected.map(|words| format!("\u{1b}]2;{words}\u{7}"));
+            assert_eq!(title.follow(&event), expected, "{event:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever an agent asks for, the sequence ends where it should, and no format of tmux sees a `#`.
+        #[test]
+        fn no_detail_ends_the_sequence_or_reaches_a_format(detail in "(\\x1b|\\x07|\\x9c|#|\\(|\\[|\\PC|\\pC){0,60}") {
+            let mut title = title("bob");
+            if let Some(sequence) = title.follow(&state(MemberState::Parked, &detail)) {
+                let body = sequence.strip_prefix("\u{1b}]2;").and_then(|rest| rest.strip_suffix('\u{7}'));
+                let body = body.expect("one sequence");
+                prop_assert!(!body.chars().any(char::is_control));
+                prop_assert!(!body.contains('#'));
+            }
+        }
     }
 }

@@ -10,6 +10,5 @@ mod request;
 mod sheet;
 mod view;
 
-pub use border::border_state;
 pub use header::PaneHeader;
 pub use view::PaneView;

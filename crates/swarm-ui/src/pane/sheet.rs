@@ -112,6 +112,12 @@ impl<W: Write> Sheet<W> {
         }
     }
 
+    /// Sends the terminal something that leaves text and cursor as they are.
+    pub(super) fn unseen(&mut self, sequence: &str) {
+        self.out.write_all(sequence.as_bytes()).ok();
+        self.flush();
+    }
+
     pub(super) fn flush(&mut self) {
         self.out.flush().ok();
     }

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io::Write;
 
-use swarm_protocol::{AgentEvent, Color, MemberState};
+use swarm_protocol::{AgentEvent, Color, MemberName, MemberState};
 
+use crate::pane::border::BorderTitle;
 use crate::pane::calls::{
     Call, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
 };
@@ -45,6 +46,8 @@ pub struct PaneView<W: Write> {
     last_state: Option<(String, u64)>,
     turns: u64,
     tokens: u64,
+    /// What the terminal is told, where it is told.
+    title: Option<BorderTitle>,
 }
 
 /// What is on the screen of the text of the model message under way.
@@ -101,11 +104,26 @@ impl<W: Write> PaneView<W> {
             last_state: None,
             turns: 0,
             tokens: 0,
+            title: None,
         }
+    }
+
+    /// Also tells the terminal, by its title, whose it is and what goes on there.
+    #[must_use]
+    pub fn titled(mut self, name: MemberName) -> Self {
+        let mut title = BorderTitle::new(name);
+        if let Some(sequence) = title.news() {
+            self.sheet.unseen(&sequence);
+        }
+        self.title = Some(title);
+        self
     }
 
     /// Draws one event.
     pub fn event(&mut self, event: &AgentEvent) {
+        if let Some(sequence) = self.title.as_mut().and_then(|title| title.follow(event)) {
+            self.sheet.unseen(&sequence);
+        }
         if self.text == Text::Open && is_aside(event) {
             self.held.push(event.clone());
             return;
@@ -272,7 +290,12 @@ impl<W: Write> PaneView<W> {
         self.tokens += tokens;
         if let Some(error) = error {
             let sign = self.theme().signs().failed;
-            let what = format!("turn failed: {}", clean_line(error));
+            let error = clean_line(error);
+            let what = if error.starts_with("the turn ") {
+                error
+            } else {
+                format!("turn failed: {error}")
+            };
             self.sheet.signed(sign, Style::Bad, &what);
         }
         self.rule_due = true;
@@ -282,7 +305,8 @@ impl<W: Write> PaneView<W> {
         let detail = clean_line(detail.unwrap_or_default());
         let signs = self.theme().signs();
         match state {
-            MemberState::Starting | MemberState::Working => {}
+            // Of a throttled member the retry that comes with the state says more.
+            MemberState::Starting | MemberState::Working | MemberState::Throttled => {}
             MemberState::WaitingPermission | MemberState::WaitingPlan => {
                 for line in RequestLine::parse(&detail).lines(self.theme()) {
                     self.sheet.line(&line);
@@ -303,7 +327,11 @@ impl<W: Write> PaneView<W> {
             return if detail.is_empty() { mail } else { detail }.to_owned();
         }
         let turns = counted(self.turns, "turn");
-        let tokens = format!("{} tokens", short_count(self.tokens));
+        // Servers that count nothing give no tokens; a 0 would say that it cost nothing.
+        let tokens = match self.tokens {
+            0 => String::new(),
+            tokens => format!("{} tokens", short_count(tokens)),
+        };
         let line = self.joined(&["idle", &turns, &tokens, detail]);
         let longer = self.joined(&[&line, mail]);
         let fits = columns(&longer) <= self.theme().room(INDENT);

@@ -13,6 +13,9 @@ const GAP: usize = 2;
 /// A column is not cut below this many columns while others can give more.
 const NARROWEST: usize = 8;
 
+/// Spare columns go before one of the others is cut below this many columns.
+const READABLE: usize = 16;
+
 /// On which side of its column a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Align {
@@ -87,6 +90,8 @@ impl<T: AsRef<str>> From<T> for Cell {
 pub struct Table {
     headings: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
+    /// Columns that may be left out, the first to go first.
+    spare: Vec<usize>,
 }
 
 impl Table {
@@ -99,7 +104,16 @@ impl Table {
         Self {
             headings,
             rows: Vec::new(),
+            spare: Vec::new(),
         }
+    }
+
+    /// Lets these columns, counted from 0, be left out where there is no room for all, the first one first. A column
+    /// in which nothing stands goes before any of them.
+    #[must_use]
+    pub fn spare(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.spare.extend(columns);
+        self
     }
 
     /// Puts a column, counted from 0, at the right. A column that does not exist is none.
@@ -134,11 +148,12 @@ impl Table {
             .collect()
     }
 
-    fn line(&self, row: &[Cell], widths: &[usize], theme: Theme) -> String {
+    fn line(&self, row: &[Cell], widths: &[Option<usize>], theme: Theme) -> String {
         let mut line = String::new();
         let mut blank = 0;
         for ((cell, width), (_, align)) in row.iter().zip(widths).zip(&self.headings) {
-            let text = fit(&cell.text, *width, theme.signs().ellipsis);
+            let Some(width) = *width else { continue };
+            let text = fit(&cell.text, width, theme.signs().ellipsis);
             let room = width - columns(&text);
             let (before, after) = match align {
                 Align::Left => (0, room),
@@ -157,31 +172,57 @@ impl Table {
         line + "\n"
     }
 
-    /// The width of each column: that of its longest text, and less where all together would not fit.
-    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
-        let mut widths: Vec<usize> = self
-            .headings
-            .iter()
-            .map(|(text, _)| columns(text))
+    /// The width of each column: that of its longest text, and less where all together would not fit. `None` for one
+    /// that is left out.
+    fn widths(&self, limit: Option<usize>) -> Vec<Option<usize>> {
+        let mut widths: Vec<Option<usize>> = (0..self.headings.len())
+            .map(|column| Some(self.natural(column)))
             .collect();
-        for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = columns(&cell.text).max(*width);
-            }
-        }
-        let gaps = GAP * widths.len().saturating_sub(1);
         if let Some(limit) = limit {
-            shrink(&mut widths, limit.saturating_sub(gaps), NARROWEST);
-            shrink(&mut widths, limit.saturating_sub(gaps), 0);
+            self.leave_out(&mut widths, limit);
+            let room = limit.saturating_sub(gaps(&widths));
+            shrink(&mut widths, room, NARROWEST);
+            shrink(&mut widths, room, 0);
         }
         widths
     }
+
+    fn natural(&self, column: usize) -> usize {
+        let texts = self.rows.iter().filter_map(|row| row.get(column));
+        let widest = texts.map(|cell| columns(&cell.text)).max();
+        let heading = self.headings.get(column);
+        widest
+            .unwrap_or(0)
+            .max(heading.map_or(0, |(text, _)| columns(text)))
+    }
+
+    /// Leaves columns out until what stays is readable, or nothing more may go.
+    fn leave_out(&self, widths: &mut [Option<usize>], limit: usize) {
+        let empty = (0..widths.len()).filter(|column| {
+            let mut texts = self.rows.iter().filter_map(|row| row.get(*column));
+            !self.rows.is_empty() && texts.all(|cell| cell.text.is_empty())
+        });
+        for column in empty.chain(self.spare.iter().copied()) {
+            let readable: usize = widths.iter().flatten().map(|w| READABLE.min(*w)).sum();
+            if readable + gaps(widths) <= limit {
+                return;
+            }
+            if let Some(width) = widths.get_mut(column) {
+                *width = None;
+            }
+        }
+    }
+}
+
+/// The room between the columns that are there.
+fn gaps(widths: &[Option<usize>]) -> usize {
+    GAP * widths.iter().flatten().count().saturating_sub(1)
 }
 
 /// Takes columns from the widest until all fit into `room`, leaving none below `least`.
-fn shrink(widths: &mut [usize], room: usize, least: usize) {
-    while widths.iter().sum::<usize>() > room {
-        match widths.iter_mut().max_by_key(|width| **width) {
+fn shrink(widths: &mut [Option<usize>], room: usize, least: usize) {
+    while widths.iter().flatten().sum::<usize>() > room {
+        match widths.iter_mut().flatten().max_by_key(|width| **width) {
             Some(widest) if *widest > least => *widest -= 1,
             _ => return,
         }

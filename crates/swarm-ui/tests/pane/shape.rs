@@ -160,3 +160,29 @@ fn a_screen_that_is_gone_stops_nothing() {
         view.event(&event);
     }
 }
+
+#[test]
+fn a_wait_for_the_model_is_told_once_and_uncounted_tokens_not_at_all() {
+    let reason = "slow down".to_owned();
+    let events = [
+        state(
+            MemberState::Throttled,
+            Some("asks the model again in 2 s: slow down"),
+        ),
+        AgentEvent::Retrying {
+            attempt: 2,
+            wait_ms: 1500,
+            reason,
+        },
+        state(MemberState::Working, None),
+        turn_ended(0, None),
+        state(MemberState::Idle, None),
+    ];
+    assert_eq!(
+        lines(&events),
+        [
+            "↻ attempt 2 in 1.5 s: slow down",
+            "○ idle · 1 turn · waiting for mail",
+        ]
+    );
+}

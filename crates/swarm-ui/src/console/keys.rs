@@ -1,0 +1,70 @@
+//! Keys of a terminal.
+
+use std::io;
+use std::thread;
+
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::line::{Key, PaneInput};
+use super::screen::Console;
+
+/// Reads the keys that are typed into the terminal on stdin, in a thread of its own that sleeps until one comes. What
+/// the person wants by them is told to `tell`.
+///
+/// # Errors
+/// When there is no thread to be had. Reading ends without a word when the terminal is gone.
+pub fn read_keys(
+    console: Console,
+    mut tell: impl FnMut(PaneInput) + Send + 'static,
+) -> io::Result<()> {
+    let reader = thread::Builder::new().name("reads keys".to_owned());
+    reader
+        .spawn(move || {
+            while let Ok(event) = event::read() {
+                if let Some(input) = key_of(event).and_then(|key| console.key(key)) {
+                    tell(input);
+                }
+            }
+        })
+        .map(drop)
+}
+
+fn key_of(event: Event) -> Option<Key> {
+    match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => of_key(key),
+        Event::Paste(text) => Some(Key::Text(text)),
+        Event::Resize(..) => Some(Key::Resized),
+        _ => None,
+    }
+}
+
+fn of_key(key: KeyEvent) -> Option<Key> {
+    let held = key.modifiers - KeyModifiers::SHIFT;
+    match (key.code, held) {
+        (KeyCode::Char(c), KeyModifiers::NONE) => Some(Key::Text(c.to_string())),
+        (KeyCode::Char(c), KeyModifiers::CONTROL) => of_control(c),
+        (KeyCode::Enter, KeyModifiers::NONE) => Some(Key::Enter),
+        (KeyCode::Backspace, _) => Some(Key::Backspace),
+        (KeyCode::Delete, _) => Some(Key::Delete),
+        (KeyCode::Left, _) => Some(Key::Left),
+        (KeyCode::Right, _) => Some(Key::Right),
+        (KeyCode::Home, _) => Some(Key::Home),
+        (KeyCode::End, _) => Some(Key::End),
+        (KeyCode::Esc, _) => Some(Key::Interrupt),
+        _ => None,
+    }
+}
+
+fn of_control(c: char) -> Option<Key> {
+    match c {
+        'a' => Some(Key::Home),
+        'c' => Some(Key::Interrupt),
+        'd' => Some(Key::EndOfInput),
+        'e' => Some(Key::End),
+        'h' => Some(Key::Backspace),
+        'j' | 'm' => Some(Key::Enter),
+        'u' => Some(Key::ClearBefore),
+        'w' => Some(Key::DeleteWord),
+        _ => None,
+    }
+}

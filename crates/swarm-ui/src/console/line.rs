@@ -1,0 +1,351 @@
+//! The line that a person types into.
+
+use crate::sanitize::shown;
+use crate::width::columns;
+
+/// Longest text in bytes; what a paste has beyond it is left out.
+const LONGEST: usize = 64 * 1024;
+
+/// Stands for a line end inside the text.
+const LINE_END: char = '↵';
+
+/// What a person wants who types into a pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaneInput {
+    /// To say this; several lines where they were pasted.
+    Line(String),
+    /// To end the present turn.
+    Interrupt,
+    /// To end the member.
+    Shutdown,
+}
+
+/// One key, or what was pasted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Key {
+    Text(String),
+    Enter,
+    Backspace,
+    Delete,
+    Left,
+    Right,
+    Home,
+    End,
+    /// Ctrl-U.
+    ClearBefore,
+    /// Ctrl-W.
+    DeleteWord,
+    /// Esc and Ctrl-C.
+    Interrupt,
+    /// Ctrl-D.
+    EndOfInput,
+    /// The terminal has another size.
+    Resized,
+}
+
+/// A text and a cursor in it.
+#[derive(Debug, Default)]
+pub(crate) struct InputLine {
+    text: String,
+    /// In bytes, always between two signs.
+    cursor: usize,
+}
+
+/// What of the line is shown: it fits the room, and the cursor is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    /// Columns before the cursor.
+    pub(crate) before: usize,
+}
+
+impl InputLine {
+    /// Takes a key; what the person wants by it, if anything.
+    pub(crate) fn key(&mut self, key: Key) -> Option<PaneInput> {
+        match key {
+            Key::Text(text) => self.insert(&text),
+            Key::Enter => {
+                let text = std::mem::take(&mut self.text);
+                self.cursor = 0;
+                return (!text.trim().is_empty()).then_some(PaneInput::Line(text));
+            }
+            Key::Backspace => self.remove(self.before(), self.cursor),
+            Key::Left => self.cursor = self.before(),
+            Key::Right => self.cursor = self.after(),
+            Key::Home => self.cursor = 0,
+            Key::End => self.cursor = self.text.len(),
+            Key::ClearBefore => self.remove(0, self.cursor),
+            Key::DeleteWord => self.remove(self.word_start(), self.cursor),
+            Key::Interrupt => return Some(PaneInput::Interrupt),
+            Key::EndOfInput if self.text.is_empty() => return Some(PaneInput::Shutdown),
+            Key::Delete | Key::EndOfInput => self.remove(self.cursor, self.after()),
+            Key::Resized => {}
+        }
+        None
+    }
+
+    fn insert(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let room = LONGEST.saturating_sub(self.text.len());
+        let text = &text[..text.floor_char_boundary(room)];
+        self.text.insert_str(self.cursor, text);
+        self.cursor += text.len();
+    }
+
+    fn remove(&mut self, from: usize, to: usize) {
+        self.text.replace_range(from..to, "");
+        self.cursor = from;
+    }
+
+    /// Where the sign before the cursor begins.
+    fn before(&self) -> usize {
+        let run = run_start(&self.text, self.cursor);
+        let last = signs(&self.text[run..self.cursor]).last();
+        self.cursor - last.map_or(0, str::len)
+    }
+
+    /// Where the sign behind the cursor ends.
+    fn after(&self) -> usize {
+        let next = signs(&self.text[self.cursor..]).next();
+        self.cursor + next.map_or(0, str::len)
+    }
+
+    fn word_start(&self) -> usize {
+        let text = self.text[..self.cursor].trim_end();
+        text.rfind(char::is_whitespace).map_or(0, |at| {
+            at + text[at..].chars().next().map_or(0, char::len_utf8)
+        })
+    }
+
+    /// The part around the cursor that fits into so many columns: what is before the cursor comes first. Only about as
+    /// much is looked at as is shown, however long the text is.
+    pub(crate) fn shown(&self, room: usize) -> Shown {
+        let (start, before) = self.first_shown(room);
+        let mut text = String::new();
+        let mut taken = 0;
+        for sign in signs(&self.text[start..]) {
+            let sign = visible(sign);
+            taken += columns(&sign);
+            if taken > room {
+                break;
+            }
+            text.push_str(&sign);
+        }
+        Shown { text, before }
+    }
+
+    /// Where the signs begin that fit before the cursor, and their columns.
+    fn first_shown(&self, room: usize) -> (usize, usize) {
+        let (mut start, mut taken) = (self.cursor, 0);
+        while start > 0 {
+            let run = run_start(&self.text, start);
+            let signs: Vec<&str> = signs(&self.text[run..start]).collect();
+            for sign in signs.into_iter().rev() {
+                let width = columns(&visible(sign));
+                if taken + width > room {
+                    return (start, taken);
+                }
+                taken += width;
+                start -= sign.len();
+            }
+        }
+        (start, taken)
+    }
+}
+
+/// A text as it is shown in one line.
+fn visible(text: &str) -> String {
+    let signs = text.chars().filter_map(|c| match c {
+        '\n' => Some(LINE_END),
+        '\t' => Some(' '),
+        // Part of a sign that is made of several characters.
+        JOINER | '\u{fe0f}' => Some(c),
+        c => shown(c),
+    });
+    signs.collect()
+}
+
+/// Joins two characters to one sign.
+const JOINER: char = '\u{200d}';
+
+/// The signs of a text that begins with one. A sign is a character with those that only change it: accents, variants,
+/// skin tones, what is joined to it, the second half of a flag.
+fn signs(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (sign, after) = rest.split_at(first_sign(rest));
+        rest = after;
+        (!sign.is_empty()).then_some(sign)
+    })
+}
+
+/// How long the first sign is, in bytes.
+fn first_sign(text: &str) -> usize {
+    let mut chars = text.char_indices();
+    let Some((_, mut last)) = chars.next() else {
+        return 0;
+    };
+    let mut half_a_flag = is_letter_of_flag(last);
+    for (at, c) in chars {
+        let joined = last == JOINER || changes(c) || (half_a_flag && is_letter_of_flag(c));
+        if !joined {
+            return at;
+        }
+        half_a_flag = false;
+        last = c;
+    }
+    text.len()
+}
+
+/// The last place before `end` where a sign begins whatever stands before it, or the beginning of the text.
+fn run_start(text: &str, end: usize) -> usize {
+    let mut chars = text[..end].char_indices().rev().peekable();
+    while let Some((at, c)) = chars.next() {
+        let joined = chars.peek().is_some_and(|(_, before)| *before == JOINER);
+        if !joined && !changes(c) && !is_letter_of_flag(c) {
+            return at;
+        }
+    }
+    0
+}
+
+/// Whether a character only changes the one before it.
+fn changes(c: char) -> bool {
+    let is_skin_tone = matches!(c, '\u{1f3fb}'..='\u{1f3ff}');
+    is_skin_tone || (!c.is_control() && columns(c.encode_utf8(&mut [0; 4])) == 0)
+}
+
+fn is_letter_of_flag(c: char) -> bool {
+    ('\u{1f1e6}'..='\u{1f1ff}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::{Duration, Instant};
+
+    fn typed(keys: &[Key]) -> InputLine {
+        let mut line = InputLine::default();
+        for key in keys {
+            assert_eq!(line.key(key.clone()), None, "{key:?}");
+        }
+        line
+    }
+
+    fn text(text: &str) -> Key {
+        Key::Text(text.to_owned())
+    }
+
+    #[test]
+    fn a_line_is_edited_and_said() {
+        let mut line = typed(&[text("helo wrld"), Key::Home]);
+        for key in [Key::Right, Key::Right, Key::Right, text("l"), Key::End] {
+            line.key(key);
+        }
+        line.key(Key::DeleteWord);
+        line.key(text("you"));
+        assert_eq!(
+            line.key(Key::Enter),
+            Some(PaneInput::Line("hello you".to_owned()))
+        );
+        assert_eq!(line.key(Key::Enter), None, "nothing is said twice");
+        let mut line = typed(&[text("abc"), Key::Left, Key::ClearBefore, Key::Delete]);
+        assert_eq!(line.key(Key::EndOfInput), Some(PaneInput::Shutdown));
+        let mut line = typed(&[text("ab"), Key::Home, Key::EndOfInput, Key::Backspace]);
+        assert_eq!(line.key(Key::Interrupt), Some(PaneInput::Interrupt));
+        assert_eq!(line.key(Key::Enter), Some(PaneInput::Line("b".to_owned())));
+    }
+
+    #[test]
+    fn a_paste_of_several_lines_is_one_message() {
+        let mut line = typed(&[text("a\r\nb\rc\n")]);
+        assert_eq!(line.shown(20).text, "a↵b↵c↵");
+        let said = PaneInput::Line("a\nb\nc\n".to_owned());
+        assert_eq!(line.key(Key::Enter), Some(said));
+    }
+
+    #[test]
+    fn wide_and_joined_signs_are_removed_whole() {
+        for sign in ["日", "👩‍💻", "👍🏽", "e\u{301}", "🇨🇭", "❤\u{fe0f}"] {
+            let mut line = typed(&[text("a"), text(sign), Key::Left, Key::Right, Key::Backspace]);
+            assert_eq!(
+                line.key(Key::Enter),
+                Some(PaneInput::Line("a".to_owned())),
+                "{sign}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_shown_around_its_cursor() {
+        let mut line = typed(&[text("abcdefgh")]);
+        assert_eq!(
+            line.shown(4),
+            Shown {
+                text: "efgh".to_owned(),
+                before: 4
+            }
+        );
+        line.key(Key::Home);
+        assert_eq!(
+            line.shown(4),
+            Shown {
+                text: "abcd".to_owned(),
+                before: 0
+            }
+        );
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_would_obey_is_shown() {
+        let line = typed(&[text("\u{1b}[2Ja\u{7}")]);
+        assert_eq!(line.shown(20).text, "␛[2Ja␇");
+    }
+
+    #[test]
+    fn a_huge_paste_is_shown_as_fast_as_a_word() {
+        for sign in ["a", "日", "e\u{301}", "👩‍💻", "\n"] {
+            let mut line = typed(&[text(&sign.repeat(LONGEST / sign.len()))]);
+            let begun = Instant::now();
+            for _ in 0..50 {
+                line.key(Key::Left);
+                assert!(columns(&line.shown(80).text) <= 80);
+            }
+            // Looking through all of it each time would take minutes.
+            assert!(begun.elapsed() < Duration::from_secs(1), "{sign:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn signs_are_the_same_wherever_one_begins_to_look(
+            text in "(\\PC|a|\u{301}|\u{200d}|🇨|🇭|👩|🏽|日){0,20}",
+        ) {
+            let mut at = 0;
+            for sign in signs(&text) {
+                at += sign.len();
+                let run = run_start(&text, at);
+                prop_assert_eq!(signs(&text[run..at]).last(), Some(sign));
+            }
+            prop_assert_eq!(at, text.len());
+        }
+
+        #[test]
+        fn whatever_is_typed_fits_and_the_cursor_stays_between_signs(
+            keys in prop::collection::vec(prop_oneof![
+                "\\PC{0,6}|日本|👩‍💻|\n".prop_map(Key::Text), Just(Key::Backspace), Just(Key::Delete), Just(Key::Left),
+                Just(Key::Right), Just(Key::Home), Just(Key::End), Just(Key::ClearBefore), Just(Key::DeleteWord),
+            ], 0..30),
+            room in 1_usize..30,
+        ) {
+            let mut line = InputLine::default();
+            for key in keys {
+                line.key(key);
+                prop_assert!(line.text.is_char_boundary(line.cursor));
+                let shown = line.shown(room);
+                prop_assert!(columns(&shown.text) <= room && shown.before <= room, "{:?}", shown);
+            }
+        }
+    }
+}

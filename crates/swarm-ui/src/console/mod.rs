@@ -1,0 +1,9 @@
+//! The terminal of a pane in which a person may type: output scrolls above one input line.
+
+mod keys;
+mod line;
+mod screen;
+
+pub use keys::read_keys;
+pub use line::PaneInput;
+pub use screen::{Console, ConsoleWriter};

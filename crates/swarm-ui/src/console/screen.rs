@@ -1,0 +1,263 @@
+//! Output above the input line, without one disturbing the other.
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::line::{InputLine, Key, PaneInput};
+use crate::style::{Style, paint};
+use crate::theme::{Theme, WidthSource};
+use crate::width::{columns, fit};
+
+/// A paste comes as one piece between two marks, so that its line ends are not Enter.
+const PASTE_MARKS_ON: &str = "\u{1b}[?2004h";
+const PASTE_MARKS_OFF: &str = "\u{1b}[?2004l";
+
+/// How a title begins and ends.
+const TITLE: &str = "\u{1b}]";
+const TITLE_END: char = '\u{7}';
+
+/// Columns for the width where nobody knows it.
+const USUAL_WIDTH: usize = 80;
+
+/// The terminal of a pane. Clones share it. Output goes through a [`ConsoleWriter`]; keys come from
+/// [`super::read_keys`].
+#[derive(Clone)]
+pub struct Console {
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    out: Box<dyn Write + Send>,
+    /// Gets the output without the input line.
+    copy: Box<dyn Write + Send>,
+    theme: Theme,
+    width: WidthSource,
+    prompt: String,
+    line: InputLine,
+    /// Columns of output behind its last line end.
+    column: usize,
+    /// Columns before the cursor in the input line, while that is on the screen.
+    painted: Option<usize>,
+    is_closed: bool,
+}
+
+impl fmt::Debug for Console {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Console").finish_non_exhaustive()
+    }
+}
+
+impl Console {
+    /// Takes over a terminal whose keys come one by one and are not echoed, and shows the input line there. `prompt`
+    /// stands before it. `copy` gets what is written, and nothing of the input line.
+    pub fn open(
+        out: Box<dyn Write + Send>,
+        copy: Box<dyn Write + Send>,
+        theme: Theme,
+        width: WidthSource,
+        prompt: &str,
+    ) -> Self {
+        let mut inner = Inner {
+            out,
+            copy,
+            theme,
+            width,
+            prompt: prompt.to_owned(),
+            line: InputLine::default(),
+            column: 0,
+            painted: None,
+            is_closed: false,
+        };
+        let mut frame = PASTE_MARKS_ON.to_owned();
+        inner.paint(&mut frame);
+        inner.send(&frame);
+        Self {
+            inner: Arc::new(Mutex::new(inner)),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while drawing leaves at worst a half-drawn line.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where output goes.
+    pub fn writer(&self) -> ConsoleWriter {
+        ConsoleWriter {
+            console: self.clone(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Takes the input line away and gives the terminal back; what is written later is written as it is.
+    pub fn close(&self) {
+        let mut inner = self.lock();
+        if inner.is_closed {
+            return;
+        }
+        let mut frame = String::new();
+        inner.erase(&mut frame);
+        frame.push_str(PASTE_MARKS_OFF);
+        inner.send(&frame);
+        inner.is_closed = true;
+    }
+
+    pub(crate) fn key(&self, key: Key) -> Option<PaneInput> {
+        let mut inner = self.lock();
+        if inner.is_closed {
+            return None;
+        }
+        let input = inner.line.key(key);
+        let mut frame = String::new();
+        inner.erase(&mut frame);
+        inner.paint(&mut frame);
+        inner.send(&frame);
+        input
+    }
+}
+
+impl Inner {
+    fn columns(&self) -> usize {
+        (self.width)().unwrap_or(USUAL_WIDTH).max(1)
+    }
+
+    /// Writes output where it stopped, and the input line below it again.
+    fn write(&mut self, output: &str) {
+        let copy = without_titles(output);
+        self.copy.write_all(copy.as_bytes()).ok();
+        self.copy.flush().ok();
+        if self.is_closed {
+            return self.send(output);
+        }
+        let mut frame = String::new();
+        self.erase(&mut frame);
+        frame.push_str(output);
+        self.column = column_after(self.column, output);
+        self.paint(&mut frame);
+        self.send(&frame);
+    }
+
+    /// Puts the cursor behind the output, with nothing below it.
+    fn erase(&mut self, frame: &mut String) {
+        let Some(before) = self.painted.take() else {
+            return;
+        };
+        let width = self.columns();
+        // In a terminal that was made narrower the line has become several.
+        up(frame, before / width);
+        frame.push_str("\r\u{1b}[J");
+        if self.column > 0 {
+            up(frame, 1);
+            let within = match self.column % width {
+                0 => width,
+                within => within,
+            };
+            right(frame, within);
+        }
+    }
+
+    fn paint(&mut self, frame: &mut String) {
+        let width = self.columns();
+        if self.column > 0 {
+            frame.push_str("\r\n");
+        }
+        // The last column stays free: a cursor behind it is in no line for certain.
+        let room = width.saturating_sub(1);
+        let prompt = fit(&self.prompt, room / 2, "");
+        let shown = self
+            .line
+            .shown(room.saturating_sub(columns(&prompt)).max(1));
+        frame.push_str(&paint(self.theme, Style::Dim, &prompt));
+        frame.push_str(&shown.text);
+        let behind = columns(&shown.text).saturating_sub(shown.before);
+        if behind > 0 {
+            // Writing into a String cannot fail.
+            let _infallible = write!(frame, "\u{1b}[{behind}D");
+        }
+        self.painted = Some(columns(&prompt) + shown.before);
+    }
+
+    /// One write, so that nobody sees a half of it. A screen that cannot be written to does not stop an agent.
+    fn send(&mut self, frame: &str) {
+        self.out.write_all(frame.as_bytes()).ok();
+        self.out.flush().ok();
+    }
+}
+
+fn up(frame: &mut String, rows: usize) {
+    if rows > 0 {
+        let _infallible = write!(frame, "\u{1b}[{rows}A");
+    }
+}
+
+fn right(frame: &mut String, columns: usize) {
+    let _infallible = write!(frame, "\u{1b}[{columns}C");
+}
+
+/// The columns behind the last line end, once `output` has been written where there were `column`.
+fn column_after(column: usize, output: &str) -> usize {
+    let plain = without_sequences(output);
+    match plain.rsplit_once('\n') {
+        Some((_, last)) => columns(last),
+        None => column + columns(&plain),
+    }
+}
+
+/// The text without what is told to the terminal alone.
+fn without_titles(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, title)) = rest.split_once(TITLE) {
+        kept.push_str(before);
+        rest = title.split_once(TITLE_END).map_or("", |(_, rest)| rest);
+    }
+    kept + rest
+}
+
+/// The text without the sequences of our own that take no room: colours and titles.
+fn without_sequences(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\u{1b}' {
+            plain.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('[') => drop(chars.find(char::is_ascii_alphabetic)),
+            Some(']') => drop(chars.find(|c| *c == TITLE_END)),
+            _ => {}
+        }
+    }
+    plain
+}
+
+/// Output of a pane. It is shown when it is flushed.
+#[derive(Debug)]
+pub struct ConsoleWriter {
+    console: Console,
+    waiting: Vec<u8>,
+}
+
+impl Write for ConsoleWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            let waiting = std::mem::take(&mut self.waiting);
+            self.console
+                .lock()
+                .write(&String::from_utf8_lossy(&waiting));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "screen_tests.rs"]
+mod tests;
