@@ -30,5 +30,7 @@ pub use rights::Rights;
 pub use session::Session;
 pub use spawner::{Isolation, NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
 pub use totals::Totals;
-pub use transcript::{BrokenLine, TranscriptAuthor, TranscriptFile, transcript_path};
-pub use turn::TurnOutcome;
+pub use transcript::{
+    BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
+};
+pub use turn::{TurnOutcome, TurnSignals};

@@ -1,5 +1,6 @@
 //! The mode and rules in force for an agent, shared with whoever may change them during a turn.
 
+use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 use swarm_policy::{Decision, Question, RuleSet, Suggestion, decide};
@@ -9,10 +10,21 @@ use swarm_protocol::PermissionMode;
 const GRANTED: &str = "session";
 
 /// What an agent may do. The mode never rises above the ceiling it was made with.
-#[derive(Debug)]
 pub struct Rights {
     ceiling: PermissionMode,
     inner: RwLock<Inner>,
+    changed: Option<Box<ChangedFn>>,
+}
+
+type ChangedFn = dyn Fn(&Rights) + Send + Sync;
+
+impl fmt::Debug for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rights")
+            .field("ceiling", &self.ceiling)
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -28,7 +40,21 @@ impl Rights {
         Self {
             ceiling,
             inner: RwLock::new(Inner { mode, rules }),
+            changed: None,
         }
+    }
+
+    /// Tells `changed` of these rights, at once and whenever they have changed.
+    #[must_use]
+    pub fn told_to(mut self, changed: impl Fn(&Self) + Send + Sync + 'static) -> Self {
+        changed(&self);
+        self.changed = Some(Box::new(changed));
+        self
+    }
+
+    /// The mode that the mode in force never rises above.
+    pub fn ceiling(&self) -> PermissionMode {
+        self.ceiling
     }
 
     /// The mode in force.
@@ -70,6 +96,10 @@ impl Rights {
     }
 
     fn write<T>(&self, f: impl FnOnce(&mut Inner) -> T) -> T {
-        f(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner))
+        let result = f(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner));
+        if let Some(changed) = &self.changed {
+            changed(self);
+        }
+        result
     }
 }

@@ -8,4 +8,4 @@ mod path;
 pub(crate) use entry::{Entry, TurnEnd};
 pub use file::{BrokenLine, TranscriptFile};
 pub use line::TranscriptAuthor;
-pub use path::transcript_path;
+pub use path::{find_transcript, transcript_path};

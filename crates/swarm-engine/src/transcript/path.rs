@@ -17,6 +17,22 @@ pub fn transcript_path(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
         .join(format!("{session}.jsonl"))
 }
 
+/// The file of a conversation that may have been begun in another working folder: wherever below `projects/` it lies,
+/// since a session's id is unique, and else where [`transcript_path`] puts it.
+pub fn find_transcript(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
+    let expected = transcript_path(root, cwd, session);
+    if expected.exists() {
+        return expected;
+    }
+    let folders = std::fs::read_dir(root.join("projects"));
+    let mut elsewhere = folders.into_iter().flatten().flatten();
+    let found = elsewhere.find_map(|folder| {
+        let file = folder.path().join(format!("{session}.jsonl"));
+        file.is_file().then_some(file)
+    });
+    found.unwrap_or(expected)
+}
+
 fn project_folder(cwd: &Path) -> String {
     let cwd = cwd.to_string_lossy();
     let mut name: String = cwd
@@ -47,6 +63,21 @@ mod tests {
 
     fn folder(cwd: &str) -> String {
         project_folder(Path::new(cwd))
+    }
+
+    #[test]
+    fn a_conversation_is_found_wherever_it_was_begun() {
+        let root = tempfile::tempdir().unwrap();
+        let session = SessionId::random();
+        let there = transcript_path(root.path(), Path::new("/there"), session);
+        let here = transcript_path(root.path(), Path::new("/here"), session);
+        let find = || find_transcript(root.path(), Path::new("/here"), session);
+        assert_eq!(find(), here, "where it begins");
+        for path in [&there, &here] {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            swarm_fs::replace_alone(path, b"").unwrap();
+            assert_eq!(&find(), path);
+        }
     }
 
     #[test]

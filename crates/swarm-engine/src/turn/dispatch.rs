@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call;
 use super::drive::Stop;
+use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use crate::Session;
 use crate::transcript::Entry;
@@ -48,11 +49,11 @@ impl Session {
     pub(super) async fn dispatch(
         &mut self,
         calls: Vec<Call>,
-        cancel: &CancellationToken,
+        signals: &TurnSignals,
     ) -> Result<(), Stop> {
         let mut waiting: VecDeque<Call> = calls.into();
         while let Some(next) = waiting.pop_front() {
-            if cancel.is_cancelled() {
+            if signals.is_over() {
                 let ids: Vec<_> = std::iter::once(next)
                     .chain(waiting)
                     .map(|call| call.id)
@@ -60,10 +61,10 @@ impl Session {
                 self.leave_unrun(&ids)?;
                 return Err(Stop::Interrupted);
             }
-            let results = self.run_next(next, &mut waiting, cancel).await;
+            let results = self.run_next(next, &mut waiting, &signals.cancel).await;
             self.append(Entry::user(results))?;
             if !waiting.is_empty() {
-                self.interject().await?;
+                self.interject(signals).await?;
             }
         }
         Ok(())

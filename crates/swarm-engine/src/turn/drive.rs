@@ -2,10 +2,10 @@
 
 use swarm_model::{ContentBlock, ModelError, ModelResponse};
 use swarm_protocol::{AgentEvent, MemberState};
-use tokio_util::sync::CancellationToken;
 
 use super::dispatch::NOT_RUN;
 use super::outcome::TurnOutcome;
+use super::signals::TurnSignals;
 use super::step::{self, Step};
 use crate::history::error_result;
 use crate::transcript::{Entry, TurnEnd};
@@ -30,6 +30,7 @@ struct Gathered {
 pub(super) enum Stop {
     Limit,
     Interrupted,
+    Suspended,
     Failed(EngineError),
 }
 
@@ -44,15 +45,20 @@ impl From<EngineError> for Stop {
 
 impl Session {
     /// Answers the user message at the end of the conversation: asks the model, runs its calls, and so on until it
-    /// ends its turn. Cancelling `cancel` ends the turn within [`crate::EngineLimits::cancel_grace`].
+    /// ends its turn. [`TurnSignals::cancel`], which a token alone stands for, ends the turn within
+    /// [`crate::EngineLimits::cancel_grace`].
     ///
     /// However it ends, every call has its result in the transcript afterwards.
-    pub async fn run_turn(&mut self, cancel: CancellationToken) -> TurnOutcome {
+    pub async fn run_turn(&mut self, signals: impl Into<TurnSignals>) -> TurnOutcome {
+        let signals = signals.into();
         let before = self.totals();
         let mut gathered = Gathered::default();
         self.emit(AgentEvent::TurnStarted);
         self.state(MemberState::Working, None);
-        let end = self.drive(&mut gathered, &cancel).await;
+        let end = match self.drive(&mut gathered, &signals).await {
+            Err(Stop::Interrupted) if !signals.cancel.is_cancelled() => Err(Stop::Suspended),
+            end => end,
+        };
         if let Err(stop) = &end {
             self.record(stop);
         }
@@ -65,16 +71,12 @@ impl Session {
         outcome
     }
 
-    async fn drive(
-        &mut self,
-        gathered: &mut Gathered,
-        cancel: &CancellationToken,
-    ) -> Result<(), Stop> {
+    async fn drive(&mut self, gathered: &mut Gathered, signals: &TurnSignals) -> Result<(), Stop> {
         if !self.history.waits() {
             return Err(EngineError::NothingToAnswer.into());
         }
         for _ in 0..self.parts.limits.max_turns {
-            let response = self.ask_model(cancel).await?;
+            let response = self.ask_model(signals).await?;
             let step = step::next(&response);
             gathered.hear(&response);
             self.append(Entry::Assistant {
@@ -88,8 +90,8 @@ impl Session {
                 Step::Finish => return Ok(()),
                 Step::Resume => {}
                 Step::Run(calls) => {
-                    self.dispatch(calls, cancel).await?;
-                    self.interject().await?;
+                    self.dispatch(calls, signals).await?;
+                    self.interject(signals).await?;
                 }
                 Step::CutOff if gathered.continued < self.parts.limits.continuations => {
                     gathered.go_on();
@@ -121,7 +123,7 @@ impl Session {
     /// Writes down that the turn ended without an answer, so that a restart does not take it up again by itself.
     fn record(&mut self, stop: &Stop) {
         let (how, text) = match stop {
-            Stop::Failed(EngineError::NothingToAnswer) => return,
+            Stop::Failed(EngineError::NothingToAnswer) | Stop::Suspended => return,
             Stop::Failed(error) => (TurnEnd::Failed, error.to_string()),
             Stop::Interrupted => (
                 TurnEnd::Interrupted,
@@ -146,6 +148,7 @@ impl Session {
         match end {
             Ok(()) => TurnOutcome::Finished { text, spent },
             Err(Stop::Interrupted) => TurnOutcome::Interrupted { text, spent },
+            Err(Stop::Suspended) => TurnOutcome::Suspended { text, spent },
             Err(Stop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
             Err(Stop::Limit) => TurnOutcome::TurnLimit {
                 text: limit_text(self.parts.limits.max_turns, &text),

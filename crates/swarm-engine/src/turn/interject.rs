@@ -1,11 +1,17 @@
 //! Urgent mail between tool calls.
 
+use super::signals::TurnSignals;
 use crate::{EngineError, Session};
 
 impl Session {
     /// Lets in what has come. It stands behind the results in the same user message, and is reported as delivered
     /// once it is on disk.
-    pub(super) async fn interject(&mut self) -> Result<(), EngineError> {
+    ///
+    /// A turn that is over lets nothing in: what waits is for the next one, or nobody would answer it.
+    pub(super) async fn interject(&mut self, signals: &TurnSignals) -> Result<(), EngineError> {
+        if signals.is_over() {
+            return Ok(());
+        }
         let mail = self.parts.interjections.between_calls().await;
         if mail.is_empty() {
             return Ok(());

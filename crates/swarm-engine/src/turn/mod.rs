@@ -7,6 +7,8 @@ mod drive;
 mod interject;
 mod outcome;
 mod request;
+mod signals;
 mod step;
 
 pub use outcome::TurnOutcome;
+pub use signals::TurnSignals;

@@ -26,6 +26,13 @@ pub enum TurnOutcome {
         /// What the turn used.
         spent: Totals,
     },
+    /// The turn was told to stop where it stood, to be taken up again later.
+    Suspended {
+        /// The model's last words before that; may be empty.
+        text: String,
+        /// What the turn used so far.
+        spent: Totals,
+    },
     /// The turn could not go on.
     Failed {
         /// Why, and what to do.
@@ -44,6 +51,7 @@ impl TurnOutcome {
             Self::Finished { text, .. }
             | Self::TurnLimit { text, .. }
             | Self::Interrupted { text, .. }
+            | Self::Suspended { text, .. }
             | Self::Failed { text, .. } => text,
         }
     }
@@ -54,6 +62,7 @@ impl TurnOutcome {
             Self::Finished { .. } => "finished",
             Self::TurnLimit { .. } => "turn_limit",
             Self::Interrupted { .. } => "interrupted",
+            Self::Suspended { .. } => "suspended",
             Self::Failed { .. } => "failed",
         }
     }
@@ -64,14 +73,15 @@ impl TurnOutcome {
             Self::Finished { spent, .. }
             | Self::TurnLimit { spent, .. }
             | Self::Interrupted { spent, .. }
+            | Self::Suspended { spent, .. }
             | Self::Failed { spent, .. } => *spent,
         }
     }
 
-    /// What kept the model from ending its turn, in words; `None` when it did end it.
+    /// What kept the model from ending its turn, in words; `None` when it did end it, or will be let to.
     pub fn trouble(&self) -> Option<String> {
         match self {
-            Self::Finished { .. } => None,
+            Self::Finished { .. } | Self::Suspended { .. } => None,
             Self::TurnLimit { .. } => Some("the turn reached its limit of model requests".into()),
             Self::Interrupted { .. } => Some("the turn was interrupted".into()),
             Self::Failed { error, .. } => Some(error.to_string()),

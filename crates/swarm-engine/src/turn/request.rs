@@ -3,8 +3,8 @@
 use futures::StreamExt;
 use swarm_model::{ModelError, ModelEvent, ModelRequest, ModelResponse};
 use swarm_protocol::{AgentEvent, MemberState};
-use tokio_util::sync::CancellationToken;
 
+use super::signals::TurnSignals;
 use crate::{EngineError, Session};
 
 impl Session {
@@ -25,14 +25,20 @@ impl Session {
     /// Asks the model and shows its answer as it grows. Text of an answer that did not come to its end is discarded.
     pub(super) async fn ask_model(
         &self,
-        cancel: &CancellationToken,
+        signals: &TurnSignals,
     ) -> Result<ModelResponse, EngineError> {
+        if signals.is_over() {
+            return Err(ModelError::Cancelled.into());
+        }
         let mut shown = Shown::default();
-        let mut events = self.parts.model.stream(self.request(), cancel.clone());
+        let mut events = self
+            .parts
+            .model
+            .stream(self.request(), signals.cancel.clone());
         let answer = loop {
             let event = tokio::select! {
                 biased;
-                () = cancel.cancelled() => Some(Err(ModelError::Cancelled)),
+                () = signals.over() => Some(Err(ModelError::Cancelled)),
                 event = events.next() => event,
             };
             match event {
@@ -63,7 +69,10 @@ impl Session {
         {
             self.discard(shown);
             shown.throttled = true;
-            self.state(MemberState::Throttled, Some(reason.clone()));
+            // In whole seconds, as nobody reads a state faster.
+            let seconds = wait.as_secs_f64().ceil();
+            let detail = format!("asks the model again in {seconds} s: {reason}");
+            self.state(MemberState::Throttled, Some(detail));
             return self.emit(AgentEvent::Retrying {
                 attempt,
                 wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),

@@ -16,6 +16,7 @@ mod model;
 mod permission;
 mod prefix;
 mod streaming;
+mod suspend;
 mod tools;
 mod transcript;
 mod valid;

@@ -48,7 +48,10 @@ async fn text_of_a_failed_attempt_is_discarded_and_shown_again() {
             state(MemberState::Working, None),
             AgentEvent::TextDelta { text: "Hel".into() },
             AgentEvent::TextDiscarded,
-            state(MemberState::Throttled, Some("overloaded")),
+            state(
+                MemberState::Throttled,
+                Some("asks the model again in 2 s: overloaded")
+            ),
             AgentEvent::Retrying {
                 attempt: 2,
                 wait_ms: 1500,

@@ -156,3 +156,15 @@ pub(crate) fn long(started: Arc<Notify>, stubborn: bool) -> Arc<dyn Tool> {
         }
     })
 }
+
+/// Changes: runs until it is let go, whatever else happens; `started` tells when it runs.
+pub(crate) fn slow(started: Arc<Notify>, let_go: Arc<Notify>) -> Arc<dyn Tool> {
+    tool("Slow", false, move |_, _| {
+        let (started, let_go) = (started.clone(), let_go.clone());
+        async move {
+            started.notify_one();
+            let_go.notified().await;
+            ToolOutput::ok("came to its end", "done")
+        }
+    })
+}
