@@ -1,13 +1,18 @@
 //! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
 
+use std::time::Duration;
+
 use swarm_protocol::{
-    ControlFrame, LEAD_NAME, MemberName, MemberState, Task, TaskAssignment, TaskState, TeamName,
-    UnixMs,
+    ControlFrame, LEAD_NAME, MemberName, Task, TaskAssignment, TaskState, TeamName, UnixMs,
 };
-use swarm_store::{Draft, MemberView, ReconcileReport, StoreError, TeamStore};
+use swarm_store::{Departure, Draft, MemberView, ReconcileReport, StoreError, TeamStore};
+use swarm_tools::processes::{self, Target};
 
 use crate::SpawnOrder;
 use crate::send::summary_of;
+
+/// How long the processes that a dead member left get to end by themselves.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
 /// Tells a member that a task is its own. Nothing is sent to the one who assigned, nor to somebody unknown, nor about
 /// a task that nobody can work on: the owner of a blocked one hears of it when it can start.
@@ -45,8 +50,8 @@ pub fn announce_assignment(
         .map(drop)
 }
 
-/// Tells whoever can act that tasks became free: the owner of each, or the idle teammates where it has none. One
-/// that cannot be told keeps nobody else from hearing of it.
+/// Tells whoever can act that tasks became free: the owner of each, or the lead where it has none, since nobody is
+/// given work that was not meant for it. One that cannot be told keeps nobody else from hearing of it.
 ///
 /// # Errors
 /// The first of whatever the store says; the tasks are free all the same.
@@ -86,11 +91,13 @@ fn news_of<'a>(
         return (text, vec![&owner.member.name]);
     }
     let text = format!(
-        "Task #{id} ({subject}) is no longer blocked and nobody owns it: claim it with TaskUpdate if it suits you."
+        "Task #{id} ({subject}) is no longer blocked and nobody owns it: give it to somebody with TaskUpdate."
     );
-    let waits = |view: &&MemberView| view.state == MemberState::Idle && !view.member.name.is_lead();
-    let idle = members.iter().filter(waits);
-    (text, idle.map(|view| &view.member.name).collect())
+    let lead = members.iter().find(|view| view.member.name.is_lead());
+    (
+        text,
+        lead.map(|view| &view.member.name).into_iter().collect(),
+    )
 }
 
 /// What the program says; the first line is its summary.
@@ -98,11 +105,23 @@ fn system(text: &str) -> Draft {
     Draft::system(LEAD_NAME, text).with_summary(summary_of(text, None))
 }
 
-/// Brings a team's records in line with who is alive, and tells the lead of every member that ended without having
-/// said so. Whoever opens a team calls this; one of all callers notices each death.
+/// Ends what the shell of a member left running that died: servers and loops that nobody looks after any more.
+fn end_leftovers(departure: &Departure) {
+    let target = Target {
+        group: None,
+        env: Some(("SWARM_SPAWN_ID".to_owned(), departure.spawn_id.to_string())),
+    };
+    let ended = processes::end_blocking(&target, LEFTOVER_GRACE);
+    if ended.left > 0 {
+        tracing::error!(member = %departure.member, left = ended.left, "processes of a dead member are left");
+    }
+}
+
+/// Brings a team's records in line with who is alive, and ends what members left running that died. Whoever opens a
+/// team calls this; one of all callers notices each death.
 ///
 /// # Errors
-/// The first of whatever the store says; every death is told that can be.
+/// The first of whatever the store says; every death is entered that can be.
 pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileReport, StoreError> {
     let report = store.reconcile(team)?;
     for undone in &report.rolled_back {
@@ -112,22 +131,8 @@ pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileRepo
             tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
         }
     }
-    let mut told = Ok(());
     for departure in report.died.iter().filter(|departure| !departure.in_order) {
-        let tasks = match &departure.released[..] {
-            [] => String::new(),
-            ids => {
-                let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-                format!(" Given back: {}.", ids.join(", "))
-            }
-        };
-        let text = format!(
-            "{} died unexpectedly ({}).{tasks} Spawn it again under the same name to carry on its conversation, or \
-             give its work to somebody else.",
-            departure.member, departure.reason
-        );
-        let sent = store.send(team, &MemberName::lead(), system(&text));
-        told = told.and(sent.map(drop));
+        end_leftovers(departure);
     }
-    told.map(|()| report)
+    Ok(report)
 }

@@ -1,13 +1,30 @@
 //! Mail as it comes in: sorted into what the program handles and what the model reads.
 
 use swarm_protocol::{
-    AgentEvent, ControlFrame, Envelope, IdleNotification, InboxEntry, MarkKind, MessageId,
-    PermissionRequestFrame, PermissionResponse, SYSTEM_SENDER, ShutdownApproved, ShutdownRejected,
-    ShutdownRequest, TaskAssignment,
+    AgentEvent, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry, MarkKind,
+    MessageId, PermissionRequestFrame, PermissionResponse, SYSTEM_SENDER, ShutdownApproved,
+    ShutdownRejected, ShutdownRequest, TaskAssignment,
 };
 
-/// How a sender is shown whose name is the one under which the program speaks.
-const NOT_THE_SYSTEM: &str = "a member called system";
+/// The name under which the words of a person reach the lead.
+pub const PERSON_SENDER: &str = "user";
+
+/// Under which name a message stands: its sender's, unless the program made it or a person wrote it to the lead. Names
+/// that are not a member's are not to be had by a member that is called so.
+pub fn speaker(from: &str, kind: Option<MarkKind>) -> String {
+    let from = from.trim();
+    match kind {
+        Some(MarkKind::System) => SYSTEM_SENDER.to_owned(),
+        Some(MarkKind::Person) => PERSON_SENDER.to_owned(),
+        _ if [SYSTEM_SENDER, PERSON_SENDER]
+            .iter()
+            .any(|name| from.eq_ignore_ascii_case(name)) =>
+        {
+            format!("a member called {}", from.to_lowercase())
+        }
+        _ => from.to_owned(),
+    }
+}
 
 /// One message, sorted.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,15 +112,21 @@ impl Incoming {
         }
     }
 
-    /// How a pane shows it. What the program says does not stand under the name of a peer, as in [`Self::render`].
+    /// Under which name it stands. What the program says does not stand under the name of a peer.
+    pub fn speaker(&self) -> String {
+        match self {
+            Self::System(_) | Self::Assignment(..) => SYSTEM_SENDER.to_owned(),
+            _ => speaker_of(self.entry()),
+        }
+    }
+
+    /// How a pane shows it, under the same name as in [`Self::render`].
     pub fn shown(&self) -> AgentEvent {
-        let (from, color) = match self {
-            Self::System(_) | Self::Assignment(..) => (SYSTEM_SENDER, None),
-            _ => (sender(self.entry()), self.entry().color.clone()),
-        };
+        let from = self.speaker();
+        let is_member = from == self.entry().from;
         AgentEvent::MailIn {
-            from: from.to_owned(),
-            color,
+            color: self.entry().color.clone().filter(|_| is_member),
+            from,
             line: self.line(),
         }
     }
@@ -120,7 +143,20 @@ impl Incoming {
             Self::ShutdownRejected(_, frame) => format!("does not shut down: {}", frame.reason),
             Self::Idle(_, frame) => {
                 match frame.result.as_deref().or(frame.failure_reason.as_deref()) {
+                    Some(text) if !frame.open_tasks.is_empty() => {
+                        format!(
+                            "idle, left {} open: {}",
+                            open_tasks(frame),
+                            first_line(text)
+                        )
+                    }
                     Some(text) => format!("idle: {}", first_line(text)),
+                    None if !frame.open_tasks.is_empty() => {
+                        format!("idle: {} still in progress", open_tasks(frame))
+                    }
+                    None if frame.idle_reason == Some(IdleReason::Interrupted) => {
+                        "idle: its turn was interrupted".to_owned()
+                    }
                     None => "idle".to_owned(),
                 }
             }
@@ -137,20 +173,15 @@ impl Incoming {
 /// A text under the name of its sender.
 fn in_the_name_of(entry: &InboxEntry, text: &str) -> String {
     Envelope {
-        from: sender(entry),
+        from: &speaker_of(entry),
         text,
         ..Envelope::of(entry)
     }
     .render()
 }
 
-/// The name of a sender. The program's own is not to be had by a member that is called so.
-fn sender(entry: &InboxEntry) -> &str {
-    if entry.from.trim().eq_ignore_ascii_case(SYSTEM_SENDER) {
-        NOT_THE_SYSTEM
-    } else {
-        &entry.from
-    }
+fn speaker_of(entry: &InboxEntry) -> String {
+    speaker(&entry.from, entry.swarm.as_ref().and_then(|mark| mark.kind))
 }
 
 fn shutdown_text(frame: &ShutdownRequest) -> String {
@@ -165,9 +196,26 @@ fn shutdown_text(frame: &ShutdownRequest) -> String {
 }
 
 fn idle_text(frame: &IdleNotification) -> String {
+    let text = outcome_text(frame);
+    if frame.open_tasks.is_empty() {
+        return text;
+    }
+    let open = open_tasks(frame);
+    format!("{text}\n\n[Still in progress in my name, without a report: {open}]")
+}
+
+fn open_tasks(frame: &IdleNotification) -> String {
+    let names: Vec<String> = frame.open_tasks.iter().map(|id| format!("#{id}")).collect();
+    names.join(", ")
+}
+
+fn outcome_text(frame: &IdleNotification) -> String {
     match (&frame.result, &frame.failure_reason) {
         (_, Some(failure)) => format!("My turn failed and I am idle: {failure}"),
         (Some(result), None) => result.clone(),
+        (None, None) if frame.idle_reason == Some(IdleReason::Interrupted) => {
+            "My turn was interrupted, and I am idle.".to_owned()
+        }
         (None, None) => "I am idle.".to_owned(),
     }
 }
@@ -228,11 +276,30 @@ mod tests {
                 None,
             ),
             (&assignment(), Some(MarkKind::Control), SYSTEM_SENDER, None),
+            ("Go left", Some(MarkKind::Person), PERSON_SENDER, None),
         ] {
             let incoming = Incoming::of(entry(text, kind));
             let line = incoming.line();
             let from = from.to_owned();
+            assert!(
+                incoming
+                    .render()
+                    .contains(&format!("teammate_id=\"{from}\""))
+            );
             assert_eq!(incoming.shown(), AgentEvent::MailIn { from, color, line });
+        }
+    }
+
+    #[test]
+    fn d11_no_member_speaks_under_the_programs_or_the_persons_name() {
+        for (name, shown) in [
+            ("system", "a member called system"),
+            (" System ", "a member called system"),
+            ("user", "a member called user"),
+            ("bob", "bob"),
+        ] {
+            assert_eq!(speaker(name, None), shown);
+            assert_eq!(speaker(name, Some(MarkKind::Control)), shown);
         }
     }
 }

@@ -6,6 +6,7 @@ mod hello;
 mod incoming;
 mod order;
 mod permission;
+mod receiver;
 mod seat;
 mod send;
 mod send_message;
@@ -15,13 +16,14 @@ mod task_tools;
 
 pub use effects::{announce_assignment, announce_unblocked, reconcile};
 pub use hello::{HelloMismatch, check_hello};
-pub use incoming::{Incoming, render_incoming, sort_mail};
-pub use order::{MemberLimits, OrderError, RuleText, SpawnOrder};
+pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
+pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
     AskedCall, PermissionAnswer, Wake, answer_frame, approve, deny, open_request, wait_for_answer,
 };
+pub use receiver::{Reads, Receiver};
 pub use seat::{Founder, NoTeam, Seat};
-pub use send::{Recipient, RecipientError, SendError, Sent, send_text};
+pub use send::{Prose, Recipient, RecipientError, SendError, Sent, send_text, summary_of};
 pub use send_message::SendMessageTool;
 pub use shutdown::{
     ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use swarm_policy::{Rule, RuleError, RuleSet, SourcedRule};
-use swarm_protocol::{AgentId, Color, PermissionMode, SessionId, SpawnId, UnixMs};
+use swarm_protocol::{
+    AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs,
+};
 
 /// An order cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,25 +36,24 @@ pub enum OrderError {
     Rule(#[from] RuleError),
 }
 
-/// A permission rule and where it came from, as text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RuleText {
-    /// Such as `Bash(git log:*)`.
-    pub rule: String,
-    /// Such as a settings file.
-    pub origin: String,
-}
-
 /// Bounds of one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberLimits {
     /// Model requests in one turn.
     pub max_requests: u32,
+    /// Unread messages in one inbox beyond which the member cannot send another.
+    pub max_unread: usize,
+    /// Bytes of text in one message of the member.
+    pub max_message_bytes: usize,
     /// Milliseconds after which an unanswered permission request means no.
     pub permission_timeout_ms: u64,
     /// Milliseconds a member in a turn may take before the program approves a shutdown for it.
     pub shutdown_grace_ms: u64,
+    /// Whether it is reminded of tasks that it leaves in progress.
+    pub remind: bool,
+    /// What becomes of the member when the lead's process dies.
+    pub on_lost: OnLost,
 }
 
 impl MemberLimits {

@@ -1,9 +1,9 @@
 //! Who may be written to, and the sending of prose.
 
-use swarm_protocol::{AgentId, MemberName, MemberState, MessageId, SwarmMark, TeamName};
-use swarm_store::{Draft, StoreError};
+use swarm_protocol::{AgentId, MemberName, MessageId, SwarmMark, TeamName};
+use swarm_store::{Draft, Posted, StoreError};
 
-use crate::{NoTeam, Seat};
+use crate::{NoTeam, Receiver, Seat};
 
 /// Longest summary in characters; Claude Code cuts there.
 const SUMMARY_CHARS: usize = 200;
@@ -79,9 +79,10 @@ pub enum SendError {
     Nobody(TeamName),
     /// Some of everybody got it.
     #[error(
-        "queued for {}, but not for {}: {error}. Send it to those again by name",
+        "queued for {}, but not for {}: {}. Send it to those again by name",
         list(.queued),
-        list(.failed)
+        list(.failed),
+        told(.error)
     )]
     Partly {
         /// Who will read it.
@@ -102,6 +103,9 @@ pub(crate) fn told(error: &StoreError) -> String {
         StoreError::MemberNotFound { known, .. } => {
             format!("{error}; members: {}", list(known))
         }
+        StoreError::MessageTooLarge { .. } => {
+            format!("{error}. Write it into a file and send the path")
+        }
         _ => error.to_string(),
     }
 }
@@ -118,12 +122,27 @@ pub struct Sent {
     pub to: MemberName,
     /// Its id.
     pub msg_id: MessageId,
+    /// Unread messages of the same key that it took the place of.
+    pub superseded: Vec<MessageId>,
     /// What the receiver is doing, when that can be told.
-    pub receiver: Option<MemberState>,
+    pub receiver: Option<Receiver>,
 }
 
-/// The first line of a text, cut for lists.
-pub(crate) fn summary_of(text: &str, given: Option<&str>) -> String {
+/// Prose to be sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Prose<'a> {
+    /// What it says.
+    pub text: &'a str,
+    /// A few words for lists; without them the first line.
+    pub summary: Option<&'a str>,
+    /// Whether it may be let in between two tool calls.
+    pub urgent: bool,
+    /// Takes the place of what the sender last wrote under this key, as long as that is unread.
+    pub supersede: Option<&'a str>,
+}
+
+/// A summary for lists, of at most 200 characters: the words that were given, else the first line that has any.
+pub fn summary_of(text: &str, given: Option<&str>) -> String {
     let line = given
         .filter(|given| !given.trim().is_empty())
         .or_else(|| text.lines().find(|line| !line.trim().is_empty()))
@@ -136,35 +155,30 @@ pub(crate) fn summary_of(text: &str, given: Option<&str>) -> String {
 ///
 /// # Errors
 /// [`SendError`]; only with [`SendError::Partly`] was anything queued.
-pub fn send_text(
-    seat: &Seat,
-    to: &str,
-    text: &str,
-    summary: Option<&str>,
-    urgent: bool,
-) -> Result<Vec<Sent>, SendError> {
-    if text.trim().is_empty() {
+pub fn send_text(seat: &Seat, to: &str, prose: Prose<'_>) -> Result<Vec<Sent>, SendError> {
+    if prose.text.trim().is_empty() {
         return Err(SendError::Empty);
     }
     let team = seat.team_or_found()?;
     let receivers = receivers(seat, &team, to)?;
     let draft = Draft {
         from: seat.name.to_string(),
-        text: text.to_owned(),
-        summary: Some(summary_of(text, summary)),
+        text: prose.text.to_owned(),
+        summary: Some(summary_of(prose.text, prose.summary)),
         color: seat.color.map(|color| color.to_string()),
         swarm: SwarmMark {
-            urgent,
+            urgent: prose.urgent,
+            supersede: prose.supersede.map(str::to_owned),
             ..SwarmMark::default()
         },
     };
     let mut queued = Vec::with_capacity(receivers.len());
     let (mut failed, mut first) = (Vec::new(), None);
     for to in receivers {
-        match seat.store.send(&team, &to, draft.clone()) {
-            Ok(msg_id) => {
+        match seat.store.post(&team, &to, draft.clone()) {
+            Ok(posted) => {
                 seat.note_sent(&to, draft.summary.as_deref().unwrap_or_default());
-                queued.push((to, msg_id));
+                queued.push((to, posted));
             }
             Err(error) => {
                 failed.push(to);
@@ -173,7 +187,7 @@ pub fn send_text(
         }
     }
     match first {
-        None => Ok(sent(seat, &team, queued)),
+        None => Ok(sent(seat, &team, queued, prose.urgent)),
         Some(error) if queued.is_empty() => Err(error.into()),
         Some(error) => Err(SendError::Partly {
             queued: queued.into_iter().map(|(to, _)| to).collect(),
@@ -198,20 +212,26 @@ fn receivers(seat: &Seat, team: &TeamName, to: &str) -> Result<Vec<MemberName>, 
     }
 }
 
-/// What was queued, and what each receiver is doing by the facts: the last word of a dead one is not what it does.
-fn sent(seat: &Seat, team: &TeamName, queued: Vec<(MemberName, MessageId)>) -> Vec<Sent> {
+/// What was queued, and what each receiver is doing.
+fn sent(
+    seat: &Seat,
+    team: &TeamName,
+    queued: Vec<(MemberName, Posted)>,
+    urgent: bool,
+) -> Vec<Sent> {
     // The messages are on disk, so a look that fails must not make the sender send them again.
     let views = seat.store.member_view(team).unwrap_or_default();
-    let state = |name: &MemberName| {
+    let receiver = |name: &MemberName| {
         let view = views.iter().find(|view| &view.member.name == name)?;
-        Some(view.state)
+        Some(Receiver::of(view, urgent))
     };
     queued
         .into_iter()
-        .map(|(to, msg_id)| Sent {
-            receiver: state(&to),
+        .map(|(to, posted)| Sent {
+            receiver: receiver(&to),
             to,
-            msg_id,
+            msg_id: posted.msg_id,
+            superseded: posted.superseded,
         })
         .collect()
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use swarm_protocol::{MemberName, RequestId, ToolKind};
+use swarm_protocol::{MemberName, RequestId, TeamName, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
 use crate::send::{summary_of, told};
-use crate::{Seat, Sent, ShutdownDesk, reject_shutdown, request_shutdown, send_text};
+use crate::{Prose, Seat, Sent, ShutdownDesk, reject_shutdown, request_shutdown, send_text};
 
 /// Writes to other members, asks members to stop, and refuses to stop.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ struct Input {
     summary: Option<String>,
     #[serde(default)]
     urgent: bool,
+    #[serde(default)]
+    supersede: Option<String>,
     message: Message,
 }
 
@@ -65,13 +67,13 @@ impl SendMessageTool {
     }
 
     fn text(&self, input: &Input, text: &str) -> ToolOutput {
-        match send_text(
-            &self.seat,
-            &input.to,
+        let prose = Prose {
             text,
-            input.summary.as_deref(),
-            input.urgent,
-        ) {
+            summary: input.summary.as_deref(),
+            urgent: input.urgent,
+            supersede: input.supersede.as_deref(),
+        };
+        match send_text(&self.seat, &input.to, prose) {
             Ok(sent) => sent_output(&self.seat, &sent),
             Err(error) => refused(&error.to_string()),
         }
@@ -86,6 +88,9 @@ impl SendMessageTool {
         let Some(team) = self.seat.team() else {
             return refused("there is no team yet");
         };
+        if to.trim() == "*" {
+            return self.request_of_all(&team, reason);
+        }
         let target = match MemberName::teammate(to.trim()) {
             Ok(name) => name,
             Err(error) => return refused(&error.to_string()),
@@ -103,6 +108,38 @@ impl SendMessageTool {
                 ToolOutput::ok(out.to_string(), "requested")
             }
             Err(error) => refused(&told(&error)),
+        }
+    }
+
+    /// Asks every teammate; one that cannot be asked keeps nobody else from being asked.
+    fn request_of_all(&self, team: &TeamName, reason: Option<&str>) -> ToolOutput {
+        let config = match self.seat.store.config(team) {
+            Ok(config) => config,
+            Err(error) => return refused(&told(&error)),
+        };
+        let now = self.seat.clock.now();
+        let (mut asked, mut failed) = (Vec::new(), Vec::new());
+        for member in config.teammates() {
+            match request_shutdown(&*self.seat.store, team, &member.name, now, reason) {
+                Ok(request_id) => {
+                    self.seat.note_sent(&member.name, "shutdown request");
+                    asked.push(json!({ "target": member.name, "request_id": request_id }));
+                }
+                Err(error) => {
+                    failed.push(json!({ "target": member.name, "message": told(&error) }));
+                }
+            }
+        }
+        if asked.is_empty() && failed.is_empty() {
+            return refused("there is nobody else in the team");
+        }
+        let line = format!("asked {} to stop", asked.len());
+        let all_asked = failed.is_empty();
+        let out = json!({ "success": all_asked, "asked": asked, "failed": failed });
+        ToolOutput {
+            content: out.to_string(),
+            is_error: !all_asked,
+            one_line: line,
         }
     }
 
@@ -150,23 +187,27 @@ fn refused(why: &str) -> ToolOutput {
 
 fn sent_output(seat: &Seat, queued: &[Sent]) -> ToolOutput {
     let names: Vec<&str> = queued.iter().map(|sent| sent.to.as_str()).collect();
+    let now = seat.clock.now();
+    let sentence = |sent: &Sent| {
+        let doing = sent.receiver.as_ref().map_or_else(String::new, |receiver| {
+            format!(", {}", receiver.for_model(now))
+        });
+        let instead = match sent.superseded.len() {
+            0 => "",
+            _ => " It takes the place of your unread one.",
+        };
+        format!("Message queued for {}{doing}.{instead}", sent.to)
+    };
+    let sentences: Vec<String> = queued.iter().map(sentence).collect();
+    let message = sentences.join("\n");
     let out = match queued {
-        [one] => {
-            let doing = one
-                .receiver
-                .map_or_else(String::new, |state| format!(" ({})", state.name()));
-            json!({
-                "success": true,
-                "message": format!("Message queued for {}{doing}.", one.to),
-                "msg_id": one.msg_id,
-                "routing": { "sender": seat.name, "target": format!("@{}", one.to) },
-            })
-        }
-        _ => json!({
+        [one] => json!({
             "success": true,
-            "message": format!("Message queued for {} members.", queued.len()),
-            "recipients": names,
+            "message": message,
+            "msg_id": one.msg_id,
+            "routing": { "sender": seat.name, "target": format!("@{}", one.to) },
         }),
+        _ => json!({ "success": true, "message": message, "recipients": names }),
     };
     ToolOutput::ok(out.to_string(), format!("queued for {}", names.join(", ")))
 }
@@ -211,7 +252,8 @@ impl Tool for SendMessageTool {
                           "required": ["type", "request_id", "approve"] }
                     ]
                 },
-                "urgent": { "type": "boolean", "description": "Let it in between tool calls of a busy receiver" }
+                "urgent": { "type": "boolean", "description": "Let it in between tool calls of a busy receiver" },
+                "supersede": { "type": "string", "description": "A key such as \"progress\": an unread message that you sent to the same member under the same key is replaced by this one" }
             },
             "required": ["to", "message"]
         })

@@ -58,7 +58,10 @@ impl StateKeeper {
             AgentEvent::State { state, detail } => {
                 let changed = report.state != *state || report.detail != *detail;
                 if changed {
-                    report.since = now;
+                    // A call that ended within a turn is no new beginning of the turn.
+                    if report.state != *state || *state != MemberState::Working {
+                        report.since = now;
+                    }
                     report.state = *state;
                     report.detail.clone_from(detail);
                 }
@@ -69,7 +72,16 @@ impl StateKeeper {
                 report.usage += *usage;
                 true
             }
-            AgentEvent::ToolFinished { .. } => true,
+            AgentEvent::ToolStarted { line, .. } if report.state == MemberState::Working => {
+                report.detail = Some(line.clone());
+                true
+            }
+            AgentEvent::ToolFinished { .. } => {
+                if report.state == MemberState::Working {
+                    report.detail = None;
+                }
+                true
+            }
             _ => false,
         };
         if seen && let Some(team) = team {

@@ -9,7 +9,7 @@ use swarm_protocol::{MemberName, NewTask, TaskId, TeamName, ToolKind};
 use swarm_store::StoreError;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::pool::parse;
+use super::pool::{check_owner, parse};
 use crate::{Seat, announce_assignment};
 
 #[derive(Debug)]
@@ -84,12 +84,14 @@ impl TaskCreate {
         let seat = &self.0;
         let team = seat.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
+        let note = check_owner(seat, &team, input.owner.as_ref())?;
         let task = NewTask {
             subject: input.subject,
             description: input.description,
             active_form: input.active_form,
             owner: input.owner,
             blocked_by: input.blocked_by,
+            after: Vec::new(),
             metadata: input.metadata,
         };
         let ids = seat
@@ -102,7 +104,7 @@ impl TaskCreate {
         self.announce(&team, id).map_err(|error| {
             format!("task #{id} was created, but its owner was not told: {error}")
         })?;
-        let text = format!("Task #{id} created successfully: {subject}");
+        let text = format!("Task #{id} created successfully: {subject}{note}");
         Ok(ToolOutput::ok(text, format!("#{id}")))
     }
 

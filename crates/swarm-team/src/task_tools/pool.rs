@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use swarm_protocol::{MemberName, TeamName};
+use swarm_store::StoreError;
 use swarm_tools::{Tool, ToolOutput};
 
 use super::create::TaskCreate;
@@ -11,6 +13,7 @@ use super::get::TaskGet;
 use super::list::TaskList;
 use super::update::TaskUpdate;
 use crate::Seat;
+use crate::send::told;
 
 /// The task tools of one member.
 pub fn task_tools(seat: &Arc<Seat>) -> Vec<Arc<dyn Tool>> {
@@ -20,6 +23,32 @@ pub fn task_tools(seat: &Arc<Seat>) -> Vec<Arc<dyn Tool>> {
         Arc::new(TaskList(Arc::clone(seat))),
         Arc::new(TaskUpdate(Arc::clone(seat))),
     ]
+}
+
+/// Looks at whom a task is to be given. A teammate may only name members. The lead may plan with one that it is about to
+/// spawn; then what to say about that is returned.
+pub(super) fn check_owner(
+    seat: &Seat,
+    team: &TeamName,
+    owner: Option<&MemberName>,
+) -> Result<String, String> {
+    let Some(owner) = owner else {
+        return Ok(String::new());
+    };
+    let config = seat.store.config(team).map_err(|error| told(&error))?;
+    if config.member(owner).is_some() {
+        return Ok(String::new());
+    }
+    if seat.is_lead() {
+        return Ok(format!(
+            ". {owner} is not in the team yet: spawn it under this name"
+        ));
+    }
+    Err(told(&StoreError::MemberNotFound {
+        team: team.clone(),
+        name: owner.clone(),
+        known: config.names(),
+    }))
 }
 
 /// Parses an input, or says what is wrong with it.

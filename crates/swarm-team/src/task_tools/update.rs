@@ -9,11 +9,11 @@ use swarm_protocol::{MemberName, TaskId, TaskStatus, TeamName, ToolKind};
 use swarm_store::{TaskChange, TaskUpdated};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::pool::parse;
+use super::pool::{check_owner, parse};
 use crate::{Seat, announce_assignment, announce_unblocked};
 
-/// What a pane shows of a task that is worked on.
-const IN_PROGRESS: &str = "in progress";
+/// What a pane shows of a change that was made.
+const DONE: &str = "ok";
 
 #[derive(Debug)]
 pub(super) struct TaskUpdate(pub(super) Arc<Seat>);
@@ -120,6 +120,7 @@ impl TaskUpdate {
         }
         let claims =
             input.status == Some(Status::InProgress) && input.owner.is_none() && !seat.is_lead();
+        let note = check_owner(seat, &team, input.owner.as_ref())?;
         let change = change_of(input);
         if claims {
             return self.claim(&team, id, change);
@@ -129,7 +130,9 @@ impl TaskUpdate {
             .update_task(&team, &id, change, &seat.actor(&team))
             .map_err(|error| error.to_string())?;
         self.announce(&team, &updated)?;
-        Ok(answer(seat, id, &updated))
+        let mut output = answer(seat, id, &updated);
+        output.content.push_str(&note);
+        Ok(output)
     }
 
     /// A member that starts on a task without naming an owner claims it. What else it would change comes after that.
@@ -145,7 +148,7 @@ impl TaskUpdate {
             ..change
         };
         if rest == TaskChange::default() {
-            return Ok(ToolOutput::ok(claimed, IN_PROGRESS));
+            return Ok(ToolOutput::ok(claimed, DONE));
         }
         let updated = seat
             .store
@@ -227,10 +230,10 @@ fn answer(seat: &Seat, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
     if updated.task.status == TaskStatus::Completed && !seat.is_lead() {
         text.push_str(". Call TaskList to see what can be done next.");
     }
-    let line = match updated.task.status {
-        TaskStatus::Pending => "pending",
-        TaskStatus::InProgress => IN_PROGRESS,
-        TaskStatus::Completed => "completed",
+    // The call itself is shown with the status that it asks for.
+    let line = match updated.unblocked.len() {
+        0 => DONE.to_owned(),
+        count => format!("{DONE}, {count} no longer blocked"),
     };
     ToolOutput::ok(text, line)
 }

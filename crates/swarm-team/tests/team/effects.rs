@@ -16,8 +16,11 @@ fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
     world.join("bob");
     world.create("first", Some("alice"), &[]);
     world.create("second", Some("bob"), &[]);
-    let full = Draft::new("team-lead", "first");
-    world.store.send(&world.team, &name("alice"), full).unwrap();
+    // Full also for what the program says.
+    for _ in 0..2 {
+        let full = Draft::system("team-lead", "first");
+        world.store.send(&world.team, &name("alice"), full).unwrap();
+    }
     let tasks = [world.task(1), world.task(2)];
     let told = announce_unblocked(&*world.store, &world.team, &tasks, &name("team-lead"));
     assert!(

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use swarm_protocol::{PermissionMode, SessionId, SpawnId, UnixMs};
-use swarm_team::{MemberLimits, OrderError, RuleText, SpawnOrder};
+use swarm_protocol::RuleText;
+use swarm_protocol::{OnLost, PermissionMode, SessionId, SpawnId, UnixMs};
+use swarm_team::{MemberLimits, OrderError, SpawnOrder};
 
 type List = fn(&mut SpawnOrder) -> &mut Vec<RuleText>;
 
@@ -24,9 +25,13 @@ pub(crate) fn order() -> SpawnOrder {
         env: BTreeMap::from([("TOKEN".to_owned(), "env-secret".to_owned())]),
         provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
         limits: MemberLimits {
+            max_unread: 1000,
+            max_message_bytes: 256 * 1024,
             max_requests: 10,
             permission_timeout_ms: 1_000,
             shutdown_grace_ms: 1_000,
+            remind: true,
+            on_lost: OnLost::Park,
         },
         color_output: false,
         pace: 0.0,

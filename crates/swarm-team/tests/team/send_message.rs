@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use swarm_protocol::{Event, IsoTime, RequestId, ShutdownRequest};
+use swarm_protocol::{Event, IsoTime, MemberState, RequestId, ShutdownRequest};
 use swarm_team::{Incoming, SendMessageTool, ShutdownDesk, ShutdownVerdict};
 use swarm_tools::ToolOutput;
 
@@ -101,6 +101,61 @@ async fn what_is_no_message_is_refused_with_the_form() {
 }
 
 #[tokio::test]
+async fn d18_a_request_to_everybody_has_an_outcome_for_each_and_only_the_lead_makes_it() {
+    let world = World::new();
+    let lead = SendMessageTool::for_lead(world.lead().seat);
+    let input = json!({"to": "*", "message": {"type": "shutdown_request", "reason": "done"}});
+    refusal(&call(&lead, input.clone()).await);
+    let bob = mate(&world, "bob");
+    world.join("alice");
+    let refused = refusal(&call(&bob.tool, input.clone()).await);
+    assert!(refused.contains("only the team lead"), "{refused}");
+    let of_lead = json!({"to": "team-lead", "message": {"type": "shutdown_request"}});
+    refusal(&call(&bob.tool, of_lead).await);
+    assert!(world.unread("team-lead").is_empty());
+    let said = said(&call(&lead, input).await);
+    let targets: Vec<_> = said["asked"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["target"])
+        .collect();
+    assert_eq!(targets, ["bob", "alice"]);
+    assert_eq!(said["failed"], json!([]));
+    for name in ["alice", "bob"] {
+        assert!(matches!(
+            &world.mail(name)[..],
+            [Incoming::ShutdownRequest(..)]
+        ));
+    }
+}
+
+#[tokio::test]
+async fn d7_a_sender_is_told_that_the_receiver_is_busy_and_a_newer_message_takes_the_place_of_an_older()
+ {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    let (alice, _life) = world.live("alice");
+    world.report("alice", alice, MemberState::Working);
+    let input = |text: &str| json!({"to": "alice", "message": text, "supersede": "progress"});
+    let first = said(&call(&bob.tool, input("10 %")).await);
+    let told = first["message"].as_str().unwrap();
+    assert!(
+        told.contains("alice, which is working for") && told.contains("when its turn ends"),
+        "{told}"
+    );
+    let second = said(&call(&bob.tool, input("20 %")).await);
+    let told = second["message"].as_str().unwrap();
+    assert!(told.contains("takes the place"), "{told}");
+    let texts: Vec<_> = world
+        .unread("alice")
+        .into_iter()
+        .map(|entry| entry.text)
+        .collect();
+    assert_eq!(texts, ["20 %"]);
+}
+
+#[tokio::test]
 async fn the_lead_asks_a_member_to_stop_with_a_marked_urgent_frame() {
     let world = World::new();
     let tool = SendMessageTool::for_lead(world.lead().seat);
@@ -129,7 +184,7 @@ async fn a_shutdown_request_goes_to_no_lead_and_no_stranger() {
     let tool = SendMessageTool::for_lead(world.lead().seat);
     world.join("bob");
     let ask = |to: &str| json!({"to": to, "message": {"type": "shutdown_request"}});
-    for to in ["team-lead", "*", "../x"] {
+    for to in ["team-lead", "../x"] {
         refusal(&call(&tool, ask(to)).await);
     }
     let stranger = refusal(&call(&tool, ask("alice")).await);

@@ -50,6 +50,38 @@ fn the_report_is_written_when_there_is_something_new_to_see() {
 }
 
 #[test]
+fn who_works_names_the_call_it_is_at_and_since_when_it_has_been_busy() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let keeper = StateKeeper::new(world.store.clone(), name("bob"), spawn, UnixMs(1));
+    let follow = |event: &AgentEvent, at: u64| {
+        keeper.follow(event, Some(&world.team), UnixMs(at));
+        let report = world.store.state(&world.team, &name("bob")).unwrap();
+        report.map(|report| (report.state, report.since, report.detail))
+    };
+    let working =
+        |detail: Option<&str>| Some((MemberState::Working, UnixMs(3), detail.map(str::to_owned)));
+    follow(&state(MemberState::Working), 3);
+    let started = AgentEvent::ToolStarted {
+        id: "t1".to_owned(),
+        tool: "Bash".to_owned(),
+        line: "Bash cargo test".to_owned(),
+    };
+    assert_eq!(follow(&started, 4), working(Some("Bash cargo test")));
+    let finished = AgentEvent::ToolFinished {
+        id: "t1".to_owned(),
+        tool: "Bash".to_owned(),
+        ok: true,
+        line: "ok".to_owned(),
+    };
+    assert_eq!(follow(&finished, 5), working(None));
+    follow(&started, 6);
+    assert_eq!(follow(&state(MemberState::Working), 7), working(None));
+    let idle = follow(&state(MemberState::Idle), 8);
+    assert_eq!(idle, Some((MemberState::Idle, UnixMs(8), None)));
+}
+
+#[test]
 fn without_a_team_the_report_is_kept_until_there_is_one() {
     let world = World::new();
     let store: Arc<dyn TeamStore> = world.store.clone();

@@ -162,7 +162,21 @@ async fn nobody_is_told_of_an_own_or_a_blocked_task_and_a_stranger_gets_no_inbox
     let own = json!({"subject": "y", "description": "", "owner": "bob"});
     ok(&use_tool(&bob, "TaskCreate", own).await);
     let stranger = json!({"subject": "z", "description": "", "owner": "nobody-yet"});
-    ok(&use_tool(&lead, "TaskCreate", stranger).await);
+    let planned = use_tool(&lead, "TaskCreate", stranger.clone()).await;
+    assert!(ok(&planned).contains("nobody-yet is not in the team yet"));
+    let refused = use_tool(&bob, "TaskCreate", stranger).await;
+    assert!(
+        refused.is_error && refused.content.contains("team-lead"),
+        "{}",
+        refused.content
+    );
+    let given = json!({"taskId": "1", "owner": "nobdy"});
+    let refused = update(&bob, given).await;
+    assert!(
+        refused.is_error && refused.content.contains("team-lead"),
+        "{}",
+        refused.content
+    );
     assert_eq!(world.inboxes(), Vec::<std::path::PathBuf>::new());
 }
 
@@ -207,7 +221,7 @@ async fn t3_an_owner_written_as_an_agent_id_is_told_too() {
 }
 
 #[tokio::test]
-async fn t3_a_task_of_nobody_is_offered_to_those_who_wait_and_live() {
+async fn t7_a_task_of_nobody_is_pushed_on_nobody_but_the_lead_is_told() {
     let world = World::new();
     let (alice, _life) = world.live("alice");
     let (idle, _idle_life) = world.live("idle");
@@ -223,12 +237,12 @@ async fn t3_a_task_of_nobody_is_offered_to_those_who_wait_and_live() {
     world.create("second", None, &[1]);
     ok(&update(&alice, start(1)).await);
     ok(&update(&alice, complete(1)).await);
-    let read = world.read("idle");
+    let read = world.read("team-lead");
     assert!(
         read.len() == 1 && read[0].contains("nobody owns it"),
         "{read:?}"
     );
-    for other in ["alice", "busy", "dead", "team-lead"] {
+    for other in ["alice", "idle", "busy", "dead"] {
         assert!(world.unread(other).is_empty(), "{other}");
     }
 }
