@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
     AgentParts, AgentTool, EngineLimits, EventSink, NoSpawner, Rights, Session, TranscriptAuthor,
-    TranscriptFile, transcript_path,
+    TranscriptFile, find_transcript,
 };
 use swarm_fs::FolderWatcher;
 use swarm_model::ModelName;
-use swarm_policy::ReadFilter;
+use swarm_policy::{Behavior, ReadFilter, RuleSet};
+use swarm_protocol::BackendType;
+use swarm_protocol::{RightsReport, RuleText, SpawnId};
 use swarm_team::{Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, task_tools};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
 use swarm_ui::{PaneHeader, PaneView, Theme};
@@ -59,6 +61,7 @@ pub(crate) fn assemble(
     let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
     let gate = QueueGate {
         seat: Arc::clone(&seat),
+        desk: Arc::clone(&desk),
         team,
         watcher: Arc::clone(watcher),
         reporter: Arc::clone(&reporter),
@@ -71,7 +74,7 @@ pub(crate) fn assemble(
         model_name: ModelName::parse(&order.model)
             .map_or_else(|_| order.model.clone(), |name| name.model),
         tools,
-        rights: Arc::new(Rights::new(order.mode, rules, order.mode)),
+        rights: Arc::new(rights(&seat, &order, rules)),
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
         interjections: Arc::new(UrgentMail(Arc::clone(&desk))),
@@ -82,7 +85,7 @@ pub(crate) fn assemble(
         home: parts.home,
         tool_context: tool_context(&order, &root, &seat, unreadable),
     };
-    let path = transcript_path(&root, &order.cwd, order.session_id);
+    let path = find_transcript(&root, &order.cwd, order.session_id);
     let transcript =
         TranscriptFile::open(path, author(&order, &parts.process.version), parts.clock)?;
     let session = Session::open(transcript, agent)?;
@@ -93,6 +96,39 @@ pub(crate) fn assemble(
         reporter,
         tool_names,
     })
+}
+
+/// The rights of the member, which it writes down for people to look at.
+fn rights(seat: &Arc<Seat>, order: &SpawnOrder, rules: RuleSet) -> Rights {
+    let (seat, agent, spawn_id) = (Arc::clone(seat), order.agent.clone(), order.spawn_id);
+    Rights::new(order.mode, rules, order.mode).told_to(move |rights| {
+        let report = in_force(rights, spawn_id);
+        if let Err(error) = seat.store.write_rights(&agent.team, &agent.name, &report) {
+            // It is only looked at: no decision rests on the file.
+            tracing::warn!(agent = %agent, %error, "rights not written down");
+        }
+    })
+}
+
+fn in_force(rights: &Rights, spawn_id: SpawnId) -> RightsReport {
+    let rules = rights.rules();
+    let texts = |behavior: Behavior| {
+        let rules = rules.list(behavior).iter();
+        let texts = rules.map(|sourced| RuleText {
+            rule: sourced.rule.to_string(),
+            origin: sourced.origin.clone(),
+        });
+        texts.collect()
+    };
+    RightsReport {
+        spawn_id,
+        mode: rights.mode(),
+        ceiling: rights.ceiling(),
+        deny: texts(Behavior::Deny),
+        ask: texts(Behavior::Ask),
+        allow: texts(Behavior::Allow),
+        directories: rules.directories.clone(),
+    }
 }
 
 fn reporter(parts: &mut TeammateParts) -> Reporter {
@@ -120,6 +156,10 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         parts.clock.now(),
     );
     let view = PaneView::measured(screen, theme, width, &header);
+    let view = match parts.process.backend {
+        BackendType::Tmux => view.titled(order.agent.name.clone()),
+        _ => view,
+    };
     Reporter::new(
         Arc::clone(&parts.clock),
         order.agent.team.clone(),

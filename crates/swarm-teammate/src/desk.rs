@@ -1,9 +1,10 @@
 //! A teammate's mail: what waits, what is handled by the program, what the model reads.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use swarm_engine::Injected;
-use swarm_protocol::{Event, MessageId, RequestId, TeamName, UnixMs};
+use swarm_protocol::{AgentEvent, MessageId, RequestId, TeamName, UnixMs};
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, ShutdownDesk, ShutdownVerdict, sort_mail};
 
@@ -13,6 +14,8 @@ pub(crate) struct MailDesk {
     pub(crate) seat: Arc<Seat>,
     pub(crate) team: TeamName,
     pub(crate) shutdown: Arc<ShutdownDesk>,
+    /// What a person typed into this member's pane.
+    typed: Mutex<HashSet<MessageId>>,
     /// A shutdown request written before this instant was meant for an earlier spawn of the name.
     joined_at: OnceLock<UnixMs>,
 }
@@ -23,6 +26,7 @@ impl MailDesk {
             seat,
             team,
             shutdown,
+            typed: Mutex::default(),
             joined_at: OnceLock::new(),
         }
     }
@@ -30,6 +34,21 @@ impl MailDesk {
     /// Notes when this spawn was entered in the roster; the first word counts.
     pub(crate) fn joined(&self, at: UnixMs) {
         self.joined_at.get_or_init(|| at);
+    }
+
+    /// Notes that a message was typed into this member's pane.
+    pub(crate) fn typed_here(&self, id: MessageId) {
+        self.typed().insert(id);
+    }
+
+    /// Whether a message was typed into this member's pane.
+    pub(crate) fn is_typed_here(&self, incoming: &Incoming) -> bool {
+        incoming.id().is_some_and(|id| self.typed().contains(id))
+    }
+
+    fn typed(&self) -> MutexGuard<'_, HashSet<MessageId>> {
+        // Ids are only added.
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the model shall read, oldest first. A shutdown request goes to the shutdown desk, and frames that no
@@ -111,7 +130,7 @@ impl MailDesk {
     /// The form in which messages go into the transcript; shows them too.
     pub(crate) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
         for incoming in messages {
-            self.seat.emit(incoming.shown());
+            self.seat.emit(self.shown(incoming));
         }
         messages
             .iter()
@@ -122,17 +141,24 @@ impl MailDesk {
             .collect()
     }
 
-    /// Marks messages as read once they are in the durable transcript, and enters that in the journal.
-    pub(crate) fn delivered(&self, ids: &[MessageId]) -> Result<(), StoreError> {
-        let newly = self.acknowledge(ids)?;
-        for msg_id in newly {
-            let event = Event::Delivered {
-                msg_id,
-                to: self.seat.name.clone(),
-            };
-            self.seat.store.journal(&self.team, event)?;
+    fn shown(&self, incoming: &Incoming) -> AgentEvent {
+        if !self.is_typed_here(incoming) {
+            return incoming.shown();
         }
-        Ok(())
+        AgentEvent::MailIn {
+            from: "you, typed here".to_owned(),
+            color: None,
+            line: incoming.line(),
+        }
+    }
+
+    /// Enters in the journal that messages are in the durable transcript, and marks them as read.
+    pub(crate) fn delivered(&self, ids: &[MessageId]) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let delivered = self.seat.store.delivered(&self.team, &self.seat.name, ids);
+        delivered.map(drop)
     }
 
     fn acknowledge(&self, ids: &[MessageId]) -> Result<Vec<MessageId>, StoreError> {

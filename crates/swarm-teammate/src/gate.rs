@@ -12,12 +12,17 @@ use swarm_team::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::desk::MailDesk;
 use crate::reporter::Reporter;
+
+/// What the model is told of a question that a shutdown request came before.
+const WITHDRAWN: &str = "the question was withdrawn, since you are asked to shut down";
 
 /// Asks through the queue.
 #[derive(Debug)]
 pub(crate) struct QueueGate {
     pub(crate) seat: Arc<Seat>,
+    pub(crate) desk: Arc<MailDesk>,
     pub(crate) team: TeamName,
     pub(crate) watcher: Arc<FolderWatcher>,
     pub(crate) reporter: Arc<Reporter>,
@@ -68,10 +73,38 @@ impl QueueGate {
             MemberState::WaitingPermission,
             Some(format!("{id}: {}", call.description)),
         );
-        wait_for_answer(
-            &self.seat, &self.team, &id, call, &mut wake, timeout, cancel,
-        )
-        .await
+        let cancel = cancel.child_token();
+        let answer = wait_for_answer(
+            &self.seat, &self.team, &id, call, &mut wake, timeout, &cancel,
+        );
+        tokio::pin!(answer);
+        let withdrawn = tokio::select! {
+            answer = &mut answer => return answer,
+            () = self.shutdown_asked() => {
+                cancel.cancel();
+                answer.await?
+            }
+        };
+        Ok(match withdrawn {
+            PermissionAnswer::Denied(_) => PermissionAnswer::Denied(WITHDRAWN.to_owned()),
+            in_time @ PermissionAnswer::Allowed { .. } => in_time,
+        })
+    }
+
+    /// Resolves when the member is asked to shut down: whoever asks waits for its answer, and nobody needs to answer it
+    /// any more.
+    async fn shutdown_asked(&self) {
+        let mut inbox = self.wake().inbox;
+        loop {
+            match self.desk.waiting_shutdown() {
+                Ok(Some(_)) => return,
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(member = %self.seat.name, %error, "inbox not read during a question");
+                }
+            }
+            inbox.changed().await;
+        }
     }
 }
 

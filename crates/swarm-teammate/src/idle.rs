@@ -1,12 +1,7 @@
 //! The idle notice: what a turn came to, told to the lead.
 
 use swarm_engine::TurnOutcome;
-use swarm_protocol::{
-    AgentEvent, ControlFrame, IdleNotification, IdleReason, IsoTime, LEAD_NAME, MemberName,
-    TeamName,
-};
-use swarm_store::StoreError;
-use swarm_team::Seat;
+use swarm_protocol::{AgentEvent, IdleNotification, IdleReason, IsoTime, LEAD_NAME};
 
 /// Longest text of a result in bytes; what is longer stands in the transcript.
 const RESULT_BYTES: usize = 64 * 1024;
@@ -39,24 +34,7 @@ impl TurnMail {
     }
 }
 
-/// Tells the lead that the turn is over, with its final text unless the member has just reported by message.
-pub(crate) fn send_idle_notice(
-    seat: &Seat,
-    team: &TeamName,
-    outcome: &TurnOutcome,
-    mail: &TurnMail,
-) -> Result<(), StoreError> {
-    let frame = ControlFrame::IdleNotification(notice(
-        seat.name.to_string(),
-        seat.clock.now().iso(),
-        outcome,
-        mail,
-    ));
-    seat.store
-        .send(team, &MemberName::lead(), seat.control(&frame))
-        .map(drop)
-}
-
+/// What the lead is told when a turn is over: its final text, unless the member has just reported by message.
 pub(crate) fn notice(
     from: String,
     timestamp: IsoTime,
@@ -68,7 +46,9 @@ pub(crate) fn notice(
             let news = !text.trim().is_empty() && !mail.reported_to_lead;
             (IdleReason::Available, news.then(|| cut(text)), None)
         }
-        TurnOutcome::Interrupted { .. } => (IdleReason::Interrupted, None, None),
+        TurnOutcome::Interrupted { .. } | TurnOutcome::Suspended { .. } => {
+            (IdleReason::Interrupted, None, None)
+        }
         TurnOutcome::Failed { error, .. } => (IdleReason::Failed, None, Some(error.to_string())),
         TurnOutcome::TurnLimit { text, .. } => (IdleReason::Failed, None, Some(cut(text))),
     };
@@ -81,6 +61,7 @@ pub(crate) fn notice(
         completed_task_id: None,
         completed_status: None,
         failure_reason: failure,
+        open_tasks: Vec::new(),
     }
 }
 

@@ -1,13 +1,20 @@
 //! The child program: inbox → turns → idle notice → shutdown.
 
 mod assemble;
+mod debrief;
 mod desk;
+mod duty;
 mod error;
 mod gate;
+mod hold;
 mod idle;
 mod interject;
+mod lead_watch;
+mod life;
 mod member;
+mod outbox;
 mod parts;
+mod person;
 mod prompt;
 mod reporter;
 mod start;

@@ -9,7 +9,8 @@ use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId};
 use swarm_store::TeamStore;
 use swarm_team::SpawnOrder;
-use swarm_ui::WidthSource;
+use swarm_ui::{PaneInput, WidthSource};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 /// Facts of the running process.
@@ -53,6 +54,8 @@ pub struct TeammateParts {
     pub screen: Box<dyn Write + Send>,
     /// Width of the pane at any moment, in cells.
     pub width: WidthSource,
+    /// What a person types into the pane; none where there is no terminal.
+    pub person: Option<UnboundedReceiver<PaneInput>>,
     /// Set when the process is told to end.
     pub terminate: CancellationToken,
 }

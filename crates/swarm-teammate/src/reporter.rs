@@ -60,6 +60,12 @@ impl Reporter {
         self.emit(AgentEvent::State { state, detail });
     }
 
+    /// Adds something to the state as it is, for others to see.
+    pub(crate) fn detail(&self, detail: String) {
+        let state = self.keeper.report().state;
+        self.state(state, Some(detail));
+    }
+
     /// Shows a line.
     pub(crate) fn notice(&self, line: impl Into<String>) {
         self.emit(AgentEvent::Notice { line: line.into() });

@@ -1,62 +1,123 @@
-//! One turn, with an eye on the mail: a shutdown request starts the clock.
+//! One turn, with an eye on the mail, the lead and the person who may want a pause.
 
 use std::time::Duration;
 
-use swarm_engine::{Session, TurnOutcome};
+use swarm_engine::{Session, TurnOutcome, TurnSignals};
 use swarm_fs::Subscription;
-use swarm_protocol::RequestId;
+use swarm_protocol::{MemberState, RequestId};
+use swarm_ui::PaneInput;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::desk::MailDesk;
+use crate::hold::{PauseWatch, loss};
+use crate::lead_watch::LeadWatch;
+use crate::person::Person;
+use crate::reporter::Reporter;
 
-/// Runs the session's turn to its end. It is cut short when the process is told to end, and when a shutdown request
-/// has waited for `grace` without being refused.
-pub(crate) async fn run_turn(
-    session: &mut Session,
-    desk: &MailDesk,
-    inbox: &mut Subscription,
-    terminate: &CancellationToken,
-    grace: Duration,
-) -> TurnOutcome {
-    let cancel = terminate.child_token();
-    let turn = session.run_turn(cancel.clone());
-    tokio::pin!(turn);
-    let mut clock = None;
-    loop {
-        let time_up = async {
-            match &clock {
-                Some((_, end)) => tokio::time::sleep_until(*end).await,
-                None => std::future::pending().await,
+/// What is looked at while a turn runs.
+pub(crate) struct TurnWatch<'a> {
+    pub(crate) desk: &'a MailDesk,
+    pub(crate) reporter: &'a Reporter,
+    pub(crate) inbox: &'a mut Subscription,
+    pub(crate) pause: &'a mut PauseWatch,
+    pub(crate) person: &'a mut Person,
+    /// Absent where the turn goes on without a lead.
+    pub(crate) lead: Option<&'a mut LeadWatch>,
+    pub(crate) terminate: &'a CancellationToken,
+    /// How long a shutdown request waits for the end of the turn.
+    pub(crate) grace: Duration,
+}
+
+impl TurnWatch<'_> {
+    /// Runs the session's turn to its end. It is cut short when the process is told to end, and when a shutdown request
+    /// has waited for `grace` without being refused. It is suspended when the team loses its lead.
+    pub(crate) async fn run(mut self, session: &mut Session) -> TurnOutcome {
+        let signals = TurnSignals::from(self.terminate.child_token());
+        let (cancel, suspend) = (signals.cancel.clone(), signals.suspend.clone());
+        let turn = session.run_turn(signals);
+        tokio::pin!(turn);
+        let mut clock = None;
+        loop {
+            let time_up = async {
+                match &clock {
+                    Some((_, end)) => tokio::time::sleep_until(*end).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let is_cut = cancel.is_cancelled();
+            tokio::select! {
+                biased;
+                outcome = &mut turn => return outcome,
+                () = time_up => {
+                    let asked = clock.clone();
+                    self.look_for_shutdown(&mut clock);
+                    if asked == clock {
+                        clock = None;
+                        cancel.cancel();
+                    }
+                }
+                () = fallen(&mut self.lead) => self.look_for_loss(&suspend),
+                () = self.inbox.changed(), if !is_cut => {
+                    self.look_for_shutdown(&mut clock);
+                    self.look_for_loss(&suspend);
+                }
+                () = self.pause.changed() => self.look_for_pause(),
+                input = self.person.next() => self.take(input, &cancel),
+            }
+        }
+    }
+
+    /// Keeps the clock in line with the request that waits: each has a grace of its own, and one that was refused has
+    /// none.
+    fn look_for_shutdown(&self, clock: &mut Option<(RequestId, Instant)>) {
+        let waiting = match self.desk.waiting_shutdown() {
+            Ok(waiting) => waiting,
+            Err(error) => {
+                // The asker has a deadline of its own behind this one.
+                tracing::warn!(member = %self.desk.seat.name, %error, "inbox not read during a turn");
+                return;
             }
         };
-        tokio::select! {
-            biased;
-            outcome = &mut turn => return outcome,
-            () = time_up => {
-                let asked = clock.clone();
-                look(desk, &mut clock, grace);
-                if asked == clock {
-                    clock = None;
-                    cancel.cancel();
-                }
-            }
-            () = inbox.changed(), if !cancel.is_cancelled() => look(desk, &mut clock, grace),
+        if waiting.as_ref() != clock.as_ref().map(|(id, _)| id) {
+            *clock = waiting.map(|id| (id, Instant::now() + self.grace));
         }
+    }
+
+    fn take(&mut self, input: PaneInput, cancel: &CancellationToken) {
+        if input == PaneInput::Interrupt {
+            self.reporter.notice("interrupted by you");
+            cancel.cancel();
+        } else {
+            self.person.take(input, Some("read between two calls"));
+        }
+    }
+
+    fn look_for_loss(&mut self, suspend: &CancellationToken) {
+        let Some(lead) = self.lead.as_mut().and_then(|lead| lead.lost()) else {
+            return;
+        };
+        if !suspend.is_cancelled() {
+            let detail = format!("{}; the running call is let to its end", loss(&lead));
+            self.reporter.state(MemberState::Parked, Some(detail));
+            suspend.cancel();
+        }
+    }
+
+    fn look_for_pause(&mut self) {
+        let before = self.pause.known();
+        let line = match (before, self.pause.mark()) {
+            (false, Some(mark)) => format!("{} pauses this member when its turn ends", mark.by),
+            (true, None) => "the pause is called off".to_owned(),
+            _ => return,
+        };
+        self.reporter.notice(line);
     }
 }
 
-/// Keeps the clock in line with the request that waits: each has a grace of its own, and one that was refused has none.
-fn look(desk: &MailDesk, clock: &mut Option<(RequestId, Instant)>, grace: Duration) {
-    let waiting = match desk.waiting_shutdown() {
-        Ok(waiting) => waiting,
-        Err(error) => {
-            // The asker has a deadline of its own behind this one.
-            tracing::warn!(member = %desk.seat.name, %error, "inbox not read during a turn");
-            return;
-        }
-    };
-    if waiting.as_ref() != clock.as_ref().map(|(id, _)| id) {
-        *clock = waiting.map(|id| (id, Instant::now() + grace));
+async fn fallen(lead: &mut Option<&mut LeadWatch>) {
+    match lead {
+        Some(lead) => lead.fallen().await,
+        None => std::future::pending().await,
     }
 }

@@ -7,6 +7,7 @@ use swarm_fs::FolderWatcher;
 use swarm_store::TeamStore;
 
 use super::world::{World, bob};
+use crate::desk::MailDesk;
 use crate::gate::QueueGate;
 
 /// How long an event may take to come: they take well under a millisecond.
@@ -17,8 +18,11 @@ fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
     let world = World::new();
     let spawn = world.join("bob", None);
     world.say("hello");
+    let seat = world.seat(spawn);
+    let desk = MailDesk::new(Arc::clone(&seat), world.team.clone(), Arc::default());
     let gate = QueueGate {
-        seat: world.seat(spawn),
+        seat,
+        desk: Arc::new(desk),
         team: world.team.clone(),
         watcher: Arc::new(FolderWatcher::new()),
         reporter: world.reporter(spawn),

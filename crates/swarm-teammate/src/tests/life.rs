@@ -136,6 +136,7 @@ async fn a_failed_turn_is_told_and_the_member_goes_on() {
     let world = World::new();
     let model = Arc::new(FakeModel::default());
     model.then(Reply::Fail(ModelError::Auth {
+        provider: swarm_model::Provider::Anthropic,
         message: "bad key".to_owned(),
     }));
     model.then(say("fine"));
@@ -298,7 +299,7 @@ async fn at_no_moment_does_it_look_idle_with_mail_to_answer() {
     world.idle(1).await;
     let looks = looks.lock().unwrap().clone();
     assert!(looks.len() > 2, "{looks:?}");
-    assert!(!looks.contains(&(MemberState::Idle, 0)), "{looks:?}");
+    assert!(!looks.contains(&(MemberState::Idle, Some(0))), "{looks:?}");
     running.crash().await;
 }
 

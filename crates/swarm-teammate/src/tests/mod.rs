@@ -2,9 +2,13 @@
 
 mod crash;
 mod desk;
+mod duty;
 mod gate;
 mod idle;
 mod life;
 mod model;
+mod park;
+mod pause;
+mod person;
 mod shutdown;
 mod world;

@@ -2,21 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use swarm_fs::LifeHolder;
 use swarm_model::Model;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, Event, IdleNotification, LEAD_NAME, MemberName,
-    MemberState, PaneId, PermissionMode, RequestId, Reservation, SessionId, SpawnId, SystemClock,
-    TeamName, UnixMs,
+    MemberState, MessageId, OnLost, PaneId, PermissionMode, RequestId, Reservation, SessionId,
+    SpawnId, SystemClock, TeamName, UnixMs,
 };
 use swarm_store::{Draft, FileStore, NewMember, NewTeam, TeamStore, process};
 use swarm_team::{
     Incoming, MemberLimits, Seat, SpawnOrder, StateKeeper, request_shutdown, sort_mail,
 };
-use swarm_ui::{PaneHeader, PaneView, Theme};
+use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -100,9 +103,13 @@ impl World {
             team,
             session: SessionId::random(),
             limits: MemberLimits {
+                max_unread: 1000,
+                max_message_bytes: 256 * 1024,
                 max_requests: 20,
                 permission_timeout_ms: 3_600_000,
                 shutdown_grace_ms: 3_600_000,
+                remind: true,
+                on_lost: OnLost::Park,
             },
             mode: PermissionMode::BypassPermissions,
             clock: Arc::new(SystemClock),
@@ -160,6 +167,28 @@ impl World {
         model: &Arc<impl Model + 'static>,
         terminate: CancellationToken,
     ) -> Running {
+        self.start_at(spawn_id, model, terminate, None)
+    }
+
+    /// Bob, committed and running, with somebody at his pane.
+    pub(crate) fn run_in_pane(
+        &self,
+        prompt: Option<&str>,
+        model: &Arc<impl Model + 'static>,
+    ) -> (Running, UnboundedSender<PaneInput>) {
+        let (person, inputs) = unbounded_channel();
+        let spawn = self.join("bob", prompt);
+        let running = self.start_at(spawn, model, CancellationToken::new(), Some(inputs));
+        (running, person)
+    }
+
+    fn start_at(
+        &self,
+        spawn_id: SpawnId,
+        model: &Arc<impl Model + 'static>,
+        terminate: CancellationToken,
+        person: Option<UnboundedReceiver<PaneInput>>,
+    ) -> Running {
         let model: Arc<dyn Model> = model.clone();
         let parts = TeammateParts {
             order: self.order(spawn_id),
@@ -171,6 +200,7 @@ impl World {
             process: self.process(),
             screen: Box::new(std::io::sink()),
             width: Box::new(|| None),
+            person,
             terminate: terminate.clone(),
         };
         Running {
@@ -227,6 +257,27 @@ impl World {
 
     fn root(&self) -> PathBuf {
         self.folder.path().join("root")
+    }
+
+    /// A lead of this very process, as long as the lock is held.
+    pub(crate) fn lead(&self) -> LifeHolder {
+        let lead = process::as_lead(SystemClock.now());
+        self.store.set_lead_process(&self.team, Some(lead)).unwrap();
+        let life = self.store.life_path(&self.team, &MemberName::lead());
+        LifeHolder::take(&life, b"{}").unwrap()
+    }
+
+    /// The journal's events of one kind.
+    pub(crate) fn journalled(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
+        let events = self.store.events(&self.team).unwrap().entries.into_iter();
+        events.filter(|entry| is_meant(&entry.event)).count()
+    }
+
+    /// The place in the journal of the first event of a kind.
+    pub(crate) fn happened(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
+        let events = self.store.events(&self.team).unwrap().entries;
+        let found = events.iter().position(|entry| is_meant(&entry.event));
+        found.expect("the event is in the journal")
     }
 
     pub(crate) fn transcript_path(&self) -> PathBuf {
@@ -313,10 +364,14 @@ impl World {
     }
 
     pub(crate) fn seat(&self, spawn_id: SpawnId) -> Arc<Seat> {
+        self.seat_at(self.store.clone(), spawn_id)
+    }
+
+    pub(crate) fn seat_at(&self, store: Arc<FileStore>, spawn_id: SpawnId) -> Arc<Seat> {
         let agent = AgentId::new(bob(), self.team.clone());
         let nobody = |_: AgentEvent| {};
         Arc::new(Seat::teammate(
-            self.store.clone(),
+            store,
             self.clock.clone(),
             &agent,
             spawn_id,
@@ -326,6 +381,14 @@ impl World {
     }
 
     pub(crate) fn reporter(&self, spawn_id: SpawnId) -> Arc<Reporter> {
+        self.reporter_on(spawn_id, Box::new(std::io::sink()))
+    }
+
+    pub(crate) fn reporter_on(
+        &self,
+        spawn_id: SpawnId,
+        screen: Box<dyn Write + Send>,
+    ) -> Arc<Reporter> {
         let header = PaneHeader {
             name: bob(),
             color: None,
@@ -335,11 +398,7 @@ impl World {
             cwd: self.root(),
             home: None,
         };
-        let view = PaneView::new(
-            Box::new(std::io::sink()) as Box<dyn std::io::Write + Send>,
-            Theme::PLAIN,
-            &header,
-        );
+        let view = PaneView::new(screen, Theme::PLAIN, &header);
         let keeper = StateKeeper::new(self.store.clone(), bob(), spawn_id, UnixMs(1));
         Arc::new(Reporter::new(
             self.clock.clone(),
@@ -347,6 +406,28 @@ impl World {
             keeper,
             view,
         ))
+    }
+}
+
+/// What a pane shows.
+#[derive(Clone, Default)]
+pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
+
+impl Screen {
+    /// How often a text is on it.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        let shown = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        shown.matches(text).count()
+    }
+}
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -364,4 +445,9 @@ impl Clock for Lookout {
         (self.0)();
         SystemClock.now()
     }
+}
+
+/// Whether an event is the delivery of a message.
+pub(crate) fn delivers(event: &Event, id: &MessageId) -> bool {
+    matches!(event, Event::Delivered { msg_id, .. } if msg_id == id)
 }

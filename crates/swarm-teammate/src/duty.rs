@@ -1,0 +1,160 @@
+//! A member's own tasks, at the end of its turn.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use swarm_engine::Injected;
+use swarm_protocol::{AgentEvent, Envelope, SYSTEM_SENDER, Task, TaskId, TaskStatus, TeamName};
+use swarm_store::{StoreError, TaskChange};
+use swarm_team::Seat;
+
+/// Longest result that is taken from the text of a turn, in bytes.
+const RESULT_BYTES: usize = 4 * 1024;
+
+/// Looks after the tasks that this spawn has in progress.
+#[derive(Debug)]
+pub(crate) struct Duty {
+    seat: Arc<Seat>,
+    team: TeamName,
+    /// Whether to remind the model of them.
+    remind: bool,
+    reminded: HashSet<TaskId>,
+    /// Those that the lead has been told of.
+    flagged: HashSet<TaskId>,
+    /// Those that were completed when the present turn began; none between turns, or where they could not be looked at.
+    done_before: Option<HashSet<TaskId>>,
+}
+
+impl Duty {
+    pub(crate) fn new(seat: Arc<Seat>, team: TeamName, remind: bool) -> Self {
+        Self {
+            seat,
+            team,
+            remind,
+            reminded: HashSet::new(),
+            flagged: HashSet::new(),
+            done_before: None,
+        }
+    }
+
+    /// Notes what is completed before a turn does anything. A turn that is taken up again has begun already.
+    pub(crate) fn turn_begins(&mut self) {
+        if self.done_before.is_some() {
+            return;
+        }
+        match self.own(TaskStatus::Completed) {
+            Ok(done) => self.done_before = Some(done.iter().map(|task| task.id).collect()),
+            Err(error) => {
+                tracing::warn!(member = %self.seat.name, %error, "tasks not looked at");
+            }
+        }
+    }
+
+    /// A turn is over. The model's last words, if it got to any, become the result of the tasks that it completed in
+    /// this turn without one: models that know the tool from Claude Code know no such field.
+    pub(crate) fn turn_ends(&mut self, last_words: Option<&str>) {
+        let before = self.done_before.take();
+        let words = last_words.map(str::trim).filter(|words| !words.is_empty());
+        let (Some(before), Some(words)) = (before, words) else {
+            return;
+        };
+        if let Err(error) = self.give_results(words, &before) {
+            tracing::warn!(member = %self.seat.name, %error, "results not noted");
+        }
+    }
+
+    /// The tasks that this spawn has in progress.
+    pub(crate) fn open(&mut self) -> Vec<Task> {
+        let open = match self.own(TaskStatus::InProgress) {
+            Ok(open) => open,
+            Err(error) => {
+                tracing::warn!(member = %self.seat.name, %error, "tasks not looked at");
+                Vec::new()
+            }
+        };
+        let is_open = |id: &TaskId| open.iter().any(|task| task.id == *id);
+        // A task that is taken up again later may be forgotten again.
+        self.reminded.retain(is_open);
+        self.flagged.retain(is_open);
+        open
+    }
+
+    fn own(&self, status: TaskStatus) -> Result<Vec<Task>, StoreError> {
+        let agent = self.seat.actor(&self.team).agent_id;
+        let mut tasks = self.seat.store.tasks(&self.team)?.tasks;
+        tasks.retain(|task| {
+            let spawn = task.swarm().spawn_id;
+            task.status == status
+                && task.is_owned_by(&agent)
+                && spawn.is_none_or(|spawn| spawn == self.seat.spawn_id)
+        });
+        Ok(tasks)
+    }
+
+    fn give_results(&self, text: &str, before: &HashSet<TaskId>) -> Result<(), StoreError> {
+        let mut done = self.own(TaskStatus::Completed)?;
+        done.retain(|task| task.swarm().result.is_none() && !before.contains(&task.id));
+        for task in done {
+            let end = text.floor_char_boundary(RESULT_BYTES);
+            let change = TaskChange {
+                result: Some(text[..end].to_owned()),
+                ..TaskChange::default()
+            };
+            let actor = self.seat.actor(&self.team);
+            self.seat
+                .store
+                .update_task(&self.team, &task.id, change, &actor)?;
+        }
+        Ok(())
+    }
+
+    /// What the model is to be reminded of: once for each task.
+    pub(crate) fn reminder(&mut self, open: &[Task]) -> Option<Injected> {
+        let forgotten: Vec<&Task> = open
+            .iter()
+            .filter(|task| self.remind && !self.reminded.contains(&task.id))
+            .collect();
+        if forgotten.is_empty() {
+            return None;
+        }
+        let text = reminder(&forgotten);
+        self.reminded.extend(forgotten.iter().map(|task| task.id));
+        self.seat.emit(AgentEvent::MailIn {
+            from: SYSTEM_SENDER.to_owned(),
+            color: None,
+            line: format!("{} still in progress", names(open)),
+        });
+        Some(Injected {
+            text: Envelope::system(&text).render(),
+            message_ids: Vec::new(),
+        })
+    }
+
+    /// Of the open tasks those that the lead is to be told of: once for each.
+    pub(crate) fn flag(&mut self, open: &[Task]) -> Vec<TaskId> {
+        open.iter()
+            .map(|task| task.id)
+            .filter(|id| self.flagged.insert(*id))
+            .collect()
+    }
+}
+
+/// The numbers of tasks, as people write them.
+pub(crate) fn names(tasks: &[Task]) -> String {
+    let names: Vec<String> = tasks.iter().map(|task| format!("#{}", task.id)).collect();
+    names.join(", ")
+}
+
+fn reminder(forgotten: &[&Task]) -> String {
+    let lines: Vec<String> = forgotten
+        .iter()
+        .map(|task| format!("- #{}: {}", task.id, task.subject))
+        .collect();
+    format!(
+        "You have ended your turn, and this is still in progress in your name:\n{}\n\
+         If it is done, complete it with TaskUpdate: status completed, and what came out as `result`. If you cannot go \
+         on with it, give it back: status pending. If it has to stay open, say in one sentence what it waits for. Then \
+         end your turn; you are not reminded of it again.",
+        lines.join("\n")
+    )
+}

@@ -1,0 +1,136 @@
+//! Why a member takes no turn, although it could.
+
+use std::sync::Arc;
+
+use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_protocol::{Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamName};
+use swarm_store::TeamStore;
+
+/// What keeps a member from taking turns. Its mail stays queued meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// The process that led the team is gone.
+    Parked(LeadProcess),
+    /// A person wants it so.
+    Paused(PauseMark),
+}
+
+impl Hold {
+    /// The state that it is reported as.
+    pub(crate) fn state(&self) -> MemberState {
+        match self {
+            Self::Parked(_) => MemberState::Parked,
+            Self::Paused(_) => MemberState::Paused,
+        }
+    }
+
+    /// Why, and how it ends.
+    pub(crate) fn detail(&self, team: &TeamName) -> String {
+        match self {
+            Self::Parked(lead) => {
+                format!("{}; `swarm resume {team}` takes over", loss(lead))
+            }
+            Self::Paused(mark) => match &mark.reason {
+                Some(reason) => format!("by {}: {reason}", mark.by),
+                None => format!("by {}", mark.by),
+            },
+        }
+    }
+
+    pub(crate) fn event(&self, member: MemberName) -> Event {
+        match self {
+            Self::Parked(lead) => Event::MemberParked {
+                member,
+                reason: loss(lead),
+            },
+            Self::Paused(mark) => Event::MemberPaused {
+                member,
+                by: mark.by.clone(),
+                reason: mark.reason.clone(),
+            },
+        }
+    }
+}
+
+/// What happened to the lead, as half a sentence.
+pub(crate) fn loss(lead: &LeadProcess) -> String {
+    format!("its lead, process {}, is gone", lead.pid)
+}
+
+/// Looks for the mark with which a person pauses this spawn.
+#[derive(Debug)]
+pub(crate) struct PauseWatch {
+    store: Arc<dyn TeamStore>,
+    team: TeamName,
+    name: MemberName,
+    spawn_id: SpawnId,
+    mark: Option<PauseMark>,
+    changes: Subscription,
+}
+
+impl PauseWatch {
+    pub(crate) fn new(
+        store: Arc<dyn TeamStore>,
+        watcher: &FolderWatcher,
+        team: TeamName,
+        name: MemberName,
+        spawn_id: SpawnId,
+    ) -> Self {
+        let filter = NameFilter::Exact(vec!["paused".into()]);
+        Self {
+            changes: watcher.subscribe(&store.member_dir(&team, &name), filter),
+            store,
+            team,
+            name,
+            spawn_id,
+            mark: None,
+        }
+    }
+
+    /// The mark, if it is for this spawn.
+    pub(crate) fn mark(&mut self) -> Option<PauseMark> {
+        match self.store.paused(&self.team, &self.name) {
+            Ok(mark) => self.mark = mark.filter(|mark| mark.spawn_id == self.spawn_id),
+            Err(error) => {
+                // What was known still counts.
+                tracing::warn!(team = %self.team, member = %self.name, %error, "pause mark not read");
+            }
+        }
+        self.mark.clone()
+    }
+
+    /// Whether there was a mark at the last look.
+    pub(crate) fn known(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// Resolves when the mark may have been set or taken away.
+    pub(crate) async fn changed(&mut self) {
+        self.changes.changed().await;
+    }
+}
+
+/// What changes when a team gets a lead, or is told that it needs none.
+#[derive(Debug)]
+pub(crate) struct Takeover {
+    roster: Subscription,
+    life: Subscription,
+}
+
+impl Takeover {
+    pub(crate) fn watch(store: &dyn TeamStore, watcher: &FolderWatcher, team: &TeamName) -> Self {
+        let watch =
+            |folder, name: &str| watcher.subscribe(folder, NameFilter::Exact(vec![name.into()]));
+        Self {
+            roster: watch(&store.team_folder(team), "config.json"),
+            life: watch(&store.member_dir(team, &MemberName::lead()), "life"),
+        }
+    }
+
+    pub(crate) async fn changed(&mut self) {
+        tokio::select! {
+            () = self.roster.changed() => {}
+            () = self.life.changed() => {}
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! The life of a member: mail, turns, and the times without turns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_engine::Session;
+use swarm_fs::{FolderWatcher, Subscription};
+use swarm_protocol::{Event, LeadProcess, MemberState, OnLost, ShutdownRequest, TeamName};
+use swarm_store::{StoreError, TeamStore};
+use swarm_team::{Incoming, Seat, ShutdownVerdict, approve_shutdown};
+use tokio_util::sync::CancellationToken;
+
+use crate::debrief::Debrief;
+use crate::desk::MailDesk;
+use crate::hold::{Hold, PauseWatch, Takeover, loss};
+use crate::lead_watch::LeadWatch;
+use crate::parts::ProcessFacts;
+use crate::person::Person;
+use crate::reporter::Reporter;
+use crate::turn::TurnWatch;
+use crate::{Ending, TeammateError};
+
+/// A member between its commit and its end.
+pub(crate) struct Life {
+    pub(crate) team: TeamName,
+    pub(crate) model: String,
+    pub(crate) grace: Duration,
+    pub(crate) on_lost: OnLost,
+    pub(crate) store: Arc<dyn TeamStore>,
+    pub(crate) session: Session,
+    pub(crate) seat: Arc<Seat>,
+    pub(crate) desk: Arc<MailDesk>,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) watcher: Arc<FolderWatcher>,
+    pub(crate) inbox: Subscription,
+    pub(crate) lead: LeadWatch,
+    pub(crate) pause: PauseWatch,
+    pub(crate) person: Person,
+    pub(crate) terminate: CancellationToken,
+    pub(crate) process: ProcessFacts,
+    /// Why no turn is taken.
+    pub(crate) hold: Option<Hold>,
+    /// Woken when somebody may have taken the lead; only there while parked.
+    pub(crate) takeover: Option<Takeover>,
+    pub(crate) debrief: Debrief,
+    /// What it has said of itself that it is idle.
+    pub(crate) resting: Option<(MemberState, Option<String>)>,
+    /// What keeps it from going on, and how long it waits before it tries again.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// The shortest and the longest wait after an error.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// An error that may pass: a lock that is held, a full disk, a lead whose inbox is full.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    what: String,
+    wait: Duration,
+}
+
+impl Life {
+    /// Lives until something ends it.
+    pub(crate) async fn go_on(&mut self) -> Result<Ending, TeammateError> {
+        loop {
+            match self.step().await {
+                Ok(Some(ending)) => return Ok(ending),
+                Ok(None) => self.trouble = None,
+                Err(TeammateError::Store(StoreError::TeamNotFound { .. })) => {
+                    return Ok(Ending::Removed);
+                }
+                Err(error) => self.bear(&error.to_string()).await,
+            }
+        }
+    }
+
+    /// Says what went wrong, once, and waits before it tries again. Nothing is lost meanwhile: mail stays unread, and
+    /// what the lead is to be told is kept.
+    async fn bear(&mut self, what: &str) {
+        let before = self.trouble.take().filter(|before| before.what == what);
+        let wait = if let Some(before) = before {
+            (before.wait * 2).min(PATIENCE.1)
+        } else {
+            self.reporter.notice(format!("not done yet: {what}"));
+            self.reporter.detail(format!("not done yet: {what}"));
+            self.resting = None;
+            PATIENCE.0
+        };
+        self.trouble = Some(Trouble {
+            what: what.to_owned(),
+            wait,
+        });
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.terminate.cancelled() => {}
+        }
+    }
+
+    async fn step(&mut self) -> Result<Option<Ending>, TeammateError> {
+        if self.terminate.is_cancelled() {
+            // What waits in the inbox stays unread.
+            self.debrief.send();
+            return Ok(Some(Ending::Terminated));
+        }
+        if !self.has_its_place()? {
+            return Ok(Some(Ending::Removed));
+        }
+        let lost = self.lead_lost();
+        self.hold_for(lost.as_ref());
+        self.debrief.send();
+        self.person.post();
+        let messages = self.mail()?;
+        let asked_here = !messages.is_empty() && self.hold.is_some();
+        self.receive(messages)?;
+        if let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() {
+            self.agree(&request)?;
+            return Ok(Some(Ending::ShutDown));
+        }
+        if let Some(lead) = lost.filter(|_| self.on_lost == OnLost::Stop) {
+            self.reporter.state(MemberState::Stopped, Some(loss(&lead)));
+            return Ok(Some(Ending::LeadLost));
+        }
+        if asked_here && self.session.needs_turn() {
+            self.turn().await?;
+            self.tell_hold();
+        } else if self.hold.is_some() {
+            self.stand_by().await;
+        } else if self.session.needs_turn() {
+            self.turn().await?;
+        } else {
+            self.rest().await;
+        }
+        Ok(None)
+    }
+
+    /// What is to be read. While it is parked, only the words of the person who sits at its pane are; while it is paused,
+    /// nothing is.
+    fn mail(&self) -> Result<Vec<Incoming>, StoreError> {
+        let mut messages = self.desk.take()?;
+        messages.retain(|message| match &self.hold {
+            None => true,
+            Some(Hold::Parked(_)) => self.desk.is_typed_here(message),
+            Some(Hold::Paused(_)) => false,
+        });
+        Ok(messages)
+    }
+
+    /// The program agrees to a shutdown request.
+    fn agree(&mut self, request: &ShutdownRequest) -> Result<(), StoreError> {
+        self.reporter
+            .state(MemberState::Stopping, request.reason.clone());
+        let pane = self.process.pane.clone();
+        approve_shutdown(&self.seat, &self.team, request, pane, &self.process.backend)?;
+        self.desk.shutdown_answered()?;
+        self.reporter.state(MemberState::Stopped, None);
+        Ok(())
+    }
+
+    /// The lead that has died, where that matters to this member.
+    fn lead_lost(&mut self) -> Option<LeadProcess> {
+        if self.on_lost == OnLost::Continue {
+            return None;
+        }
+        self.lead.lost()
+    }
+
+    /// Finds out whether turns may be taken, and tells of every change of that.
+    fn hold_for(&mut self, lost: Option<&LeadProcess>) {
+        let parked = lost.filter(|_| self.on_lost == OnLost::Park);
+        let hold = match (parked, self.pause.mark()) {
+            (Some(lead), _) => Some(Hold::Parked(lead.clone())),
+            (None, Some(mark)) => Some(Hold::Paused(mark)),
+            (None, None) => None,
+        };
+        if hold == self.hold {
+            return;
+        }
+        let before = std::mem::replace(&mut self.hold, hold);
+        self.takeover = None;
+        self.resting = None;
+        let (member, event) = (self.seat.name.clone(), self.hold.as_ref());
+        let event = match (event, before) {
+            (Some(hold), _) => hold.event(member),
+            (None, Some(before)) => {
+                let from = before.state();
+                self.reporter
+                    .notice(format!("no longer {}; going on", from.name()));
+                Event::MemberContinued { member, from }
+            }
+            (None, None) => return,
+        };
+        self.tell_hold();
+        self.enter(event);
+    }
+
+    fn tell_hold(&self) {
+        if let Some(hold) = &self.hold {
+            self.reporter
+                .state(hold.state(), Some(hold.detail(&self.team)));
+        }
+    }
+
+    /// Waits for the reason to go that keeps it from taking turns.
+    async fn stand_by(&mut self) {
+        let parked = matches!(self.hold, Some(Hold::Parked(_)));
+        if parked && self.takeover.is_none() {
+            // Looked at once more before the wait: the lead may have come back before we watched.
+            self.takeover = Some(Takeover::watch(&*self.store, &self.watcher, &self.team));
+            return;
+        }
+        let takeover = async {
+            match &mut self.takeover {
+                Some(takeover) => takeover.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        let input = tokio::select! {
+            input = self.person.next() => input,
+            () = takeover => return,
+            () = self.inbox.changed() => return,
+            () = self.pause.changed() => return,
+            () = self.lead.fallen() => return,
+            () = self.terminate.cancelled() => return,
+        };
+        let when = (!parked).then_some("read when this member continues");
+        self.person.take(input, when);
+    }
+
+    /// Waits for mail. Only who really waits says that it is idle, and says it once.
+    async fn rest(&mut self) {
+        let rest = self.debrief.at_rest();
+        if self.resting.as_ref() != Some(&rest) {
+            self.resting = Some(rest.clone());
+            self.reporter.state(rest.0, rest.1);
+        }
+        tokio::select! {
+            input = self.person.next() => self.person.take(input, None),
+            () = self.inbox.changed() => {}
+            () = self.pause.changed() => {}
+            () = self.lead.fallen() => {}
+            () = self.terminate.cancelled() => {}
+        }
+    }
+
+    /// Whether this spawn is still the member of its name. An entry that another program has stripped of our mark
+    /// counts.
+    fn has_its_place(&self) -> Result<bool, StoreError> {
+        match self.store.config(&self.team) {
+            Ok(config) => Ok(config.member(&self.seat.name).is_some_and(|member| {
+                member
+                    .spawn_id()
+                    .is_none_or(|spawn| spawn == self.seat.spawn_id)
+            })),
+            Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
+            Err(error) => {
+                // A roster that cannot be read says nothing about who is in it.
+                tracing::warn!(team = %self.team, member = %self.seat.name, %error, "roster not read");
+                Ok(true)
+            }
+        }
+    }
+
+    /// Takes messages into the transcript, and only then acknowledges them.
+    fn receive(&mut self, messages: Vec<Incoming>) -> Result<(), TeammateError> {
+        let (known, fresh): (Vec<_>, Vec<_>) = messages
+            .into_iter()
+            .partition(|message| message.id().is_some_and(|id| self.session.has_message(id)));
+        let mut ids: Vec<_> = known
+            .iter()
+            .filter_map(|message| message.id().cloned())
+            .collect();
+        if !fresh.is_empty() {
+            let delivery = self.session.deliver(self.desk.inject(&fresh))?;
+            ids.extend(delivery.added);
+            ids.extend(delivery.known);
+            // Before the mail counts as read: at no moment does this member look idle with nothing to do.
+            self.resting = None;
+            self.reporter.state(MemberState::Working, None);
+        }
+        self.desk.delivered(&ids)?;
+        Ok(())
+    }
+
+    async fn turn(&mut self) -> Result<(), TeammateError> {
+        self.resting = None;
+        self.debrief.turn_begins();
+        self.set_active(true);
+        // A turn of a parked member is one that the person at its pane asked for.
+        let minds_the_lead = self.on_lost != OnLost::Continue && self.hold.is_none();
+        let watch = TurnWatch {
+            desk: &self.desk,
+            reporter: &self.reporter,
+            inbox: &mut self.inbox,
+            pause: &mut self.pause,
+            person: &mut self.person,
+            lead: minds_the_lead.then_some(&mut self.lead),
+            terminate: &self.terminate,
+            grace: self.grace,
+        };
+        let outcome = watch.run(&mut self.session).await;
+        self.set_active(false);
+        self.enter(Event::TurnEnded {
+            member: self.seat.name.clone(),
+            outcome: outcome.word().to_owned(),
+            usage: outcome.spent().usage,
+            model: self.model.clone(),
+        });
+        let goes_on = self.desk.shutdown.verdict() == ShutdownVerdict::None;
+        if let Some(reminder) = self.debrief.turn_ends(&outcome, goes_on) {
+            self.session.deliver(vec![reminder])?;
+        }
+        Ok(())
+    }
+
+    /// Enters an event. The journal is an account of what happened, and nothing may fail for want of it.
+    fn enter(&self, event: Event) {
+        if let Err(error) = self.store.journal(&self.team, event) {
+            tracing::warn!(team = %self.team, member = %self.seat.name, %error, "event not entered in the journal");
+        }
+    }
+
+    fn set_active(&self, active: bool) {
+        if let Err(error) = self.store.set_active(&self.team, &self.seat.name, active) {
+            // `isActive` is a courtesy to other programs; our own state report says the same.
+            tracing::debug!(member = %self.seat.name, %error, "isActive not written");
+        }
+    }
+}
