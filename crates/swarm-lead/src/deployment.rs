@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use swarm_fs::FolderWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
+use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
 use swarm_store::TeamStore;
-use swarm_team::{MemberLimits, RuleText};
+use swarm_team::MemberLimits;
 
 /// The process that acts, told apart from a later one of the same pid by its start.
 #[derive(Debug, Clone)]
@@ -49,7 +50,8 @@ pub struct RuleTexts {
     pub ask: Vec<RuleText>,
 }
 
-/// Turns the name of a model, as people and models write it, into `provider/model`, or says what is wrong with it.
+/// Turns the name of a model, as people and models write it, into `provider/model`, or says what is wrong with it or who does not allow it.
+/// A name that is complete stays as it is.
 pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
 /// Everything that starting and ending members takes.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_engine::EngineError;
 use swarm_fs::FsError;
 use swarm_panes::PaneError;
-use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode};
+use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode, TeamName};
 use swarm_store::StoreError;
 use swarm_team::{HelloMismatch, OrderError};
 
@@ -47,6 +47,14 @@ pub enum LeadError {
         /// The most it may have.
         ceiling: PermissionMode,
     },
+    /// The model is none, or not one that members may have.
+    #[error("{member} was not spawned: {reason}")]
+    Model {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// What is wrong with the model.
+        reason: String,
+    },
     /// The working folder is not there.
     #[error("{member} was not spawned: {} is not a folder", .cwd.display())]
     NoFolder {
@@ -75,6 +83,16 @@ pub enum LeadError {
         /// The last lines it printed.
         output: String,
     },
+    /// The child lives, said no hello, and stands in an unfinished line: it asks a person something.
+    #[error("{member} was not spawned: instead of its hello there was a prompt within {} s, and it needs a person to answer. Start what asks there once by hand, answer it, and spawn again{}", .waited.as_secs(), last_lines(.output))]
+    NeedsPerson {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// How long it was waited for.
+        waited: Duration,
+        /// The last lines it printed, the prompt at their end.
+        output: String,
+    },
     /// The child runs with other values than ordered.
     #[error("{member} was not spawned: {mismatch}")]
     Mismatch {
@@ -93,6 +111,14 @@ pub enum LeadError {
         member: MemberName,
         /// How many processes are left.
         left: usize,
+    },
+    /// A team that was without a lead has been taken over.
+    #[error("{member} was left alone: {team} has been taken over meanwhile")]
+    TakenOver {
+        /// Which team.
+        team: TeamName,
+        /// Who was to be ended.
+        member: MemberName,
     },
     /// Members of other programs cannot be handled so.
     #[error("{0} belongs to another program and its process is not known: end it where it runs")]
@@ -119,13 +145,18 @@ impl LeadError {
         match self {
             LeadError::Store(error) => error.kind(),
             LeadError::Pane(error) => error.kind(),
-            LeadError::NoProgram(_) => ErrorKind::Environment,
-            LeadError::AboveCeiling { .. } | LeadError::Foreign(_) => ErrorKind::Refused,
+            LeadError::NoProgram(_) | LeadError::Engine(EngineError::Transcript { .. }) => {
+                ErrorKind::Environment
+            }
+            LeadError::TakenOver { .. } => ErrorKind::Conflict,
+            LeadError::AboveCeiling { .. } | LeadError::Model { .. } | LeadError::Foreign(_) => {
+                ErrorKind::Refused
+            }
             LeadError::Name(_) | LeadError::NoFolder { .. } => ErrorKind::Usage,
             LeadError::EarlyExit { .. } | LeadError::Mismatch { .. } | LeadError::Engine(_) => {
                 ErrorKind::AgentFailed
             }
-            LeadError::NoHello { .. } => ErrorKind::TimedOut,
+            LeadError::NoHello { .. } | LeadError::NeedsPerson { .. } => ErrorKind::TimedOut,
             LeadError::Interrupted(_) => ErrorKind::Interrupted,
             LeadError::StillAlive { .. } | LeadError::Fs(_) | LeadError::Order(_) => {
                 ErrorKind::Internal

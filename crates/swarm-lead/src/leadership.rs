@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use swarm_fs::LifeHolder;
-use swarm_protocol::{LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
+use swarm_fs::{FsError, LifeHolder};
+use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
 use swarm_store::{NewTeam, StoreError};
 use swarm_team::Founder;
 
-use crate::Deployment;
+use crate::{Deployment, LeadStanding, lead_standing};
 
 /// The name of a team that nobody named: `session-` and the first eight hex digits of the lead's session, as
 /// Claude Code forms it.
@@ -89,6 +89,49 @@ impl Leadership {
             _life: life,
         });
         Ok(name)
+    }
+
+    /// Takes the lead of a team that has none, for the conversation of this lead. Of two that try at once one wins.
+    ///
+    /// # Errors
+    /// [`StoreError::LeadAlive`] while another process leads, and whatever else the store says.
+    pub fn take_over(&self, team: TeamName) -> Result<(), StoreError> {
+        let mut held = self.lock();
+        let dep = &self.deployment;
+        let config = dep.store.config(&team)?;
+        let alive = |pid: Option<u32>| StoreError::LeadAlive {
+            team: team.clone(),
+            pid: pid.unwrap_or_default(),
+        };
+        match lead_standing(&*dep.store, &config)? {
+            LeadStanding::Led { pid } => return Err(alive(pid)),
+            LeadStanding::Unknown { pid } => return Err(alive(Some(pid))),
+            LeadStanding::Lost { .. } | LeadStanding::ByHand => {}
+        }
+        // The life lock first: it is what two that take over at once cannot both hold.
+        let life = match self.take_life(&team, dep.spawn_id) {
+            Err(StoreError::Fs(FsError::LockTimeout { .. })) => return Err(alive(None)),
+            taken => taken?,
+        };
+        let process = dep.process.lead_process(&*dep.clock);
+        dep.store.set_lead_process(&team, Some(process))?;
+        let session = self.session.to_string();
+        dep.store.update_config(&team, &mut |config| {
+            config.lead_session_id = Some(session.clone());
+            if let Some(lead) = config.member_mut(&MemberName::lead()) {
+                lead.model = Some(self.model.clone());
+            }
+            Ok(())
+        })?;
+        dep.store.journal(
+            &team,
+            Event::LeadTaken {
+                by: swarm_protocol::LEAD_NAME.to_owned(),
+                pid: Some(dep.process.pid),
+            },
+        )?;
+        *held = Some(Held { team, _life: life });
+        Ok(())
     }
 
     fn take_life(&self, team: &TeamName, spawn_id: SpawnId) -> Result<LifeHolder, StoreError> {

@@ -1,8 +1,12 @@
 //! The team lead: spawn, supervision, permission broker, team life cycle.
 
+mod census;
 mod deployment;
 mod error;
+mod handover;
 mod leadership;
+mod leftovers;
+mod reconcile;
 mod run;
 mod spawn;
 mod stop;
@@ -12,12 +16,18 @@ mod team_tools;
 #[cfg(test)]
 mod tests;
 
+pub use census::{
+    LeadStanding, ProcessKind, Reaped, Seen, Standing, Stray, census, end_marked_of, lead_standing,
+    reap,
+};
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
+pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
+pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, verdict};
 pub use run::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
 pub use spawn::{SpawnOptions, SpawnedMember, spawn};
 pub use stop::{
-    EndedTeam, StopOptions, StopOutcome, Stopped, clear_dead, dead_namesake, end_team, kill,
-    shutdown,
+    EndedTeam, StopOptions, StopOutcome, Stopped, clear_dead, dead_namesake, end_leftovers_of_lead,
+    end_team, kill, shutdown,
 };

@@ -20,6 +20,7 @@ use super::gate::LeadGate;
 use super::prompt::system_prompt;
 use super::reporter::Reporter;
 use crate::Leadership;
+use crate::census::lead_mark;
 use crate::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
 
 /// A lead, ready for its prompt.
@@ -135,6 +136,7 @@ fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
     );
     env.insert("SWARM_NAME".to_owned(), lead.to_string());
     env.insert("SWARM_SPAWN_ID".to_owned(), dep.spawn_id.to_string());
+    env.extend([lead_mark(dep.process.pid, &dep.process.start)]);
     let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
     let protected = ProtectedPaths::new(&dep.root).hide_where(move |path| unreadable.hides(path));
     ToolContext {

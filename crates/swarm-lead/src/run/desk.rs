@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_engine::{Injected, Interjections};
 use swarm_protocol::{
-    Event, IdleNotification, Member, MemberName, MemberState, MessageId, ShutdownApproved, TeamName,
+    IdleNotification, LEAD_NAME, Member, MemberName, MemberState, MessageId, ShutdownApproved,
+    TeamName,
 };
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, sort_mail};
@@ -48,6 +49,10 @@ impl LeadDesk {
 
     /// Whether the program deals with the message, so that no turn is spent on it.
     fn handle(&self, team: &TeamName, incoming: &Incoming) -> bool {
+        if is_about_the_lead(incoming) {
+            tracing::warn!(%team, id = ?incoming.id(), "a frame of the lead to itself is ignored");
+            return true;
+        }
         match incoming {
             Incoming::Idle(_, frame) => is_empty(frame),
             Incoming::PermissionRequest(entry, frame) => {
@@ -102,19 +107,15 @@ impl LeadDesk {
         messages.iter().map(show).collect()
     }
 
-    /// Marks messages as read once they are in the durable transcript.
+    /// Enters in the journal that messages are in the durable transcript, and marks them as read.
     pub(super) fn delivered_now(&self, ids: &[MessageId]) -> Result<(), StoreError> {
         let Some(team) = self.seat.team().filter(|_| !ids.is_empty()) else {
             return Ok(());
         };
-        for msg_id in self.seat.store.ack(&team, &self.seat.name, ids)? {
-            let event = Event::Delivered {
-                msg_id,
-                to: self.seat.name.clone(),
-            };
-            self.seat.store.journal(&team, event)?;
-        }
-        Ok(())
+        self.seat
+            .store
+            .delivered(&team, &self.seat.name, ids)
+            .map(drop)
     }
 }
 
@@ -143,9 +144,22 @@ async fn part(
     Ok(())
 }
 
+/// A frame in which the lead asks itself to stop, or tells itself that it stops or rests. No program sends one, so
+/// somebody has written it into the file, and a model must not take it for an order.
+fn is_about_the_lead(incoming: &Incoming) -> bool {
+    let kind = matches!(
+        incoming,
+        Incoming::ShutdownRequest(..)
+            | Incoming::ShutdownApproved(..)
+            | Incoming::ShutdownRejected(..)
+            | Incoming::Idle(..)
+    );
+    kind && incoming.entry().from == LEAD_NAME
+}
+
 /// An idle notice without news.
 fn is_empty(frame: &IdleNotification) -> bool {
-    frame.result.is_none() && frame.failure_reason.is_none()
+    frame.result.is_none() && frame.failure_reason.is_none() && frame.open_tasks.is_empty()
 }
 
 #[async_trait]

@@ -1,5 +1,8 @@
 //! The end of a run: members are ended, and stock is taken of tasks and members.
 
+use std::time::Duration;
+
+use swarm_fs::Liveness;
 use swarm_protocol::{Event, MemberName, TeamName, Usage};
 use swarm_store::TeamStore;
 use tokio_util::sync::CancellationToken;
@@ -8,22 +11,67 @@ use super::report::{MemberLine, RunReport, TaskLine};
 use crate::stop::{EndedTeam, StopOptions, end_team, kill_team};
 use crate::{Deployment, LeadError};
 
+/// How long the end of a run may take without a word about it.
+const SILENT: Duration = Duration::from_secs(1);
+
 /// Shuts all members down, or kills them when a person will not wait.
 pub(super) async fn end_members(
     deployment: &Deployment,
     team: &TeamName,
     at_once: &CancellationToken,
+    tell: impl Fn(String),
 ) -> Result<EndedTeam, LeadError> {
     let options = StopOptions {
         reason: Some("the run is over".to_owned()),
         timeout: deployment.shutdown_patience(),
         force: true,
     };
-    tokio::select! {
-        ended = end_team(deployment, team, &options) => return ended,
-        () = at_once.cancelled() => {}
+    let ending = end_team(deployment, team, &options);
+    let silent = tokio::time::sleep(SILENT);
+    tokio::pin!(ending, silent);
+    let mut told = false;
+    loop {
+        tokio::select! {
+            ended = &mut ending => return ended,
+            () = at_once.cancelled() => break,
+            () = &mut silent, if !told => {
+                told = true;
+                if let Some(line) = who_is_awaited(deployment, team, options.timeout)? {
+                    tell(line);
+                }
+            }
+        }
     }
     kill_team(deployment, team).await
+}
+
+/// Who keeps a run from its end, and for how long that may go on.
+fn who_is_awaited(
+    deployment: &Deployment,
+    team: &TeamName,
+    at_most: Duration,
+) -> Result<Option<String>, LeadError> {
+    let views = deployment.store.member_view(team)?;
+    let now = deployment.clock.now();
+    let awaited: Vec<String> = views
+        .iter()
+        .filter(|view| !view.member.name.is_lead() && view.liveness == Liveness::Alive)
+        .map(|view| {
+            let name = &view.member.name;
+            let state = view.state.name();
+            view.report.as_ref().map_or_else(
+                || format!("{name} ({state})"),
+                |report| format!("{name} ({state} for {} s)", now.since(report.since) / 1000),
+            )
+        })
+        .collect();
+    Ok((!awaited.is_empty()).then(|| {
+        format!(
+            "waiting for {} to end in order, {} s at most; Ctrl-C twice kills the team",
+            awaited.join(", "),
+            at_most.as_secs()
+        )
+    }))
 }
 
 /// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal tells

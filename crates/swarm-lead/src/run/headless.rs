@@ -1,13 +1,13 @@
 //! The loop of a headless lead.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use swarm_engine::{Injected, Session, TurnOutcome};
 use swarm_fs::{NameFilter, Subscription};
 use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState, TeamName};
-use swarm_store::TaskList;
-use swarm_team::{Seat, reconcile};
+use swarm_store::{MemberView, TaskList};
+use swarm_team::Seat;
 use swarm_tools::{Caller, processes};
 
 use super::LeadParts;
@@ -16,10 +16,12 @@ use super::desk::LeadDesk;
 use super::farewell::{end_members, take_stock};
 use super::report::{Outcome, RunReport};
 use super::reporter::Reporter;
-use super::settle::{Situation, any_failed, situation, stalled_text};
+use super::settle::{Situation, any_failed, paused_alone, situation, stalled_text};
 use super::turn::run_turn;
+use crate::reconcile::{self, Reconciling};
+use crate::stop::end_leftovers_of_lead;
 use crate::supervise::Supervisor;
-use crate::{LeadError, Leadership, implicit_team_name};
+use crate::{Handover, LeadError, Leadership, bring_back, handover, implicit_team_name};
 
 /// Runs a lead from its prompt to the end of its work. Members that are still there are shut down; team and tasks
 /// are kept unless asked otherwise.
@@ -39,9 +41,18 @@ pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport,
         implicit,
         parts.deployment.model.clone(),
     ));
-    if parts.team.is_some() {
-        swarm_team::Founder::found(&*leadership)?;
-    }
+    let taken = match &parts.team {
+        Some(team) if parts.takes_over => {
+            end_leftovers_of_lead(&parts.deployment, team).await?;
+            leadership.take_over(team.clone())?;
+            Some(handover(&*parts.deployment.store, team)?)
+        }
+        Some(_) => {
+            swarm_team::Founder::found(&*leadership)?;
+            None
+        }
+        None => None,
+    };
     let Assembled {
         session,
         seat,
@@ -59,15 +70,17 @@ pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport,
         inbox: None,
         watched: None,
         last_text: String::new(),
+        reconciling: None,
         nudged: None,
+        told_paused: None,
     };
-    match run.work(prompt).await {
-        Ok(outcome) => run.finish(outcome, started.elapsed()).await,
+    match run.carry_out(taken.as_ref(), prompt).await {
+        Ok(outcome) => run.finish(outcome, started).await,
         Err(error) => {
             // Its members do not outlive it; the team is kept to be looked at.
             run.parts.remove_team = false;
             let outcome = Outcome::LeadFailed(error.to_string());
-            if let Err(second) = run.finish(outcome, started.elapsed()).await {
+            if let Err(second) = run.finish(outcome, started).await {
                 tracing::error!(error = %second, "the end of a failed run");
             }
             Err(error)
@@ -87,11 +100,47 @@ struct Run {
     /// Whose inbox that is.
     watched: Option<TeamName>,
     last_text: String,
+    /// Begun by a step that was cut.
+    reconciling: Option<Reconciling>,
     /// The state of the task list when the lead was last told that everybody waits.
     nudged: Option<String>,
+    /// Who is paused and holds the run up, as it was last said.
+    told_paused: Option<String>,
 }
 
 impl Run {
+    /// Everything that the lead does until its work is over.
+    async fn carry_out(
+        &mut self,
+        taken: Option<&Handover>,
+        prompt: String,
+    ) -> Result<Outcome, LeadError> {
+        if let Some(taken) = taken {
+            self.take_up(taken).await?;
+        }
+        self.work(prompt).await
+    }
+
+    /// Enters into the conversation how the team stands, and brings dead members back if that was asked for.
+    async fn take_up(&mut self, taken: &Handover) -> Result<(), LeadError> {
+        let mut back = Vec::new();
+        if self.parts.brings_back {
+            for dead in &taken.dead {
+                let name = &dead.member.name;
+                let cancel = self.parts.stop.child_token();
+                match bring_back(&self.parts.deployment, &taken.team, dead, cancel).await {
+                    Ok(_) => back.push(name.clone()),
+                    Err(error) => self
+                        .reporter
+                        .notice(format!("{name} could not be spawned again: {error}")),
+                }
+            }
+        }
+        let message = swarm_protocol::Envelope::system(&taken.for_the_lead(&back)).render();
+        self.session.deliver(vec![Injected::prompt(message)])?;
+        Ok(())
+    }
+
     async fn work(&mut self, prompt: String) -> Result<Outcome, LeadError> {
         self.session.deliver(vec![Injected::prompt(prompt)])?;
         let interrupted = self.parts.stop.clone();
@@ -145,18 +194,21 @@ impl Run {
             .watch_all(&team, store.config(&team)?.teammates());
         let before = store.member_view(&team)?;
         // After the look: whoever is dead in it has been told of when the mail is read.
-        reconcile(&*store, &team)?;
+        if !self.reconcile(&team, cut).await? {
+            return Ok(None);
+        }
         // Read after the members' states: a member's last mail is in the inbox before it says that it is idle.
         if self.receive()? {
             return Ok(None);
         }
         let tasks = store.tasks(&team)?;
-        match situation(&before, &tasks, &store.member_view(&team)?) {
+        let after = store.member_view(&team)?;
+        match situation(&before, &tasks, &after) {
             Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
             Situation::Done => return Ok(Some(Outcome::Completed)),
             Situation::Stalled => return self.nudge(&tasks),
             Situation::Moving => return Ok(None),
-            Situation::Busy => {}
+            Situation::Busy => self.tell_of_paused(&team, &after),
         }
         let inbox = async {
             match self.inbox.as_mut() {
@@ -170,6 +222,37 @@ impl Run {
             () = cut.cancelled() => {}
         }
         Ok(None)
+    }
+
+    /// Says once that the run waits for members that do nothing until a person lets them go on.
+    fn tell_of_paused(&mut self, team: &TeamName, members: &[MemberView]) {
+        let paused = paused_alone(members);
+        if let Some(names) = paused.as_ref().filter(|_| paused != self.told_paused) {
+            self.reporter.notice(format!(
+                "the run waits: paused is {names}; `swarm continue NAME --team {team}` lets a member go on"
+            ));
+        }
+        self.told_paused = paused;
+    }
+
+    /// Brings the team's records in line; `false` when the step is cut before that is done.
+    async fn reconcile(
+        &mut self,
+        team: &TeamName,
+        cut: &tokio_util::sync::CancellationToken,
+    ) -> Result<bool, LeadError> {
+        let store = &self.parts.deployment.store;
+        let under_way = self
+            .reconciling
+            .get_or_insert_with(|| reconcile::begin(store, team));
+        tokio::select! {
+            ended = under_way => {
+                self.reconciling = None;
+                reconcile::outcome(ended)?;
+                Ok(true)
+            }
+            () = cut.cancelled() => Ok(false),
+        }
     }
 
     /// Tells the lead once that everybody waits; the second time with nothing changed is the end.
@@ -256,12 +339,14 @@ impl Run {
         Ok(match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
             TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
-            TurnOutcome::Finished { .. } | TurnOutcome::Interrupted { .. } => None,
+            TurnOutcome::Finished { .. }
+            | TurnOutcome::Interrupted { .. }
+            | TurnOutcome::Suspended { .. } => None,
         })
     }
 
     /// Ends the members, takes stock, and gives up the lead.
-    async fn finish(&mut self, outcome: Outcome, took: Duration) -> Result<RunReport, LeadError> {
+    async fn finish(&mut self, outcome: Outcome, started: Instant) -> Result<RunReport, LeadError> {
         let mut report = RunReport {
             outcome,
             result: std::mem::take(&mut self.last_text),
@@ -269,7 +354,7 @@ impl Run {
             tasks: Vec::new(),
             members: Vec::new(),
             usage: self.session.totals().usage,
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: 0,
         };
         let closed = match report.team.clone() {
             Some(team) => self.close(&team, &mut report).await,
@@ -277,14 +362,19 @@ impl Run {
         };
         let dep = &self.parts.deployment;
         processes::end_marked("SWARM_SPAWN_ID", &dep.spawn_id.to_string(), dep.kill_grace).await;
+        report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
     }
 
     /// Each step is taken whatever became of the others; the first failure is told.
-    async fn close(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
+    async fn close(&mut self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
         let dep = &self.parts.deployment;
         self.reporter.state(MemberState::Stopping, None);
-        let ended = match end_members(dep, team, &self.parts.kill).await {
+        let ended = match end_members(dep, team, &self.parts.kill, |line| {
+            self.reporter.notice(line);
+        })
+        .await
+        {
             Ok(ended) => ended
                 .failed
                 .into_iter()
@@ -300,6 +390,11 @@ impl Run {
             // One that cannot be ended would be waited for for ever.
             self.desk.partings.close();
             self.desk.partings.wait().await;
+        }
+        if let Some(under_way) = self.reconciling.take()
+            && let Err(error) = reconcile::outcome(under_way.await)
+        {
+            tracing::warn!(%team, %error, "records of the team not in line");
         }
         let stock = take_stock(&*dep.store, team, report);
         self.reporter.state(MemberState::Stopped, None);

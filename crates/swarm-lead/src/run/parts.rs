@@ -23,6 +23,10 @@ pub struct LeadParts {
     pub session: SessionId,
     /// Name of the team, if the caller has chosen one.
     pub team: Option<TeamName>,
+    /// Goes on with that team and the conversation of its lead, instead of making a team.
+    pub takes_over: bool,
+    /// Of a team that is taken over: spawns its dead members again.
+    pub brings_back: bool,
     /// The model.
     pub model: Arc<dyn Model>,
     /// The lead's own rules.

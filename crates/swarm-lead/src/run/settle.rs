@@ -47,9 +47,25 @@ fn is_busy(view: &MemberView) -> bool {
     }
     match view.state {
         MemberState::Stopped | MemberState::Dead | MemberState::Foreign => false,
-        MemberState::Idle | MemberState::IdleUnreported | MemberState::Exhausted => view.unread > 0,
+        MemberState::Idle | MemberState::IdleUnreported | MemberState::Exhausted => {
+            view.unread.is_none_or(|unread| unread > 0)
+        }
         _ => true,
     }
+}
+
+/// The names of those who are paused, where nobody else is busy: nothing happens until a person lets them go on.
+pub(super) fn paused_alone(members: &[MemberView]) -> Option<String> {
+    let is_paused = |view: &&MemberView| view.state == MemberState::Paused;
+    let (paused, others): (Vec<_>, Vec<_>) = members
+        .iter()
+        .filter(|view| is_busy(view))
+        .partition(is_paused);
+    let names: Vec<&str> = paused
+        .iter()
+        .map(|view| view.member.name.as_str())
+        .collect();
+    (others.is_empty() && !names.is_empty()).then(|| names.join(", "))
 }
 
 /// Whether any task was given up.

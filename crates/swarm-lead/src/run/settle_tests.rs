@@ -4,7 +4,7 @@ use swarm_fs::Liveness;
 use swarm_protocol::{Member, MemberState, SwarmMember, Task, TaskStatus, UnixMs};
 use swarm_store::{MemberView, TaskList};
 
-use super::settle::{Situation, any_failed, situation, stalled_text};
+use super::settle::{Situation, any_failed, paused_alone, situation, stalled_text};
 use crate::tests::world::{name, team};
 
 fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
@@ -17,11 +17,12 @@ fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
         died_at: None,
     });
     MemberView {
+        pause: None,
         member: entry,
         state,
         report: None,
         liveness: Liveness::Alive,
-        unread,
+        unread: Some(unread),
     }
 }
 
@@ -122,7 +123,7 @@ fn l12_only_what_two_looks_agree_on_counts() {
         view("bob", MemberState::Idle, 0),
     ];
     let mut had_mail = idle.clone();
-    had_mail[0].unread = 1;
+    had_mail[0].unread = Some(1);
     let mut worked = idle.clone();
     worked[1].state = MemberState::Working;
     for before in [had_mail.clone(), worked] {
@@ -158,4 +159,23 @@ fn failures_are_found_and_open_tasks_are_listed_with_their_owners() {
     assert!(text.contains("#1 [in_progress] task 1 (nobody)"), "{text}");
     assert!(text.contains("#2 [blocked] task 2 (bob)"), "{text}");
     assert!(!text.contains("#3") && !text.contains("#4"), "{text}");
+}
+
+#[test]
+fn a_run_that_only_the_paused_hold_up_names_them() {
+    let bob = view("bob", MemberState::Paused, 1);
+    let ann = view("ann", MemberState::Paused, 0);
+    let idle = view("joe", MemberState::Idle, 0);
+    let working = view("joe", MemberState::Working, 0);
+    let named = |members: &[&MemberView]| {
+        paused_alone(
+            &members
+                .iter()
+                .map(|view| (*view).clone())
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(named(&[&bob, &ann, &idle]).as_deref(), Some("bob, ann"));
+    assert_eq!(named(&[&bob, &working]), None);
+    assert_eq!(named(&[&idle]), None);
 }

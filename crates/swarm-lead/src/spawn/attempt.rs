@@ -13,6 +13,9 @@ use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order};
 use crate::{Deployment, LeadError};
 
+/// What a member prints is kept under this name in its folder.
+const OUTPUT: &str = "output.log";
+
 /// A spawn under way, after the reservation.
 pub(super) struct Attempt<'a> {
     pub(super) deployment: &'a Deployment,
@@ -36,7 +39,10 @@ impl Attempt<'_> {
                 pane: pane.id,
                 socket: pane.socket,
                 backend: self.backend.kind(),
-                why: self.chosen.why.clone(),
+                why: match &pane.spot {
+                    Some(spot) => format!("{}: {spot}", self.chosen.why),
+                    None => self.chosen.why.clone(),
+                },
                 hello,
             }),
             Err(error) => {
@@ -58,6 +64,7 @@ impl Attempt<'_> {
         *opened = Some(pane.clone());
         self.backend.start(&pane, &self.command()).await?;
         let expected = Expected {
+            output: &folder.join(OUTPUT),
             team: self.team,
             name,
             spawn_id: self.order.spawn_id,
@@ -92,7 +99,10 @@ impl Attempt<'_> {
             member: self.options.name.clone(),
             spawn_id: self.order.spawn_id,
             title: self.options.name.to_string(),
-            color: self.order.color.unwrap_or(Color::Blue),
+            color: self
+                .deployment
+                .color_output
+                .then(|| self.order.color.unwrap_or(Color::Blue)),
         }
     }
 
@@ -115,7 +125,7 @@ impl Attempt<'_> {
             ],
             env: marks.into_iter().collect(),
             cwd: order.cwd.clone(),
-            log: Some(member_dir.join("output.log")),
+            log: Some(member_dir.join(OUTPUT)),
         }
     }
 

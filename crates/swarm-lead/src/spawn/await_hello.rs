@@ -1,5 +1,8 @@
 //! Waiting for the child's hello, its early end, or the deadline: whichever comes first.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 use std::time::Duration;
 
 use swarm_fs::{NameFilter, Subscription};
@@ -8,6 +11,9 @@ use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Deployment, LeadError};
+
+/// How tmux begins the line that it writes below the output of a process that has ended.
+const DEAD: &str = "Pane is dead";
 
 /// Lines of a failed child's output that are kept for the report.
 const LAST_LINES: usize = 20;
@@ -27,6 +33,8 @@ pub(super) struct Expected<'a> {
     pub(super) team: &'a TeamName,
     pub(super) name: &'a MemberName,
     pub(super) spawn_id: SpawnId,
+    /// The file that gets what it prints.
+    pub(super) output: &'a Path,
     pub(super) timeout: Duration,
     pub(super) cancel: &'a CancellationToken,
 }
@@ -56,11 +64,7 @@ pub(super) async fn await_hello(
                 });
             }
             () = &mut deadline => {
-                return Err(LeadError::NoHello {
-                    member: expected.name.clone(),
-                    waited: expected.timeout,
-                    output: last_lines(backend, pane).await,
-                });
+                return Err(late(backend, pane, expected).await);
             }
             () = expected.cancel.cancelled() => {
                 return Err(LeadError::Interrupted(expected.name.clone()));
@@ -69,12 +73,53 @@ pub(super) async fn await_hello(
     }
 }
 
+/// What a child is that lives and has said no hello in time: one that asks somebody something, or just late.
+async fn late(backend: &dyn PaneBackend, pane: &Pane, expected: &Expected<'_>) -> LeadError {
+    let (member, waited) = (expected.name.clone(), expected.timeout);
+    let output = last_lines(backend, pane).await;
+    let lives = matches!(backend.status(pane).await, Ok(PaneStatus::Running { .. }));
+    if lives && ends_in_a_prompt(expected.output) {
+        LeadError::NeedsPerson {
+            member,
+            waited,
+            output,
+        }
+    } else {
+        LeadError::NoHello {
+            member,
+            waited,
+            output,
+        }
+    }
+}
+
+/// Bytes at the end of the output in which the last line is looked for.
+const TAIL: u64 = 4096;
+
+/// Whether what was printed ends in a line that is not ended: programs end what they tell and leave what they ask.
+fn ends_in_a_prompt(output: &Path) -> bool {
+    let tail = || {
+        let mut file = File::open(output)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map(|_| bytes)
+    };
+    // Without output there is no prompt either.
+    let tail = tail().unwrap_or_default();
+    let last = tail.rsplit(|byte| *byte == b'\n').next();
+    last.is_some_and(|line| line.iter().any(u8::is_ascii_graphic))
+}
+
 async fn last_lines(backend: &dyn PaneBackend, pane: &Pane) -> String {
     // The pane may be gone with its process; then there is nothing to show.
-    backend
-        .capture(pane, Some(LAST_LINES), false)
-        .await
-        .unwrap_or_default()
+    let captured = backend.capture(pane, Some(LAST_LINES), false).await;
+    let output = captured.unwrap_or_default();
+    match output.rsplit_once('\n') {
+        _ if output.starts_with(DEAD) => String::new(),
+        Some((output, last)) if last.starts_with(DEAD) => output.to_owned(),
+        _ => output,
+    }
 }
 
 /// How a pane's process ended, in words.

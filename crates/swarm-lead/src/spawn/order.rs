@@ -24,6 +24,18 @@ pub(super) fn mode(
     })
 }
 
+/// The full name of the model a member gets. One that was not named for this spawn stands in the roster, which other
+/// programs write too, so it is read like one that somebody names.
+pub(super) fn model(deployment: &Deployment, options: &SpawnOptions) -> Result<String, LeadError> {
+    let Some(named) = &options.model else {
+        return Ok(deployment.model.clone());
+    };
+    (deployment.resolve_model)(named).map_err(|reason| LeadError::Model {
+        member: options.name.clone(),
+        reason,
+    })
+}
+
 /// The variables that mark a member's processes and tell its programs who they work for.
 pub(super) fn marks(
     deployment: &Deployment,

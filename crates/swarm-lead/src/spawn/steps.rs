@@ -7,12 +7,14 @@ use std::time::Duration;
 use swarm_panes::{Chosen, PaneBackend, is_own_socket};
 use swarm_protocol::{Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
-use swarm_team::reconcile;
 
 use super::attempt::Attempt;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember};
-use crate::stop::{close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake};
+use crate::reconcile::reconcile;
+use crate::stop::{
+    await_reported_end, close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake,
+};
 use crate::{Deployment, LeadError};
 
 /// Spawns a member and returns once its hello is committed. On any failure roster, inbox, pane and process are as
@@ -39,7 +41,8 @@ pub async fn spawn(
     }
     // Looked at before a live namesake is ended for it.
     order::mode(deployment, &options)?;
-    let (backend, chosen) = pick_backend(deployment, team, &options)?;
+    order::model(deployment, &options)?;
+    let (backend, chosen) = pick_backend(deployment, team, &options).await?;
     spawn_in(deployment, team, options, backend, chosen).await
 }
 
@@ -57,6 +60,7 @@ pub(super) async fn spawn_in(
     let name = options.name.clone();
     let (deployment, team) = (deployment.clone(), team.clone());
     let work = tokio::spawn(async move {
+        await_reported_end(&deployment, &team, &options.name).await?;
         let dead = dead_namesake(&deployment, &team, &options.name)?;
         if let Some(dead) = &dead {
             end_leftovers(&deployment, dead).await;
@@ -83,11 +87,8 @@ async fn begin<'a>(
     chosen: Chosen,
 ) -> Result<Attempt<'a>, LeadError> {
     let mode = order::mode(deployment, &options)?;
-    let model = options
-        .model
-        .clone()
-        .unwrap_or_else(|| deployment.model.clone());
-    reconcile(&*deployment.store, team)?;
+    let model = order::model(deployment, &options)?;
+    reconcile(&deployment.store, team).await?;
     let replaced = if options.replace {
         end_live_namesake(deployment, team, &options.name).await?
     } else {
@@ -150,7 +151,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn pick_backend(
+async fn pick_backend(
     deployment: &Deployment,
     team: &TeamName,
     options: &SpawnOptions,
@@ -173,5 +174,5 @@ fn pick_backend(
     facts.own_socket = sockets
         .filter(|socket| Some(socket) != here.as_ref() && is_own_socket(socket))
         .find(|socket| socket.exists());
-    Ok(swarm_panes::choose(&request, &facts)?)
+    Ok(swarm_panes::choose(&request, &facts).await?)
 }

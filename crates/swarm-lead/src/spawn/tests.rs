@@ -343,6 +343,14 @@ async fn what_cannot_be_spawned_is_refused_before_anything_is_touched() {
     let error = spawn(&world.deployment, &team(), high).await.unwrap_err();
     assert!(matches!(error, LeadError::AboveCeiling { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
+    let mut other = options(&world);
+    other.model = Some("fake/forbidden".to_owned());
+    let resolve = Arc::clone(&world.deployment.resolve_model);
+    world.deployment.resolve_model = Arc::new(|_| Err("not on this machine".to_owned()));
+    let error = spawn(&world.deployment, &team(), other).await.unwrap_err();
+    assert!(matches!(error, LeadError::Model { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    world.deployment.resolve_model = resolve;
     let mut nowhere = options(&world);
     nowhere.cwd = world.path().join("nowhere");
     let error = spawn(&world.deployment, &team(), nowhere)

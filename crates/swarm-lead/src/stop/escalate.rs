@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use swarm_fs::{FsError, Liveness};
-use swarm_protocol::{MemberName, SpawnId, TeamName};
+use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
 use swarm_tools::processes;
 
 use super::StopOutcome;
@@ -24,6 +24,35 @@ pub(crate) fn death(
     told
 }
 
+/// How long a member that has said that it ends may still hold its life lock.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
+
+/// Waits a moment for the end of a member whose last word was that it ends: its lock falls right after. Anybody else is
+/// not waited for.
+///
+/// # Errors
+/// Whatever the store says.
+pub(crate) async fn await_reported_end(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<(), LeadError> {
+    let store = &deployment.store;
+    let config = store.config(team)?;
+    let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
+        return Ok(());
+    };
+    let last = store.state(team, name)?;
+    let is_over = last.is_some_and(|last| {
+        last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
+    });
+    if is_over && store.liveness(team, name)? == Liveness::Alive {
+        let waited = tokio::time::timeout(LAST_MOMENT, death(deployment, team, name)).await;
+        tracing::debug!(%team, member = %name, in_time = waited.is_ok(), "waited for its lock");
+    }
+    Ok(())
+}
+
 /// Ends a member's processes: `grace` after SIGTERM comes SIGKILL.
 pub(super) async fn end_processes(
     deployment: &Deployment,
@@ -40,7 +69,9 @@ pub(super) async fn end_processes(
             left: terminated.left,
         });
     }
-    if deployment.store.liveness(team, name)? == Liveness::Alive {
+    let config = deployment.store.config(team)?;
+    let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
+    if is_its_name && deployment.store.liveness(team, name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {
             member: name.clone(),
             left: 1,

@@ -1,13 +1,35 @@
 //! After a member's end: roster, tasks, journal, pane.
 
 use swarm_fs::Liveness;
-use swarm_panes::{Pane, reach};
+use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
 use swarm_team::SpawnOrder;
 use swarm_tools::processes;
 
-use super::StopOutcome;
+use super::{StopOutcome, Stopped};
+use crate::census::life_record;
+use crate::reconcile::reconcile;
 use crate::{Deployment, LeadError};
+
+/// What is left of a member that has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    /// Tasks that were given back.
+    pub(crate) released: Vec<TaskId>,
+    /// Why its pane is still there, where that could not be closed.
+    pub(crate) pane_left: Option<String>,
+}
+
+impl Finished {
+    pub(crate) fn into_stopped(self, member: MemberName, outcome: StopOutcome) -> Stopped {
+        Stopped {
+            member,
+            outcome,
+            released: self.released,
+            pane_left: self.pane_left,
+        }
+    }
+}
 
 /// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
 /// the journal. A spawn that was ended under way is undone. Whoever comes second finds nothing left to do.
@@ -17,7 +39,7 @@ pub(crate) async fn finish(
     name: &MemberName,
     spawn_id: SpawnId,
     outcome: &StopOutcome,
-) -> Result<Vec<TaskId>, LeadError> {
+) -> Result<Finished, LeadError> {
     // Programs that its shell left behind carry its mark.
     processes::end_marked(
         "SWARM_SPAWN_ID",
@@ -28,12 +50,12 @@ pub(crate) async fn finish(
     let store = &deployment.store;
     if store.abort_spawn(team, &spawn_id, "it was ended before it was ready")? {
         SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
-        return Ok(Vec::new());
+        return Ok(Finished::default());
     }
     let Some(removed) = store.remove_member(team, name, Some(&spawn_id))? else {
-        return Ok(Vec::new());
+        return Ok(Finished::default());
     };
-    close_pane(deployment, &removed.member, spawn_id).await;
+    let closed = close_pane(deployment, &removed.member, spawn_id).await;
     // A reconcile that saw the end first has entered it.
     let recorded = removed
         .member
@@ -48,7 +70,10 @@ pub(crate) async fn finish(
         };
         store.journal(team, event)?;
     }
-    Ok(removed.released)
+    Ok(Finished {
+        released: removed.released,
+        pane_left: closed.err().map(|error| error.to_string()),
+    })
 }
 
 /// The entry of a member that has died and was not taken out of the roster, if that is what the name stands for.
@@ -68,6 +93,29 @@ pub fn dead_namesake(
     Ok(dead.cloned())
 }
 
+/// Ends what the shell of a team's lost lead left running. Does nothing while a lead lives.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn end_leftovers_of_lead(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<(), LeadError> {
+    let lead = MemberName::lead();
+    // Read before the look at the lock: whoever takes the lead now is not in the record that was read.
+    let record = life_record(&*deployment.store, team, &lead);
+    if deployment.store.liveness(team, &lead)? == Liveness::Dead
+        && let Some(record) = record
+    {
+        let marker = record.spawn_id.to_string();
+        let ended = processes::end_marked("SWARM_SPAWN_ID", &marker, deployment.kill_grace).await;
+        if ended.left > 0 {
+            tracing::error!(%team, left = ended.left, "processes of a lost lead are left");
+        }
+    }
+    Ok(())
+}
+
 /// Ends what a dead member's shell left running. Its pane can still be read.
 pub(crate) async fn end_leftovers(deployment: &Deployment, member: &Member) {
     if let Some(spawn_id) = member.spawn_id() {
@@ -81,8 +129,11 @@ pub(crate) async fn end_leftovers(deployment: &Deployment, member: &Member) {
 
 /// Closes the pane that a dead member left to be read.
 pub(crate) async fn close_leftover_pane(deployment: &Deployment, member: &Member) {
-    if let Some(spawn_id) = member.spawn_id() {
-        close_pane(deployment, member, spawn_id).await;
+    if let Some(spawn_id) = member.spawn_id()
+        && let Err(error) = close_pane(deployment, member, spawn_id).await
+    {
+        // The one that was asked for has a pane of its own by now.
+        tracing::warn!(member = %member.name, %error, "pane of a dead member not closed");
     }
 }
 
@@ -91,50 +142,50 @@ pub(crate) async fn close_leftover_pane(deployment: &Deployment, member: &Member
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn clear_dead(deployment: &Deployment, team: &TeamName) -> Result<(), LeadError> {
-    swarm_team::reconcile(&*deployment.store, team)?;
+pub async fn clear_dead(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<Vec<Stopped>, LeadError> {
+    reconcile(&deployment.store, team).await?;
     let config = deployment.store.config(team)?;
     for member in config.teammates() {
         if deployment.store.liveness(team, &member.name)? == Liveness::Alive {
-            return Ok(());
+            return Ok(Vec::new());
         }
     }
+    let mut cleared = Vec::new();
+    end_leftovers_of_lead(deployment, team).await?;
     for member in config.teammates() {
         if let Some(dead) = dead_namesake(deployment, team, &member.name)?
             && let Some(spawn_id) = dead.spawn_id()
         {
-            finish(
-                deployment,
-                team,
-                &dead.name,
-                spawn_id,
-                &StopOutcome::AlreadyGone,
-            )
-            .await?;
+            let outcome = StopOutcome::AlreadyGone;
+            let finished = finish(deployment, team, &dead.name, spawn_id, &outcome).await?;
+            cleared.push(finished.into_stopped(dead.name, outcome));
         }
     }
-    Ok(())
+    Ok(cleared)
 }
 
-async fn close_pane(deployment: &Deployment, member: &Member, spawn_id: SpawnId) {
+/// Closes a member's pane. The process in it has ended and the roster says so: what fails here leaves a pane to the
+/// user's eye.
+async fn close_pane(
+    deployment: &Deployment,
+    member: &Member,
+    spawn_id: SpawnId,
+) -> Result<(), PaneError> {
     let Some(backend) = &member.backend_type else {
-        return;
+        return Ok(());
     };
     if member.tmux_pane_id.is_none() {
-        return;
+        return Ok(());
     }
     let socket = member.swarm.as_ref().and_then(|swarm| swarm.socket.clone());
     let pane = Pane {
         id: member.tmux_pane_id.clone(),
         socket: socket.clone(),
-        window: None,
+        spot: None,
     };
-    let closed = match reach(backend, socket.as_deref(), &deployment.terminal) {
-        Ok(backend) => backend.close(&pane, &spawn_id).await,
-        Err(error) => Err(error),
-    };
-    if let Err(error) = closed {
-        // The process is gone and the roster says so; an empty pane is left to the user's eye.
-        tracing::warn!(member = %member.name, %error, "pane not closed");
-    }
+    let backend = reach(backend, socket.as_deref(), &deployment.terminal)?;
+    backend.close(&pane, &spawn_id).await
 }

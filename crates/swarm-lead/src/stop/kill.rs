@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use swarm_fs::Liveness;
-use swarm_protocol::{Member, MemberName, TeamName};
+use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
 
 use super::escalate::end_processes;
 use super::shutdown::spawn_of;
-use super::{StopOptions, StopOutcome, Stopped, finish, shutdown};
+use super::{StopOptions, StopOutcome, Stopped, dead_namesake, finish, shutdown};
 use crate::{Deployment, LeadError};
 
 /// Ends a member's processes at once, whatever it is doing.
@@ -20,14 +20,24 @@ pub async fn kill(
     name: &MemberName,
 ) -> Result<Stopped, LeadError> {
     let spawn_id = spawn_of(deployment, team, name)?;
+    kill_spawn(deployment, team, name, spawn_id).await
+}
+
+/// The same for one spawn of a name: a later one is left alone.
+pub(crate) async fn kill_spawn(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+) -> Result<Stopped, LeadError> {
+    let dead = dead_namesake(deployment, team, name)?;
+    let outcome = match dead.and_then(|dead| dead.spawn_id()) {
+        Some(dead) if dead == spawn_id => StopOutcome::AlreadyGone,
+        _ => StopOutcome::Killed,
+    };
     end_processes(deployment, team, name, spawn_id, Duration::ZERO).await?;
-    let outcome = StopOutcome::Killed;
-    let released = finish(deployment, team, name, spawn_id, &outcome).await?;
-    Ok(Stopped {
-        member: name.clone(),
-        outcome,
-        released,
-    })
+    let finished = finish(deployment, team, name, spawn_id, &outcome).await?;
+    Ok(finished.into_stopped(name.clone(), outcome))
 }
 
 /// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says. Returns what was

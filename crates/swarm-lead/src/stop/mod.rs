@@ -7,11 +7,11 @@ mod outcome;
 mod shutdown;
 mod team;
 
-pub(crate) use escalate::death;
-pub use finish::{clear_dead, dead_namesake};
+pub(crate) use escalate::{await_reported_end, death};
+pub use finish::{clear_dead, dead_namesake, end_leftovers_of_lead};
 pub(crate) use finish::{close_leftover_pane, end_leftovers, finish};
-pub(crate) use kill::end_live_namesake;
 pub use kill::kill;
+pub(crate) use kill::{end_live_namesake, kill_spawn};
 pub use outcome::{StopOptions, StopOutcome, Stopped};
 pub use shutdown::shutdown;
 pub(crate) use team::kill_team;

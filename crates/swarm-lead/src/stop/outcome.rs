@@ -58,4 +58,7 @@ pub struct Stopped {
     pub outcome: StopOutcome,
     /// Tasks that were given back.
     pub released: Vec<TaskId>,
+    /// Why its pane is still there, where that could not be closed.
+    #[serde(rename = "paneLeft", skip_serializing_if = "Option::is_none")]
+    pub pane_left: Option<String>,
 }

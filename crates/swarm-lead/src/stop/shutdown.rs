@@ -30,14 +30,11 @@ pub async fn shutdown(
             member: name.clone(),
             outcome,
             released: Vec::new(),
+            pane_left: None,
         });
     }
-    let released = finish(deployment, team, name, spawn_id, &outcome).await?;
-    Ok(Stopped {
-        member: name.clone(),
-        outcome,
-        released,
-    })
+    let finished = finish(deployment, team, name, spawn_id, &outcome).await?;
+    Ok(finished.into_stopped(name.clone(), outcome))
 }
 
 /// The spawn of a member that swarm started.

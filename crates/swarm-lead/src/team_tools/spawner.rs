@@ -58,12 +58,6 @@ impl TeammateSpawner for LeadSpawner {
         }
         let name =
             MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
-        let resolve = &self.deployment.resolve_model;
-        let model = request
-            .model
-            .as_deref()
-            .map(|name| resolve(name))
-            .transpose()?;
         let team = self
             .seat
             .team_or_found()
@@ -93,7 +87,7 @@ impl TeammateSpawner for LeadSpawner {
             name,
             agent_type: request.agent_type.clone(),
             prompt: Some(prompt),
-            model: model.or(dead_model),
+            model: request.model.clone().or(dead_model),
             mode: request.mode.or(dead_mode),
             cwd: request
                 .cwd

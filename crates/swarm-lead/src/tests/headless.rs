@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use swarm_engine::EventSink;
 use swarm_model::{Model, ModelError};
 use swarm_policy::RuleSet;
-use swarm_protocol::{ErrorKind, MemberState, PermissionMode, SessionId, TaskState};
+use swarm_protocol::{AgentEvent, ErrorKind, MemberState, PermissionMode, SessionId, TaskState};
 use swarm_store::{StoreError, TeamStore};
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +37,8 @@ impl Run {
             home: None,
             session: SessionId::random(),
             team: None,
+            takes_over: false,
+            brings_back: false,
             model: asked,
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),
@@ -143,6 +146,13 @@ async fn l12_a_run_does_not_end_while_a_member_works_and_ends_it_in_order() {
                 let state = world.store.state(&team(), &name("team-lead")).unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
+            // What needs no turn is cleared away and the lead looks around: it must be there for the next one too.
+            for _ in 0..3 {
+                idle_notice(&world.store, "bob", None);
+                super::world::wait_for("the lead to look", || {
+                    (world.unread("team-lead") == 0).then_some(())
+                });
+            }
             idle_notice(&world.store, "bob", Some("all green"));
             drop(life);
             drop(world.play("bob", spawn, Answer::Approve).join().unwrap());
@@ -219,6 +229,7 @@ async fn a_lead_that_fails_ends_its_members() {
         let player = world.play("bob", spawn, Answer::Approve);
         std::thread::spawn(move || drop(player.join().unwrap()));
         Reply::Fail(ModelError::Auth {
+            provider: swarm_model::Provider::Anthropic,
             message: "bad key".to_owned(),
         })
     });
@@ -254,6 +265,45 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     let mut child: Child = told.recv().unwrap();
     until("the end of the process", || child.has_ended().then_some(())).await;
     assert_eq!(world.store.teams().unwrap(), [team()]);
+}
+
+/// Makes a folder of the transcript when the lead is told that a member could not be brought back.
+#[derive(Debug)]
+struct BreaksTranscript(std::path::PathBuf);
+
+impl EventSink for BreaksTranscript {
+    fn emit(&self, event: AgentEvent) {
+        if matches!(event, AgentEvent::Notice { .. }) && !self.0.is_dir() {
+            drop(std::fs::remove_file(&self.0));
+            std::fs::create_dir(&self.0).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
+    let mut run = Run::new();
+    let world = run.world.clone();
+    world.create_team();
+    let ann = reserve(&world.store, &world.path(), "ann", None);
+    commit(&world.store, ann);
+    drop(hold_life(&world.store, &team(), "ann", ann));
+    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    let bob = reserve(&world.store, &world.path(), "bob", None);
+    commit(&world.store, bob);
+    let mut child = Child::start(&world.deployment.root, "bob", bob);
+    run.parts.team = Some(team());
+    run.parts.takes_over = true;
+    run.parts.brings_back = true;
+    // Nobody can be brought back by a program that is not there.
+    run.parts.deployment.program = world.path().join("missing");
+    let (root, cwd) = (&world.deployment.root, &world.deployment.cwd);
+    let transcript = swarm_engine::transcript_path(root, cwd, run.parts.session);
+    run.parts.events = Arc::new(BreaksTranscript(transcript));
+    let error = run.go().await.unwrap_err();
+    assert!(matches!(error, LeadError::Engine(_)), "{error}");
+    until("the end of the process", || child.has_ended().then_some(())).await;
+    assert!(world.store.config(&team()).unwrap().lead_process.is_none());
 }
 
 #[tokio::test]

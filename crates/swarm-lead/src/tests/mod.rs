@@ -3,5 +3,6 @@
 mod child;
 mod headless;
 mod model;
+mod recovery;
 mod stop;
 pub(crate) mod world;

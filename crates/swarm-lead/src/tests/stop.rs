@@ -1,5 +1,7 @@
 //! Ending members: what they say, what they do, and what is left of them.
 
+use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use swarm_fs::Liveness;
@@ -9,6 +11,7 @@ use swarm_team::SpawnOrder;
 
 use super::child::Child;
 use super::world::{Answer, World, name, team, until};
+use crate::stop::await_reported_end;
 use crate::{LeadError, StopOptions, StopOutcome, end_team, kill, shutdown};
 
 fn options() -> StopOptions {
@@ -176,6 +179,46 @@ async fn a_member_that_is_dead_already_is_only_taken_out() {
 }
 
 #[tokio::test]
+async fn a_member_that_had_ended_was_not_killed() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    drop(world.live("bob", spawn));
+    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    let stopped = kill(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::AlreadyGone);
+    assert!(!world.has("bob"));
+}
+
+#[tokio::test]
+async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let life = world.live("bob", spawn);
+    let liveness = || world.store.liveness(&team(), &name("bob")).unwrap();
+    world.report("bob", spawn, MemberState::Working);
+    await_reported_end(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert_eq!(
+        liveness(),
+        Liveness::Alive,
+        "a living one is not waited for"
+    );
+    world.report("bob", spawn, MemberState::Dead);
+    let falls = std::thread::spawn(move || {
+        std::thread::park_timeout(Duration::from_millis(100));
+        drop(life);
+    });
+    await_reported_end(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert_eq!(liveness(), Liveness::Dead);
+    falls.join().unwrap();
+}
+
+#[tokio::test]
 async fn a_death_that_was_noticed_before_is_entered_once() {
     let world = World::new();
     let spawn = world.join("bob");
@@ -310,4 +353,31 @@ fn askers_outwait_the_members_own_deadline() {
     let world = World::without_team();
     let dep = &world.deployment;
     assert!(dep.shutdown_patience() > dep.limits.shutdown_grace());
+}
+
+#[tokio::test]
+async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    drop(world.live("bob", spawn));
+    // It outlives SIGTERM, and a test that fails by half a minute.
+    let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";
+    let mut left = Command::new("sh")
+        .args(["-c", script])
+        .env("SWARM_SPAWN_ID", spawn.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0];
+    left.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+    let (store, crew) = (&world.deployment.store, team());
+    let looking = crate::reconcile::reconcile(store, &crew);
+    tokio::pin!(looking);
+    tokio::select! {
+        biased;
+        _ = &mut looking => panic!("it waits on the thread that everything else needs"),
+        () = tokio::time::sleep(Duration::from_millis(20)) => {}
+    }
+    assert_eq!(looking.await.unwrap().died.len(), 1);
+    assert_eq!(left.wait().unwrap().code(), None, "it was killed");
 }

@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use swarm_engine::EventSink;
 use swarm_fs::{FolderWatcher, LifeHolder};
 use swarm_panes::{BackendRequest, TerminalFacts};
+use swarm_protocol::RuleText;
 use swarm_protocol::{
     AgentEvent, BackendType, Clock, ControlFrame, Event, IdleNotification, IdleReason, LEAD_NAME,
-    LifeKind, LifeRecord, MemberName, MemberState, NewTask, PaneId, PermissionMode, Reservation,
-    SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId, StateReport,
-    SystemClock, TaskId, TeamName, UnixMs, Usage,
+    LifeKind, LifeRecord, MemberName, MemberState, NewTask, OnLost, PaneId, PermissionMode,
+    Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
+    StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
 use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, TeamStore, process};
-use swarm_team::{Incoming, MemberLimits, RuleText, sort_mail};
+use swarm_team::{Incoming, MemberLimits, sort_mail};
 
 use crate::{Deployment, ProcessIdentity, RuleTexts};
 
@@ -87,17 +88,22 @@ impl World {
     /// With the team `crew` and nobody but its lead.
     pub(crate) fn new() -> Self {
         let world = Self::without_team();
+        world.create_team();
+        world
+    }
+
+    /// Makes the team `crew`.
+    pub(crate) fn create_team(&self) {
         let new = NewTeam {
             name: team(),
             description: None,
             lead_session_id: None,
             lead_process: None,
-            cwd: world.path(),
+            cwd: self.path(),
             lead_model: None,
             created_by: LEAD_NAME.to_owned(),
         };
-        world.store.create_team(new).unwrap();
-        world
+        self.store.create_team(new).unwrap();
     }
 
     pub(crate) fn without_team() -> Self {
@@ -148,6 +154,16 @@ impl World {
     pub(crate) fn unread(&self, member: &str) -> usize {
         let inbox = self.store.inbox(&team(), &name(member)).unwrap();
         inbox.unread().count()
+    }
+
+    /// Adds an entry without a mark to the lead's inbox, as another program would.
+    pub(crate) fn write_raw(&self, from: &str, text: &str) {
+        let path = self.store.inbox_folder(&team()).join("team-lead.json");
+        let bytes = std::fs::read(&path).unwrap_or_else(|_| b"[]".to_vec());
+        let mut entries: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
+        entries.push(serde_json::json!({"from": from, "text": text, "timestamp": "2026-11-20T17:53:21.411Z", "read": false}));
+        swarm_fs::replace_alone(&path, serde_json::to_string(&entries).unwrap().as_bytes())
+            .unwrap();
     }
 
     pub(crate) fn journal(&self) -> Vec<Event> {
@@ -253,6 +269,7 @@ pub(crate) fn idle_notice(store: &FileStore, member: &str, result: Option<&str>)
         completed_task_id: None,
         completed_status: None,
         failure_reason: None,
+        open_tasks: Vec::new(),
     });
     let draft = Draft::control(member, &frame);
     store.send(&team(), &MemberName::lead(), draft).unwrap();
@@ -362,9 +379,13 @@ fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment 
             ask: vec![rule("Bash(make:*)")],
         },
         limits: MemberLimits {
+            max_unread: 1000,
+            max_message_bytes: 256 * 1024,
             max_requests: 20,
             permission_timeout_ms: 50,
             shutdown_grace_ms: 20_000,
+            remind: true,
+            on_lost: OnLost::Park,
         },
         hello_deadline: Duration::from_secs(20),
         kill_grace: Duration::from_millis(200),

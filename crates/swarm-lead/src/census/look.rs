@@ -1,0 +1,151 @@
+//! The look itself: processes first, rosters after.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::{LEAD_NAME, SpawnId};
+use swarm_store::process::{is_running, start_time};
+use swarm_store::{StoreError, TeamStore};
+use swarm_tools::processes::{Marked, Process, all_marked, command_line};
+
+use super::rosters::Rosters;
+use super::{ProcessKind, Seen, Standing, Stray};
+
+/// The variable that marks every process of a member.
+pub(super) const MARK: &str = "SWARM_SPAWN_ID";
+
+const TEAM: &str = "SWARM_TEAM";
+const NAME: &str = "SWARM_NAME";
+const ROOT: &str = "CLAUDE_CONFIG_DIR";
+
+/// The variable that tells what a lead's shell started which process that lead is.
+const LEAD: &str = "SWARM_LEAD_PROCESS";
+
+/// The value of [`LEAD`] for a process: the pid alone may belong to another one later.
+pub(crate) fn lead_mark(pid: u32, start: &str) -> (String, String) {
+    (LEAD.to_owned(), format!("{pid}@{start}"))
+}
+
+/// Every process of swarm that can be seen: leads by their life locks, members and what they started by the mark in
+/// their environment. Those of other roots, users and containers are told apart. Changes nothing.
+///
+/// # Errors
+/// Whatever the store says when it lists the teams.
+pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreError> {
+    // In this order: a place in the roster is taken before its process starts, so whoever is not in it now has lost
+    // its place, and a spawn id never comes back.
+    let marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);
+    let rosters = Rosters::read(store)?;
+    let mut seen: Vec<Seen> = rosters
+        .leads()
+        .filter_map(|(team, life, state)| {
+            let pid = i32::try_from(life.pid).ok()?;
+            let start = start_time(life.pid).filter(|start| *start == life.proc_start)?;
+            let process = Process {
+                pid,
+                start: start.parse().ok()?,
+            };
+            Some(Seen {
+                team: Some(team.to_owned()),
+                member: Some(LEAD_NAME.to_owned()),
+                spawn_id: Some(life.spawn_id),
+                kind: ProcessKind::Lead,
+                pid,
+                start: process.start,
+                age: process.age(),
+                command: command_line(pid),
+                standing: Standing::Placed {
+                    state,
+                    lead_lost: false,
+                },
+            })
+        })
+        .collect();
+    let root = canonical(root);
+    seen.extend(
+        marked
+            .iter()
+            .map(|process| judge(store, &rosters, &root, process)),
+    );
+    seen.sort_by(|a, b| (&a.team, &a.member, a.start).cmp(&(&b.team, &b.member, b.start)));
+    Ok(seen)
+}
+
+fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked) -> Seen {
+    let variable = |name: &str| marked.variables.get(name).cloned();
+    let (team, member) = (variable(TEAM), variable(NAME));
+    let spawn_id: Option<SpawnId> = variable(MARK).and_then(|text| text.parse().ok());
+    let theirs = variable(ROOT).map(PathBuf::from);
+    let mut kind = ProcessKind::Child;
+    let standing = match (&theirs, spawn_id) {
+        // A path in another mount namespace is not the folder that it is here.
+        (Some(theirs), Some(spawn_id)) if marked.is_ours && canonical(theirs) == root => {
+            if member.as_deref() == Some(LEAD_NAME) {
+                child_of_lead(rosters, spawn_id, marked)
+            } else {
+                let (team, member) = (
+                    team.as_deref().unwrap_or_default(),
+                    member.as_deref().unwrap_or_default(),
+                );
+                if is_teammate(&marked.command)
+                    || Rosters::is_own_process(store, team, member, marked.process.pid, spawn_id)
+                {
+                    kind = ProcessKind::Teammate;
+                }
+                rosters.standing(team, member, spawn_id)
+            }
+        }
+        _ => {
+            if is_teammate(&marked.command) {
+                kind = ProcessKind::Teammate;
+            }
+            Standing::Elsewhere(theirs)
+        }
+    };
+    Seen {
+        team: team.filter(|team| !team.is_empty()),
+        member,
+        spawn_id,
+        kind,
+        pid: marked.process.pid,
+        start: marked.process.start,
+        age: marked.process.age(),
+        command: marked.command.clone(),
+        standing,
+    }
+}
+
+/// What a lead's shell started. A lead that has no team yet is in no roster, so its children name its process.
+fn child_of_lead(rosters: &Rosters, spawn_id: SpawnId, marked: &Marked) -> Standing {
+    let leads = rosters
+        .leads()
+        .find(|(_, life, _)| life.spawn_id == spawn_id);
+    if let Some((_, _, state)) = leads {
+        return Standing::Placed {
+            state,
+            lead_lost: false,
+        };
+    }
+    let lead = marked.variables.get(LEAD).and_then(|lead| {
+        let (pid, start) = lead.split_once('@')?;
+        Some((pid.parse().ok()?, start))
+    });
+    match lead {
+        Some((pid, start)) if is_running(pid, start) == Some(false) => {
+            Standing::Stray(Stray::LeadGone)
+        }
+        _ => Standing::Unknown,
+    }
+}
+
+/// Whether the first word of a command line is the teammates' program.
+fn is_teammate(command: &str) -> bool {
+    let program = command.split(' ').next().unwrap_or_default();
+    Path::new(program)
+        .file_name()
+        .is_some_and(|name| name == "swarm-teammate")
+}
+
+/// A root by its one true path, so that a link to it is the same root.
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

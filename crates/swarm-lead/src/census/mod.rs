@@ -1,0 +1,14 @@
+//! Which processes of swarm there are, where each belongs, and which belong nowhere any more.
+
+mod leads;
+mod look;
+mod reap;
+mod rosters;
+mod seen;
+
+pub(crate) use leads::life_record;
+pub use leads::{LeadStanding, lead_standing};
+pub use look::census;
+pub(crate) use look::lead_mark;
+pub use reap::{Reaped, end_marked_of, reap};
+pub use seen::{ProcessKind, Seen, Standing, Stray};

@@ -1,0 +1,134 @@
+//! Ending what belongs nowhere any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::join_all;
+use swarm_protocol::{MemberName, SpawnId, TeamName};
+use swarm_tools::processes;
+
+use super::look::{MARK, census};
+use super::{LeadStanding, ProcessKind, Seen, Standing, lead_standing};
+use crate::stop::kill_spawn;
+use crate::{Deployment, LeadError};
+
+/// What became of the processes of one spawn.
+#[derive(Debug)]
+pub struct Reaped {
+    /// Their team, as they were told.
+    pub team: Option<String>,
+    /// Their member.
+    pub member: Option<String>,
+    /// Which spawn.
+    pub spawn_id: SpawnId,
+    /// The processes that the census saw.
+    pub pids: Vec<i32>,
+    /// Why they were ended.
+    pub why: String,
+    /// How many live on all the same.
+    pub left: usize,
+    /// What else went wrong.
+    pub error: Option<LeadError>,
+}
+
+/// Ends the strays among `seen`, and with `parked` the members whose lead was lost, too. Whatever has its place in a
+/// roster, belongs to another root, or cannot be judged is left alone.
+pub async fn reap(deployment: &Deployment, seen: &[Seen], parked: bool) -> Vec<Reaped> {
+    let mut by_spawn: BTreeMap<String, (Reaped, Option<TeamName>)> = BTreeMap::new();
+    for process in seen {
+        let Some(spawn_id) = process.spawn_id else {
+            continue;
+        };
+        let Some((why, takes_leave)) = reason(process, parked) else {
+            continue;
+        };
+        let (reaped, _) = by_spawn.entry(spawn_id.to_string()).or_insert_with(|| {
+            let team = process.team.as_deref();
+            let team = team.filter(|_| takes_leave);
+            let reaped = Reaped {
+                team: process.team.clone(),
+                member: process.member.clone(),
+                spawn_id,
+                pids: Vec::new(),
+                why,
+                left: 0,
+                error: None,
+            };
+            (reaped, team.and_then(|team| TeamName::parse(team).ok()))
+        });
+        reaped.pids.push(process.pid);
+    }
+    let work = by_spawn
+        .into_values()
+        .map(|(reaped, placed)| end_one(deployment, reaped, placed));
+    join_all(work).await
+}
+
+/// Ends every process that names this team of our root, whatever its roster says or hides. Tells how many live on.
+///
+/// # Errors
+/// Whatever the store says when it lists the teams.
+pub async fn end_marked_of(deployment: &Deployment, team: &TeamName) -> Result<usize, LeadError> {
+    let seen = census(&*deployment.store, &deployment.root)?;
+    let spawns: BTreeSet<String> = seen
+        .iter()
+        .filter(|process| process.team.as_deref() == Some(team.as_str()))
+        .filter(|process| !matches!(process.standing, Standing::Elsewhere(_)))
+        .filter_map(|process| Some(process.spawn_id?.to_string()))
+        .collect();
+    let work = spawns
+        .iter()
+        .map(|spawn| processes::end_marked(MARK, spawn, deployment.kill_grace));
+    let ended = join_all(work).await;
+    Ok(ended.iter().map(|ended| ended.left).sum())
+}
+
+/// Why a process is to be ended, and whether it has a place in a roster to be taken from.
+pub(super) fn reason(process: &Seen, parked: bool) -> Option<(String, bool)> {
+    match &process.standing {
+        Standing::Stray(stray) => Some((stray.to_string(), false)),
+        Standing::Placed {
+            lead_lost: true, ..
+        } if parked && process.kind != ProcessKind::Lead => {
+            Some(("its lead was lost".to_owned(), true))
+        }
+        _ => None,
+    }
+}
+
+async fn end_one(deployment: &Deployment, mut reaped: Reaped, placed: Option<TeamName>) -> Reaped {
+    let member = reaped
+        .member
+        .as_deref()
+        .and_then(|name| MemberName::teammate(name).ok());
+    if let (Some(team), Some(member)) = (placed, member) {
+        if let Err(error) = end_parked(deployment, &team, &member, reaped.spawn_id).await {
+            reaped.left = reaped.pids.len();
+            reaped.error = Some(error);
+        }
+        return reaped;
+    }
+    let marker = reaped.spawn_id.to_string();
+    let ended = processes::end_marked(MARK, &marker, deployment.kill_grace).await;
+    reaped.left = ended.left;
+    reaped
+}
+
+/// Ends a member of a lost lead, unless somebody has taken the team over since the census.
+async fn end_parked(
+    deployment: &Deployment,
+    team: &TeamName,
+    member: &MemberName,
+    spawn_id: SpawnId,
+) -> Result<(), LeadError> {
+    let config = deployment.store.config(team)?;
+    match lead_standing(&*deployment.store, &config)? {
+        LeadStanding::Lost { .. } => {
+            let ended = kill_spawn(deployment, team, member, spawn_id).await;
+            ended.map(drop)
+        }
+        _ => Err(LeadError::TakenOver {
+            team: team.clone(),
+            member: member.clone(),
+        }),
+    }
+}

@@ -1,0 +1,127 @@
+//! The rosters as the census needs them: where a spawn belongs.
+
+use std::collections::HashMap;
+
+use swarm_fs::Liveness;
+use swarm_protocol::{LifeRecord, MemberState, SpawnId, TeamName};
+use swarm_store::{MemberView, StoreError, TeamStore};
+
+use super::leads::{LeadStanding, lead_standing, life_record};
+use super::{Standing, Stray};
+
+/// Every team below the root.
+pub(super) struct Rosters(HashMap<String, Roster>);
+
+enum Roster {
+    Read(Sound),
+    /// It cannot be read.
+    Damaged,
+}
+
+struct Sound {
+    views: Vec<MemberView>,
+    lead_lost: bool,
+    /// The life record of the lead that runs.
+    lead: Option<LifeRecord>,
+}
+
+impl Rosters {
+    /// Reads every roster as it stands.
+    pub(super) fn read(store: &dyn TeamStore) -> Result<Self, StoreError> {
+        let mut rosters = HashMap::new();
+        for team in store.teams()? {
+            match read_one(store, &team) {
+                Ok(sound) => {
+                    rosters.insert(team.to_string(), Roster::Read(sound));
+                }
+                // Deleted since the names were listed.
+                Err(StoreError::TeamNotFound { .. }) => {}
+                Err(error) => {
+                    tracing::warn!(%team, %error, "roster not read for the census");
+                    rosters.insert(team.to_string(), Roster::Damaged);
+                }
+            }
+        }
+        Ok(Self(rosters))
+    }
+
+    /// The leads that run, with their teams.
+    pub(super) fn leads(&self) -> impl Iterator<Item = (&str, &LifeRecord, MemberState)> {
+        self.0.iter().filter_map(|(team, roster)| match roster {
+            Roster::Read(sound) => {
+                let lead = sound.lead.as_ref()?;
+                Some((team.as_str(), lead, sound.state_of_lead()))
+            }
+            Roster::Damaged => None,
+        })
+    }
+
+    /// Where a teammate's process belongs.
+    pub(super) fn standing(&self, team: &str, member: &str, spawn_id: SpawnId) -> Standing {
+        let sound = match self.0.get(team) {
+            None => return Standing::Stray(Stray::TeamGone),
+            Some(Roster::Damaged) => return Standing::Unknown,
+            Some(Roster::Read(sound)) => sound,
+        };
+        let view = sound
+            .views
+            .iter()
+            .find(|view| view.member.name.as_str() == member);
+        let Some(view) = view else {
+            return Standing::Stray(Stray::NotInRoster);
+        };
+        if view.member.spawn_id() != Some(spawn_id) {
+            return Standing::Stray(Stray::EarlierSpawn);
+        }
+        // A death that nobody has recorded yet is one all the same; a spawn that is under way has no life lock yet.
+        let died = view.member.swarm.as_ref().is_some_and(|mark| {
+            mark.died_at.is_some()
+                || (mark.reservation.is_none() && view.liveness == Liveness::Dead)
+        });
+        if died {
+            return Standing::Stray(Stray::MemberDead);
+        }
+        Standing::Placed {
+            state: view.state,
+            lead_lost: sound.lead_lost,
+        }
+    }
+
+    /// The process of a teammate, by its life record.
+    pub(super) fn is_own_process(
+        store: &dyn TeamStore,
+        team: &str,
+        member: &str,
+        pid: i32,
+        spawn_id: SpawnId,
+    ) -> bool {
+        let (Ok(team), Ok(member)) = (
+            TeamName::parse(team),
+            swarm_protocol::MemberName::parse(member),
+        ) else {
+            return false;
+        };
+        life_record(store, &team, &member)
+            .is_some_and(|life| life.spawn_id == spawn_id && i64::from(life.pid) == i64::from(pid))
+    }
+}
+
+fn read_one(store: &dyn TeamStore, team: &TeamName) -> Result<Sound, StoreError> {
+    let config = store.config(team)?;
+    let views = store.member_view(team)?;
+    let leads = views
+        .iter()
+        .find(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
+    Ok(Sound {
+        lead: leads.and_then(|view| life_record(store, team, &view.member.name)),
+        lead_lost: matches!(lead_standing(store, &config)?, LeadStanding::Lost { .. }),
+        views,
+    })
+}
+
+impl Sound {
+    fn state_of_lead(&self) -> MemberState {
+        let lead = self.views.iter().find(|view| view.member.name.is_lead());
+        lead.map_or(MemberState::Working, |view| view.state)
+    }
+}

@@ -1,0 +1,97 @@
+//! A process as the census sees it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use swarm_protocol::{MemberState, SpawnId};
+
+/// What a process is in its team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessKind {
+    /// A lead.
+    Lead,
+    /// A teammate's own process.
+    Teammate,
+    /// Something that a member started.
+    Child,
+}
+
+impl ProcessKind {
+    /// The word for lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            ProcessKind::Lead => "lead",
+            ProcessKind::Teammate => "teammate",
+            ProcessKind::Child => "child",
+        }
+    }
+}
+
+/// Why a process belongs nowhere any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stray {
+    /// There is no team of its name.
+    TeamGone,
+    /// The team's roster does not have its member.
+    NotInRoster,
+    /// The roster has another spawn of its member.
+    EarlierSpawn,
+    /// The member that started it has died.
+    MemberDead,
+    /// The lead that started it has ended.
+    LeadGone,
+}
+
+impl fmt::Display for Stray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stray::TeamGone => "its team is gone",
+            Stray::NotInRoster => "its member is not in the roster any more",
+            Stray::EarlierSpawn => "its member has been spawned again since",
+            Stray::MemberDead => "the member that started it has died",
+            Stray::LeadGone => "the lead that started it has ended",
+        })
+    }
+}
+
+/// Where a process belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It has its place: a lead, a member in its roster, or what one of them started.
+    Placed {
+        /// What its member is doing.
+        state: MemberState,
+        /// Whether the team's lead was lost, so that the member parks or is about to.
+        lead_lost: bool,
+    },
+    /// It belongs nowhere any more and may be ended.
+    Stray(Stray),
+    /// It is of a team below another root folder, or of another user or container, and none of our business.
+    Elsewhere(Option<PathBuf>),
+    /// What the files say of it cannot be read; nobody may conclude that it is a stray.
+    Unknown,
+}
+
+/// One process of swarm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its team, as it was told at its start.
+    pub team: Option<String>,
+    /// Its member's name.
+    pub member: Option<String>,
+    /// The spawn that marks it; a lead is marked by none itself.
+    pub spawn_id: Option<SpawnId>,
+    /// What it is.
+    pub kind: ProcessKind,
+    /// Its pid.
+    pub pid: i32,
+    /// When it was started, in clock ticks since boot.
+    pub start: u64,
+    /// How long it has been running, where that is known.
+    pub age: Option<Duration>,
+    /// Its arguments.
+    pub command: String,
+    /// Where it belongs.
+    pub standing: Standing,
+}

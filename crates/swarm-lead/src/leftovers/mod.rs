@@ -1,0 +1,9 @@
+//! Clearing away what crashes have left: teams whose processes are all dead, panes, sockets.
+
+mod panes;
+mod sockets;
+mod teams;
+
+pub use panes::{LeftPane, left_panes};
+pub use sockets::dead_sockets;
+pub use teams::{Verdict, verdict};

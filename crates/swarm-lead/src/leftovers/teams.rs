@@ -1,0 +1,110 @@
+//! Which teams nobody needs any more. Only what is provably dead counts; no age and no file's time does.
+
+use swarm_fs::Liveness;
+use swarm_protocol::{MemberName, TeamConfig};
+use swarm_store::{StoreError, TeamStore, process};
+
+use crate::census::{LeadStanding, ProcessKind, Seen, Standing, lead_standing, life_record};
+use crate::handover::handover;
+
+/// What is to become of a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is in use, or a person's: nothing to say about it.
+    InUse,
+    /// Its lead was lost, but it is kept, for this reason.
+    Kept {
+        /// Why, as a sentence without its full stop.
+        why: String,
+    },
+    /// Everybody in it is dead.
+    Dead {
+        /// What that rests on, as a sentence without its full stop.
+        why: String,
+    },
+}
+
+/// Judges a team. One without a process that led it is a person's and never dead: nobody can prove that the person
+/// is done with it. One with open tasks or unread mail is kept unless `unfinished`. Teams that another program led are left to it.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn verdict(
+    store: &dyn TeamStore,
+    config: &TeamConfig,
+    seen: &[Seen],
+    unfinished: bool,
+) -> Result<Verdict, StoreError> {
+    let LeadStanding::Lost { pid } = lead_standing(store, config)? else {
+        return Ok(Verdict::InUse);
+    };
+    let team = &config.name;
+    // A lead of another program leaves none, and whether its team is done with is for that program to say.
+    if life_record(store, team, &MemberName::lead()).is_none() {
+        return Ok(Verdict::InUse);
+    }
+    let kept = |why: String| Ok(Verdict::Kept { why });
+    if let Some((name, why)) = not_dead(store, config)? {
+        return kept(format!("{name} {why}"));
+    }
+    let left = seen.iter().find(|process| {
+        process.team.as_deref() == Some(team.as_str())
+            && process.kind != ProcessKind::Lead
+            && !matches!(process.standing, Standing::Elsewhere(_))
+    });
+    if let Some(process) = left {
+        let pid = process.pid;
+        return kept(format!(
+            "process {pid} of it still runs; `swarm reap {team}` ends it"
+        ));
+    }
+    let found = handover(store, team)?;
+    let open = found
+        .tasks
+        .tasks
+        .iter()
+        .filter(|task| !found.tasks.state(task).is_terminal())
+        .count();
+    if !unfinished && (open > 0 || found.unread != Some(0)) {
+        let unread = match found.unread {
+            Some(count) => format!("{count} unread messages for its lead"),
+            None => "an inbox that cannot be read".to_owned(),
+        };
+        return kept(format!(
+            "it could be resumed: {open} open tasks, {unread}; `swarm resume {team}` takes it over, `--unfinished` \
+             archives it all the same"
+        ));
+    }
+    let members = config.teammates().count();
+    Ok(Verdict::Dead {
+        why: format!("its lead, process {pid}, and its {members} members are dead"),
+    })
+}
+
+/// The first member that lives or may live, and why it is taken to.
+fn not_dead(
+    store: &dyn TeamStore,
+    config: &TeamConfig,
+) -> Result<Option<(MemberName, &'static str)>, StoreError> {
+    for member in config.teammates() {
+        let name = &member.name;
+        let reservation = member
+            .swarm
+            .as_ref()
+            .and_then(|mark| mark.reservation.as_ref());
+        if let Some(spawn) = reservation
+            && process::is_running(spawn.spawner_pid, &spawn.spawner_start) != Some(false)
+        {
+            return Ok(Some((name.clone(), "is being spawned")));
+        }
+        match store.liveness(&config.name, name)? {
+            Liveness::Alive => return Ok(Some((name.clone(), "lives"))),
+            Liveness::Foreign if reservation.is_none() && member.swarm.is_none() => {
+                let why = "belongs to another program, and whether it lives is not known";
+                return Ok(Some((name.clone(), why)));
+            }
+            Liveness::Foreign | Liveness::Dead => {}
+        }
+    }
+    Ok(None)
+}
