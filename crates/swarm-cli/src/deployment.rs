@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_fs::FolderWatcher;
 use swarm_lead::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_panes::{BackendRequest, TerminalFacts};
-use swarm_protocol::{ErrorKind, PermissionMode, SpawnId};
+use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_store::process::{pid_space, start_time};
 use swarm_team::MemberLimits;
 
 use crate::app::App;
+use crate::claude_settings::ClaudeSettings;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::resolve;
-use crate::rules::Permissions;
+use crate::models;
+use crate::settings::Settings;
 
 /// Version of the program; parent and child must agree.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -28,37 +30,76 @@ pub(crate) struct Choices {
     pub(crate) backend: Option<String>,
 }
 
-/// The deployment of this process, and the permission rules of the one who acts.
-pub(crate) fn deployment(
-    app: &App,
-    choices: &Choices,
-) -> Result<(Deployment, Permissions), Failure> {
+/// What starting members takes.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) deployment: Deployment,
+    /// The permission rules of the one who acts, and what else stands in `settings.json` files.
+    pub(crate) claude: ClaudeSettings,
+    /// All settings, also those that stand in `settings.json` files: what a member may have is asked of these.
+    settings: Settings,
+}
+
+impl Prepared {
+    /// Lets the next member have a mode that a person names, up to what the machine's policy allows. A person at the
+    /// shell may give any other: a member's ceiling is the mode that it gets.
+    pub(crate) fn let_have(&mut self, mode: PermissionMode) -> Result<(), Failure> {
+        self.settings.permit("permissions.mode", mode.name())?;
+        self.deployment.ceiling = mode;
+        Ok(())
+    }
+
+    /// The full name of a model for a member.
+    pub(crate) fn model(&self, name: &str) -> Result<String, Failure> {
+        models::permitted(name, &self.settings, &self.deployment.cwd)
+    }
+
+    /// The deployment for a member that comes back as the roster has it. Everybody's programs write the roster, so the
+    /// machine's policy is asked as if a person named these.
+    pub(crate) fn for_return_of(&self, member: &Member) -> Result<Deployment, Failure> {
+        let mode = member.known_mode().unwrap_or(self.deployment.mode);
+        let allowed = self.settings.permit("permissions.mode", mode.name());
+        allowed.map_err(|failure| Failure {
+            message: format!("{} is not started: {}", member.name, failure.message),
+            ..failure
+        })?;
+        Ok(Deployment {
+            ceiling: mode,
+            ..self.deployment.clone()
+        })
+    }
+}
+
+/// The deployment of this process, with the settings that it comes from.
+pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
     let home = app.env.home();
-    let permissions = Permissions::load(&app.root, &app.env.cwd, home.as_deref())?;
-    let mode = choices
-        .mode
-        .or(permissions.default_mode)
-        .unwrap_or(app.settings.mode);
-    let aliases = app.settings.aliases.clone();
+    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
+    let settings = app.settings.clone().with(claude.modes.clone())?;
+    let mode = choices.mode.unwrap_or(settings.mode);
+    settings.permit("permissions.mode", mode.name())?;
     let cwd = app.env.cwd.clone();
-    let named = choices.model.as_deref().unwrap_or(&app.settings.model);
-    let model = resolve(named, &aliases, &cwd)
-        .map_err(Failure::usage)?
-        .to_string();
-    let base = cwd.clone();
+    let named = choices.model.as_deref().unwrap_or(&settings.model);
+    let model = models::permitted(named, &settings, &cwd)?;
+    let asked = settings.clone();
     let deployment = Deployment {
-        program: teammate_program(app)?,
+        program: teammate_program(&app.env)?,
         backend: backend(app, choices.backend.as_deref())?,
         model,
         resolve_model: Arc::new(move |name| {
-            resolve(name, &aliases, &base).map(|resolved| resolved.to_string())
+            models::permitted(name, &asked, &cwd).map_err(|failure| failure.message)
         }),
         mode,
         ceiling: mode,
-        rules: permissions.texts(),
+        rules: claude.rule_texts(),
+        shell_env: app.env.shell_with(&settings.pass, &claude.env),
+        provider: app.env.provider_with(&claude.env),
         ..for_stopping(app)
     };
-    Ok((deployment, permissions))
+    Ok(Prepared {
+        deployment,
+        claude,
+        settings,
+    })
 }
 
 /// What ending members takes. Nothing in it can be wrong in a settings file, so that whatever runs can be stopped;
@@ -74,7 +115,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
         terminal: terminal(app),
         backend: BackendRequest::default(),
         shell_env: app.env.shell(&app.settings.pass),
-        provider: app.env.provider(),
+        provider: app.env.provider_with(&BTreeMap::new()),
         model: String::new(),
         resolve_model: Arc::new(|name| {
             Err(format!("no member is started with model `{name}` here"))
@@ -97,33 +138,55 @@ fn limits(app: &App) -> MemberLimits {
     let millis =
         |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     MemberLimits {
+        max_unread: app.settings.max_unread,
+        max_message_bytes: app.settings.max_message_bytes,
         max_requests: app.settings.max_requests,
         permission_timeout_ms: millis(app.settings.permission_timeout),
         shutdown_grace_ms: millis(app.settings.shutdown_grace),
+        remind: app.settings.remind,
+        on_lost: app.settings.on_lost,
     }
 }
 
 /// Where members run: what a flag or the settings say.
 pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
     let word = asked.unwrap_or(&app.settings.backend);
-    if !["auto", "tmux", "headless"].contains(&word) {
+    // Those of later versions are refused where the backend is chosen, as any that is not to be had.
+    if ![
+        "auto",
+        "tmux",
+        "headless",
+        "in-process",
+        "iterm2",
+        "command",
+    ]
+    .contains(&word)
+    {
         let message = format!("`{}` is not a backend", word.escape_debug());
         return Err(Failure::usage(message).with_hint("use auto, tmux or headless"));
     }
+    app.settings.permit("spawn.backend", word)?;
     let Ok(mut request) = word.parse::<BackendRequest>();
     request.place = app.settings.place.parse().map_err(Failure::usage)?;
     Ok(request)
 }
 
+/// Where a member ran that is started again, if that is a choice that has to be kept: one without a terminal gets none.
+pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendRequest>, Failure> {
+    match dead.backend_type {
+        Some(BackendType::Headless) => backend(app, Some("headless")).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// What is known of the terminal.
 pub(crate) fn terminal(app: &App) -> TerminalFacts {
-    let folder = app.root.join("swarm").join("tmux");
     let server_env = app.env.shell(&[]).into_iter().collect::<BTreeMap<_, _>>();
     TerminalFacts {
         tmux_env: app.env.get("TMUX").map(str::to_owned),
         tmux_pane: app.env.get("TMUX_PANE").map(str::to_owned),
         tmux_program: app.env.find_program("tmux"),
-        own_socket_dir: socket_folder(app).unwrap_or(folder),
+        own_socket_dir: socket_folder(&app.env, &app.root),
         lead_pid: std::process::id(),
         own_socket: None,
         server_env: server_env.into_iter().collect(),
@@ -131,24 +194,28 @@ pub(crate) fn terminal(app: &App) -> TerminalFacts {
     }
 }
 
-/// A folder for sockets whose path is short enough for one: tmux's own, of this user.
-fn socket_folder(app: &App) -> Option<PathBuf> {
-    let base = app
-        .env
+/// The folder for sockets of swarm's own servers: tmux's own, of this user, unless its path is too long for a socket.
+pub(crate) fn socket_folder(env: &Environment, root: &Path) -> PathBuf {
+    let base = env
         .get("TMUX_TMPDIR")
-        .or_else(|| app.env.get("TMPDIR"))
+        .or_else(|| env.get("TMPDIR"))
         .unwrap_or("/tmp");
     let folder = PathBuf::from(base).join(format!("tmux-{}", rustix::process::getuid().as_raw()));
-    (folder.as_os_str().len() < 80).then_some(folder)
+    if folder.as_os_str().len() < 80 {
+        folder
+    } else {
+        root.join("swarm").join("tmux")
+    }
 }
 
-fn teammate_program(app: &App) -> Result<PathBuf, Failure> {
+/// The program that runs in each pane: beside this one, else on the PATH.
+pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf, Failure> {
     let own = std::env::current_exe()?;
     let beside = own.with_file_name("swarm-teammate");
     if beside.is_file() {
         return Ok(beside);
     }
-    app.env.find_program("swarm-teammate").ok_or_else(|| {
+    env.find_program("swarm-teammate").ok_or_else(|| {
         let message = format!(
             "swarm-teammate was found neither beside {} nor on the PATH",
             own.display()

@@ -5,15 +5,18 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::app::App;
-use crate::args::Args;
+use crate::args::{Args, planned};
 use crate::commands;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{Output, say, say_raw};
 use crate::{logging, output};
 
 /// Runs `swarm` and returns its exit code.
 pub fn main_impl() -> ExitCode {
+    if let Some(answered) = commands::answer_shell() {
+        return answered;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return misread(&error),
@@ -31,10 +34,15 @@ pub fn main_impl() -> ExitCode {
 /// Help, the version, or arguments that make no sense.
 fn misread(error: &clap::Error) -> ExitCode {
     let asks_for_json = std::env::args_os().any(|word| word == "--json");
-    if error.use_stderr() && asks_for_json {
-        say(&Failure::from_arguments(&error.render().to_string())
-            .to_json()
-            .to_string());
+    if let Some(sentence) = planned(error) {
+        let failure = Failure::usage(sentence).with_hint("`swarm help` lists what there is");
+        report(&failure, asks_for_json);
+    } else if error.use_stderr() && asks_for_json {
+        say_raw(
+            &Failure::from_arguments(&error.render().to_string())
+                .to_json()
+                .to_string(),
+        );
     } else {
         // Help and version are data and go to stdout; clap knows which is which.
         drop(error.print());
@@ -44,6 +52,10 @@ fn misread(error: &clap::Error) -> ExitCode {
 
 fn run(args: Args) -> Result<ExitCode, Failure> {
     let env = Environment::read()?;
+    let out = Output::new(&env, &args.global);
+    if let Some(done) = commands::run_alone(&env, out, &args.command) {
+        return done;
+    }
     let app = App::new(env, &args)?;
     let filter = app
         .env
@@ -55,7 +67,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
 
 fn report(failure: &Failure, json: bool) {
     if json {
-        say(&failure.to_json().to_string());
+        say_raw(&failure.to_json().to_string());
         return;
     }
     say(&format!("swarm: {}", output::plain(&failure.message)));

@@ -81,11 +81,27 @@ impl Environment {
         Ok(Self { vars, cwd })
     }
 
+    /// These variables in this folder.
+    #[cfg(test)]
+    pub(crate) fn of(vars: &[(&str, &str)], cwd: &Path) -> Self {
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self {
+            vars: vars.iter().map(pair).collect(),
+            cwd: cwd.to_owned(),
+        }
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.vars
             .get(name)
             .map(String::as_str)
             .filter(|value| !value.is_empty())
+    }
+
+    /// Every variable that is text.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pair = |(name, value)| (String::as_str(name), String::as_str(value));
+        self.vars.iter().map(pair)
     }
 
     pub(crate) fn home(&self) -> Option<PathBuf> {
@@ -107,6 +123,19 @@ impl Environment {
         Ok(home.join(".claude"))
     }
 
+    /// What shell commands of agents get: the usual variables, those that the user lists, and those that a settings
+    /// file gives. Keys of providers are left out, wherever they stand.
+    pub(crate) fn shell_with(
+        &self,
+        further: &[String],
+        given: &BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        let given = given.clone().into_iter();
+        let mut variables = self.shell(further);
+        variables.extend(given.filter(|(name, _)| !SECRET.contains(&name.as_str())));
+        variables
+    }
+
     /// What shell commands of agents get: the usual variables and those that the user lists.
     pub(crate) fn shell(&self, further: &[String]) -> BTreeMap<String, String> {
         let names = PASSED
@@ -119,11 +148,15 @@ impl Environment {
             .collect()
     }
 
-    /// What model clients get.
-    pub(crate) fn provider(&self) -> BTreeMap<String, String> {
+    /// What model clients get: their variables, else those of the same name that a settings file gives.
+    pub(crate) fn provider_with(
+        &self,
+        given: &BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        let value = |name: &str| self.vars.get(name).or_else(|| given.get(name)).cloned();
         PROVIDER
             .iter()
-            .filter_map(|name| Some(((*name).to_owned(), self.vars.get(*name)?.clone())))
+            .filter_map(|name| Some(((*name).to_owned(), value(name)?)))
             .collect()
     }
 

@@ -1,5 +1,7 @@
 //! What a command failed with: a kind, a sentence, and what to do next.
 
+use std::io;
+
 use serde_json::json;
 use swarm_lead::LeadError;
 use swarm_panes::PaneError;
@@ -44,6 +46,16 @@ impl Failure {
         self
     }
 
+    /// The failure that a person has to look after first, with the words of all.
+    pub(crate) fn worst(mut failures: Vec<Self>) -> Option<Self> {
+        failures.sort_by_key(|failure| gravity(failure.kind));
+        let mut worst = failures.pop()?;
+        for other in failures.into_iter().rev() {
+            worst.message = format!("{}; {}", worst.message, other.message);
+        }
+        Some(worst)
+    }
+
     /// The form that scripts read.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let mut error = json!({
@@ -58,11 +70,42 @@ impl Failure {
     }
 }
 
+/// How bad it is for somebody who wants several things done, members ended for one: what may still be alive is worse
+/// than what has said no, and that is worse than what was not there.
+fn gravity(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Usage => 0,
+        ErrorKind::NotFound => 1,
+        ErrorKind::Conflict => 2,
+        ErrorKind::AgentFailed => 3,
+        ErrorKind::Refused => 4,
+        ErrorKind::TimedOut => 5,
+        ErrorKind::Environment => 6,
+        ErrorKind::Damaged => 7,
+        ErrorKind::Internal => 8,
+        ErrorKind::Interrupted => 9,
+    }
+}
+
+/// An error with what caused it, which for one of the disk is what the system said.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !message.ends_with(&said) {
+            message = format!("{message}: {said}");
+        }
+        cause = error.source();
+    }
+    message
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self {
             kind: error.kind(),
-            message: error.to_string(),
+            message: with_causes(&error),
             hint: error.hint(),
         }
     }
@@ -73,7 +116,7 @@ impl From<LeadError> for Failure {
         match error {
             LeadError::Store(error) => error.into(),
             LeadError::Pane(error) => error.into(),
-            error => Self::new(error.kind(), error.to_string()),
+            error => Self::new(error.kind(), with_causes(&error)),
         }
     }
 }
@@ -99,9 +142,17 @@ impl From<NameError> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::new(ErrorKind::Internal, error.to_string())
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        // Rights and room are a matter of the machine; whatever else a call of ours met is not foreseen.
+        let kind = match error.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::PermissionDenied => ErrorKind::Environment,
+            _ => ErrorKind::Internal,
+        };
+        Self::new(kind, error.to_string())
     }
 }
 
@@ -114,6 +165,16 @@ impl From<anyhow::Error> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_worst_failure_gives_the_code_and_every_one_is_told() {
+        let refused = Failure::new(ErrorKind::Refused, "bob refused");
+        let internal = Failure::new(ErrorKind::Internal, "ann is still alive");
+        let worst = Failure::worst(vec![internal, refused]).unwrap();
+        assert_eq!(worst.kind, ErrorKind::Internal);
+        assert_eq!(worst.message, "ann is still alive; bob refused");
+        assert!(Failure::worst(Vec::new()).is_none());
+    }
 
     #[test]
     fn arguments_that_make_no_sense_are_told_as_every_other_failure() {

@@ -2,9 +2,9 @@
 //!
 //! A member's processes carry its mark in their environment, and the member itself holds a life lock whose record
 //! names its pid. Either among the ancestors is enough, so a cleared environment alone hides nobody; orphans of a
-//! member's shell are handed to the member, which collects them as their new parent.
+//! member's shell are handed to the member, which collects them as their new parent. A member without a terminal
+//! descends from its lead: of several members among the ancestors the nearest acts.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use swarm_protocol::{ErrorKind, LifeRecord, MemberName, SpawnId, TeamName};
@@ -35,6 +35,7 @@ impl Acting {
     /// Looks at this process and its ancestors.
     pub(crate) fn find(store: &dyn TeamStore, marked: bool) -> Result<Self, StoreError> {
         let lineage = lineage();
+        let mut nearest: Option<(usize, Self)> = None;
         for team in store.teams()? {
             let config = match store.config(&team) {
                 Ok(config) => config,
@@ -45,16 +46,22 @@ impl Acting {
                 let Some(life) = life_record(&store.life_path(&team, &name)) else {
                     continue;
                 };
-                let here = lineage.contains(&life.pid)
-                    && start_time(life.pid).is_some_and(|start| start == life.proc_start);
-                if here {
-                    return Ok(Self::Member {
-                        team,
+                let Some(distance) = lineage.iter().position(|pid| *pid == life.pid) else {
+                    continue;
+                };
+                let is_nearer = nearest.as_ref().is_none_or(|(best, _)| distance < *best);
+                if is_nearer && start_time(life.pid).is_some_and(|start| start == life.proc_start) {
+                    let member = Self::Member {
+                        team: team.clone(),
                         name,
                         spawn_id: life.spawn_id,
-                    });
+                    };
+                    nearest = Some((distance, member));
                 }
             }
+        }
+        if let Some((_, member)) = nearest {
+            return Ok(member);
         }
         let stray = marked || lineage.iter().any(|pid| has_mark(*pid));
         Ok(if stray { Self::Stray } else { Self::Person })
@@ -79,11 +86,12 @@ fn life_record(path: &Path) -> Option<LifeRecord> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// This process and its ancestors.
-fn lineage() -> HashSet<u32> {
-    let mut found = HashSet::new();
+/// This process and its ancestors, nearest first.
+fn lineage() -> Vec<u32> {
+    let mut found = Vec::new();
     let mut pid = std::process::id();
-    while pid > 1 && found.insert(pid) {
+    while pid > 1 && !found.contains(&pid) {
+        found.push(pid);
         let Some(parent) = parent(pid) else { break };
         pid = parent;
     }

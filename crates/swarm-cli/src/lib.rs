@@ -2,6 +2,7 @@
 
 mod app;
 mod args;
+mod claude_settings;
 mod commands;
 mod deployment;
 mod entry;
@@ -11,9 +12,11 @@ mod identity;
 mod logging;
 mod models;
 mod output;
-mod rules;
+mod root_folder;
 mod settings;
 mod teammate_entry;
+mod teammate_terminal;
+mod which_team;
 
 pub use entry::main_impl;
 pub use teammate_entry::teammate_main_impl;

@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_model::{MessagesApiConfig, Model, ModelName, ModelSettings, Pace, Secret, connect};
+use serde_json::Value;
+use swarm_model::{
+    ChatCompletionsConfig, Connection, MessagesApiConfig, Model, ModelName, ModelSettings, Pace,
+    Secret, connect,
+};
 use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
+use crate::settings::Settings;
 
 /// Reads a model's name; a scenario's relative path is taken from `cwd`.
 pub(crate) fn resolve(
@@ -20,6 +25,21 @@ pub(crate) fn resolve(
         .map_err(|error| error.to_string())
 }
 
+/// The full name of a model that somebody names for an agent.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where it is no name of a model, [`ErrorKind::Refused`] where the machine's policy says another one.
+/// Names are compared in full, so that no alias leads around the policy.
+pub(crate) fn permitted(name: &str, settings: &Settings, cwd: &Path) -> Result<String, Failure> {
+    let full = |name: &str| resolve(name, &settings.aliases, cwd).map(|full| full.to_string());
+    let resolved = full(name).map_err(Failure::usage)?;
+    settings.permit_as("model.default", resolved.as_str(), |policy| {
+        let written = policy.as_str().unwrap_or_default();
+        full(written).map_or_else(|_| policy.clone(), Value::from)
+    })?;
+    Ok(resolved)
+}
+
 /// The client for a model, made from the provider's variables.
 pub(crate) fn client(
     name: &str,
@@ -27,29 +47,91 @@ pub(crate) fn client(
     pace: f64,
 ) -> Result<Arc<dyn Model>, Failure> {
     let name = ModelName::parse(name).map_err(|error| Failure::usage(error.to_string()))?;
-    let first = |names: &[&str]| {
-        names
-            .iter()
-            .find_map(|name| provider.get(*name))
-            .filter(|value| !value.is_empty())
-            .cloned()
+    connect(&name, &settings(provider, pace))
+        .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))
+}
+
+fn settings(provider: &BTreeMap<String, String>, pace: f64) -> ModelSettings {
+    let set = |name: &str| {
+        let value = provider.get(name).filter(|value| !value.trim().is_empty());
+        value.cloned()
     };
-    let mut messages_api = MessagesApiConfig {
-        api_key: first(&["ANTHROPIC_API_KEY"]).map(Secret::new),
-        auth_token: first(&["ANTHROPIC_AUTH_TOKEN"]).map(Secret::new),
-        proxy: first(&["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]).map(Secret::new),
-        no_proxy: first(&["NO_PROXY", "no_proxy"]),
-        ..MessagesApiConfig::default()
+    let secret = |name: &str| set(name).map(Secret::new);
+    let reached = |base_url: &str, connection: Connection| Connection {
+        proxy: proxy_names(base_url).iter().find_map(|name| secret(name)),
+        no_proxy: set("NO_PROXY").or(set("no_proxy")),
+        ..connection
     };
-    if let Some(base_url) = first(&["ANTHROPIC_BASE_URL"]) {
-        messages_api.base_url = base_url;
+    let anthropic = MessagesApiConfig::default();
+    let base_url = set("ANTHROPIC_BASE_URL").unwrap_or(anthropic.base_url);
+    let messages_api = MessagesApiConfig {
+        api_key: secret("ANTHROPIC_API_KEY"),
+        auth_token: secret("ANTHROPIC_AUTH_TOKEN"),
+        connection: reached(&base_url, anthropic.connection),
+        base_url,
+        betas: anthropic.betas,
+    };
+    let base_url = set("OPENAI_BASE_URL");
+    let chat_completions = ChatCompletionsConfig {
+        api_key: secret("OPENAI_API_KEY"),
+        connection: reached(
+            base_url.as_deref().unwrap_or_default(),
+            ChatCompletionsConfig::default().connection,
+        ),
+        base_url,
+    };
+    ModelSettings {
+        messages_api,
+        chat_completions,
+        pace: Pace::times(pace),
     }
-    connect(
-        &name,
-        &ModelSettings {
-            messages_api,
-            pace: Pace::times(pace),
-        },
-    )
-    .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))
+}
+
+/// The variables that may hold the proxy for an address, the first one that is set counts. A server of the user's own is
+/// often reached by plain HTTP, for which the proxy for HTTPS is not meant.
+fn proxy_names(base_url: &str) -> &'static [&'static str] {
+    if base_url.trim_start().starts_with("http:") {
+        &["HTTP_PROXY", "http_proxy"]
+    } else {
+        &["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings_of(pairs: &[(&str, &str)]) -> ModelSettings {
+        let pairs = pairs.iter();
+        let provider = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        settings(&provider.collect(), 1.0)
+    }
+
+    #[test]
+    fn each_provider_gets_its_own_variables() {
+        let set = settings_of(&[
+            ("ANTHROPIC_API_KEY", "a"),
+            ("OPENAI_API_KEY", " o\n"),
+            ("OPENAI_BASE_URL", "http://127.0.0.1:8000"),
+            ("ANTHROPIC_AUTH_TOKEN", ""),
+        ]);
+        assert_eq!(set.messages_api.api_key, Some(Secret::new("a")));
+        assert_eq!(set.messages_api.auth_token, None);
+        assert_eq!(set.chat_completions.api_key, Some(Secret::new("o")));
+        let base_url = set.chat_completions.base_url.as_deref();
+        assert_eq!(base_url, Some("http://127.0.0.1:8000"));
+    }
+
+    #[test]
+    fn a_proxy_for_https_is_not_used_for_a_plain_address() {
+        let set = settings_of(&[
+            ("HTTPS_PROXY", "http://proxy:1"),
+            ("no_proxy", "here"),
+            ("OPENAI_BASE_URL", "http://gpu.local:8000"),
+        ]);
+        assert_eq!(set.chat_completions.connection.proxy, None);
+        let proxied = &set.messages_api.connection;
+        assert_eq!(proxied.proxy, Some(Secret::new("http://proxy:1")));
+        assert_eq!(proxied.no_proxy.as_deref(), Some("here"));
+    }
 }

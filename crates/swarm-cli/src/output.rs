@@ -5,8 +5,9 @@ use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Serialize;
+use swarm_protocol::ErrorKind;
 use swarm_ui::Theme;
-use swarm_ui::print::Table;
+use swarm_ui::print::{Table, wrapped};
 
 use crate::args::GlobalArgs;
 use crate::environment::Environment;
@@ -64,7 +65,12 @@ impl Output {
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             // Whoever reads has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            result => Ok(result?),
+            Err(error) => {
+                let message = format!("the output could not be written to stdout: {error}");
+                Err(Failure::new(ErrorKind::Environment, message)
+                    .with_hint("what the command had done before that stands"))
+            }
+            Ok(()) => Ok(()),
         }
     }
 
@@ -85,16 +91,26 @@ impl Output {
         looked.is_err() || !fds[0].revents().contains(PollFlags::ERR)
     }
 
-    /// A line for people, on stderr; nothing when quiet.
+    /// A line for people, on stderr; nothing when quiet, nor where a program reads, for which stderr has errors only.
     pub(crate) fn say(self, line: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.json {
             say(line);
         }
     }
 }
 
-/// A line for people. Nobody can be told when stderr itself is gone.
-pub(crate) fn say(line: &str) {
+/// Words for people, a line or several. On a terminal long lines are broken between words.
+pub(crate) fn say(text: &str) {
+    match terminal_width(io::stderr()) {
+        Some(width) => text
+            .split('\n')
+            .for_each(|line| say_raw(&wrapped(line, width))),
+        None => say_raw(text),
+    }
+}
+
+/// A line on stderr that a program reads. Nobody can be told when stderr itself is gone.
+pub(crate) fn say_raw(line: &str) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
 

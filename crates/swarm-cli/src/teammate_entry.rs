@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock};
-use swarm_store::{FileStore, TeamStore};
+use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_team::SpawnOrder;
 use swarm_teammate::{Ending, ProcessFacts, TeammateParts};
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,7 +15,11 @@ use tokio_util::sync::CancellationToken;
 use crate::deployment::{VERSION, identity};
 use crate::environment::Environment;
 use crate::output::{say, terminal_width};
+use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
+
+/// The name under which it speaks of itself.
+const PROGRAM: &str = "swarm-teammate";
 
 /// One member of a team. `swarm` starts this program; it is of no use by hand.
 #[derive(Debug, Parser)]
@@ -36,11 +40,13 @@ struct Args {
 pub fn teammate_main_impl() -> ExitCode {
     let args = Args::parse();
     match start(args) {
-        Ok(Ending::ShutDown | Ending::NotWanted | Ending::Removed) => ExitCode::SUCCESS,
+        Ok(Ending::ShutDown | Ending::NotWanted | Ending::LeadLost | Ending::Removed) => {
+            ExitCode::SUCCESS
+        }
         // Told to end by a signal, as 128 + SIGTERM.
         Ok(Ending::Terminated) => ExitCode::from(143),
         Err(error) => {
-            say(&format!("swarm-teammate: {error:#}"));
+            say(&format!("{PROGRAM}: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -56,7 +62,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     // What the shell of this member leaves behind becomes our child, not init's, and so can be found.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let store = Arc::new(FileStore::new(args.root.clone(), Arc::clone(&clock)));
+    let store = FileStore::new(args.root.clone(), Arc::clone(&clock));
     let folder = store.member_dir(&args.agent_id.team, &args.agent_id.name);
     let order = SpawnOrder::take(&folder.join(SpawnOrder::file_name(args.spawn_id)))?;
     if order.version != VERSION {
@@ -67,12 +73,21 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     }
     let model = models::client(&order.model, &order.provider, order.pace)
         .map_err(|failure| anyhow::anyhow!(failure.message))?;
+    let store = Arc::new(store.with_limits(StoreLimits {
+        max_unread: order.limits.max_unread,
+        max_message_bytes: order.limits.max_message_bytes,
+        ..StoreLimits::default()
+    }));
     let process = process_facts(&env);
     // One thread: a member waits nearly all the time, and a thread costs memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        let name = &args.agent_id.name;
+        let log = folder.join("output.log");
+        let terminal = Terminal::open(&env, name, order.color_output, &log).await;
+        let keyboard = terminal.keyboard;
         let parts = TeammateParts {
             home: order.env.get("HOME").map(PathBuf::from),
             order,
@@ -81,11 +96,19 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             clock,
             model,
             process,
-            screen: Box::new(std::io::stdout()),
+            screen: terminal.screen,
+            person: terminal.person,
             width: Box::new(|| terminal_width(std::io::stdout())),
             terminate: terminate()?,
         };
-        Ok(swarm_teammate::run(parts).await?)
+        let ended = swarm_teammate::run(parts).await;
+        let failure = ended.as_ref().err();
+        let last_words = failure.map(|error| format!("{PROGRAM}: {error:#}"));
+        if let Some(keyboard) = keyboard {
+            // Before anything is said about the end.
+            keyboard.give_back(last_words.as_deref());
+        }
+        Ok(ended?)
     })
 }
 

@@ -2,14 +2,29 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
+use super::overview::overview;
 use super::{
-    ApproveArgs, AttachArgs, DemoArgs, DenyArgs, InboxArgs, KillArgs, LogArgs, LogsArgs, PeekArgs,
-    RunArgs, SendArgs, ShutdownArgs, SpawnArgs, StatusArgs, TaskCommand, TeamCommand,
+    ApproveArgs, AttachArgs, CompletionsArgs, ConfigCommand, ContinueArgs, DemoArgs, DenyArgs,
+    GcArgs, InboxArgs, KillArgs, LogArgs, LogsArgs, ManArgs, PauseArgs, PeekArgs, PermissionsArgs,
+    ReapArgs, ResumeArgs, RunArgs, SendArgs, ShutdownArgs, SpawnArgs, StatusArgs, TaskCommand,
+    TeamCommand,
 };
 
 /// A team of coding agents at work in tmux panes.
 #[derive(Debug, Parser)]
-#[command(name = "swarm", version, max_term_width = 100)]
+#[command(
+    name = "swarm",
+    version,
+    max_term_width = 100,
+    disable_help_flag = true,
+    help_template = overview(),
+    after_help = "\
+Examples:
+  swarm demo                                      watch a team at work
+  swarm run \"Find out why the import is slow\"     let a team work on something
+  swarm spawn alice --prompt \"Explain src/date\"   start a teammate by hand
+  swarm status --watch                            see what everybody does"
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -23,48 +38,43 @@ const GLOBAL: &str = "Global options";
 /// Flags of every command.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct GlobalArgs {
-    /// The team to act on; without it `SWARM_TEAM`, or the only team there is.
+    /// The team to act on [default: `SWARM_TEAM`, else the only team, else the only one in which somebody lives].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "TEAM")]
     pub(crate) team: Option<String>,
-    /// Print JSON.
+    /// Print JSON, errors as well.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
-    /// Print less.
+    /// Print data and errors only.
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
-    /// Log more, into a file below the root folder.
+    /// Write a log into `swarm/logs` below the root folder.
     #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Print this help.
+    #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Help)]
+    help: Option<bool>,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make, list, show or delete teams.
+    /// Let a team lead work on a prompt until everything is done.
+    Run(RunArgs),
+    /// Make, list, show and delete teams.
     #[command(subcommand)]
     Team(TeamCommand),
-    /// Start a teammate.
+    /// Start a teammate, or bring one back.
     Spawn(SpawnArgs),
-    /// Send a message.
+    /// Send a message to one member or to all.
     Send(SendArgs),
-    /// Show an inbox; looking acknowledges nothing.
+    /// Show the messages of a member.
     Inbox(InboxArgs),
-    /// Make, list, change, take or give back tasks.
+    /// Make, list, change, claim and release tasks.
     #[command(subcommand)]
     Task(TaskCommand),
     /// Show who does what, the tasks, and who waits for an answer.
     Status(StatusArgs),
-    /// Ask members to stop, and end those that say nothing.
-    Shutdown(ShutdownArgs),
-    /// End members now, with everything that they started.
-    Kill(KillArgs),
-    /// List the requests that wait for an answer.
-    Requests,
-    /// Answer a request with yes.
-    Approve(ApproveArgs),
-    /// Answer a request with no.
-    Deny(DenyArgs),
-    /// Bring the pane of a member to this terminal.
+    /// Bring a member's pane to this terminal.
     Attach(AttachArgs),
     /// Print the last lines of a member's pane.
     Peek(PeekArgs),
@@ -72,10 +82,54 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Print the journal: messages, task changes, spawns, stops.
     Log(LogArgs),
-    /// Let a headless team lead work on a prompt.
-    Run(RunArgs),
-    /// Watch a whole team at work in a throw-away folder: no key, no network.
+    /// Let a member take no turn after its present one.
+    Pause(PauseArgs),
+    /// Let a paused member go on.
+    Continue(ContinueArgs),
+    /// Ask members to stop, and end those that say nothing.
+    Shutdown(ShutdownArgs),
+    /// End members now, with everything that they started.
+    Kill(KillArgs),
+    /// List the requests that wait for an answer.
+    #[command(after_help = "\
+Examples:
+  swarm requests --team parser
+  swarm requests --json | jq -r '.[].id'")]
+    Requests,
+    /// Answer a request with yes.
+    Approve(ApproveArgs),
+    /// Answer a request with no.
+    Deny(DenyArgs),
+    /// Show a member's permission rules, and where each comes from.
+    Permissions(PermissionsArgs),
+    /// Take over a team whose lead was lost.
+    Resume(ResumeArgs),
+    /// List every process of swarm, and tell which are strays.
+    #[command(after_help = "\
+A stray is a process whose team is gone, or that has no place in it any more. `swarm reap` ends strays.
+
+Examples:
+  swarm ps
+  swarm ps --json | jq -r '.[].pid'")]
+    Ps,
+    /// End strays: processes that belong to no team any more.
+    Reap(ReapArgs),
+    /// Clear away what crashes have left behind.
+    Gc(GcArgs),
+    /// Watch a team at work in a throw-away folder: no key, no network.
     Demo(DemoArgs),
+    /// Check what swarm needs, and say what to do where it is missing.
+    #[command(
+        after_help = "Ends with 0 when everything that is needed is there, with 7 otherwise."
+    )]
+    Doctor,
+    /// Show the settings in force.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a script that teaches a shell to complete what you type.
+    Completions(CompletionsArgs),
+    /// Print the manual pages.
+    Man(ManArgs),
 }
 
 impl Command {
@@ -83,7 +137,13 @@ impl Command {
     pub(crate) fn only_stops(&self) -> bool {
         matches!(
             self,
-            Self::Shutdown(_) | Self::Kill(_) | Self::Team(TeamCommand::Delete(_))
+            Self::Shutdown(_)
+                | Self::Kill(_)
+                | Self::Team(TeamCommand::Delete(_))
+                | Self::Pause(_)
+                | Self::Ps
+                | Self::Reap(_)
+                | Self::Gc(_)
         )
     }
 }

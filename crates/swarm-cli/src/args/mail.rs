@@ -5,24 +5,32 @@ use swarm_protocol::MemberName;
 
 /// A message to be sent.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm send alice \"And the tests?\"
+  swarm send bob - --urgent < notes.txt
+  swarm send '*' \"The branch is frozen until noon\" --wait acked --timeout 60")]
 pub(crate) struct SendArgs {
     /// A member, `*` for all but the sender, or an agent id (name@team).
     pub(crate) to: String,
     /// The message, or - for standard input.
     pub(crate) text: String,
-    /// A few words for lists; without them the first line.
+    /// A few words that lists show [default: the first line].
     #[arg(long)]
     pub(crate) summary: Option<String>,
-    /// Let it in between two tool calls instead of at the end of the receiver's turn.
+    /// Let it in between two tool calls instead of after the receiver's turn.
     #[arg(long)]
     pub(crate) urgent: bool,
-    /// Send in the name of this member instead of the team lead's.
+    /// Replace the sender's unread message that has the same key.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) supersede: Option<String>,
+    /// The member in whose name it is sent [default: a member's own, else team-lead].
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<MemberName>,
-    /// Return only when every receiver has got this far with it.
+    /// Return only when every receiver has got this far with it [default: return at once].
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) wait: Option<WaitFor>,
-    /// Seconds to wait at most; without a number as long as it takes.
+    /// Seconds to wait at most [default: as long as it takes].
     #[arg(long, value_name = "SECONDS", requires = "wait")]
     pub(crate) timeout: Option<u64>,
 }
@@ -38,8 +46,14 @@ pub(crate) enum WaitFor {
 
 /// An inbox to be looked at.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Looking acknowledges nothing: that takes `--ack`, and is for a member whose inbox no program reads.
+
+Examples:
+  swarm inbox alice --unread                      what she has still to read
+  swarm inbox team-lead --unread --follow --ack   read mail as it comes")]
 pub(crate) struct InboxArgs {
-    /// Whose inbox.
+    /// The member whose inbox it is.
     pub(crate) name: MemberName,
     /// Show only what is not acknowledged.
     #[arg(long)]
@@ -47,7 +61,7 @@ pub(crate) struct InboxArgs {
     /// Go on with messages as they come.
     #[arg(long)]
     pub(crate) follow: bool,
-    /// Acknowledge what was shown, for a member that no program reads for.
+    /// Acknowledge what was shown.
     #[arg(long)]
     pub(crate) ack: bool,
 }

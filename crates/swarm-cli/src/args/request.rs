@@ -1,23 +1,42 @@
-//! `swarm approve` and `swarm deny`.
+//! `swarm approve`, `swarm deny` and `swarm permissions`.
 
 use clap::Args;
+use swarm_protocol::MemberName;
 
 /// A yes.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm approve perm-1795206439466-3nun9be            this call
+  swarm approve perm-1795206439466-3nun9be --always   and those like it")]
 pub(crate) struct ApproveArgs {
     /// The request, as `swarm requests` shows it.
     pub(crate) id: String,
-    /// Also take the suggested rules for the rest of the member's session.
+    /// Also allow those like it, for as long as the member lives.
     #[arg(long)]
     pub(crate) always: bool,
 }
 
 /// A no.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm deny perm-1795206439466-3nun9be
+  swarm deny perm-1795206439466-3nun9be --why \"use the staging database\"")]
 pub(crate) struct DenyArgs {
     /// The request, as `swarm requests` shows it.
     pub(crate) id: String,
-    /// What the member's model is told.
+    /// Why; the member's model is told [default: only that it was denied].
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: Option<String>,
+}
+
+/// The rules of a member.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm permissions alice")]
+pub(crate) struct PermissionsArgs {
+    /// The member whose rules are shown.
+    pub(crate) name: MemberName,
 }

@@ -5,28 +5,37 @@ use swarm_protocol::PermissionMode;
 
 /// A headless run.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The lead makes a team where it needs one. The run ends when the lead has finished and every task is completed or \
+failed: with 0 when all went well, 9 when the lead or a task failed, 6 when the timeout passed. Ctrl-C once ends the \
+team in order, twice kills it.
+
+Examples:
+  swarm run \"Find out why the import is slow, and prove it.\"
+  swarm run - --mode acceptEdits --timeout 1800 < prompt.txt
+  swarm run \"Review the last commit\" --output json | jq -r .result")]
 pub(crate) struct RunArgs {
     /// What is to be done, or - for standard input.
     pub(crate) prompt: String,
-    /// The model: provider/model, an alias, or a model id. Members inherit it.
+    /// The model, which members inherit: provider/model, an alias, or a model id [default: `model.default` of the settings].
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// The permission mode: default, acceptEdits, plan, dontAsk or bypassPermissions. Members inherit it.
+    /// The permission mode, which members inherit: plan, dontAsk, default, acceptEdits or bypassPermissions [default: `permissions.mode` of the settings].
     #[arg(long)]
     pub(crate) mode: Option<PermissionMode>,
-    /// Where members run: auto, tmux or headless.
+    /// Where members run: auto, tmux or headless [default: `spawn.backend` of the settings].
     #[arg(long)]
     pub(crate) backend: Option<String>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) output: OutputFormat,
-    /// Model requests in one turn.
+    /// Model requests in one turn, at most [default: `turn.max_requests` of the settings].
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
-    /// Seconds after which the run is ended in order.
+    /// Seconds after which the run is ended in order [default: never].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
-    /// Remove the team at the end.
+    /// Delete the team at the end; its tasks and journal go to the archive.
     #[arg(long)]
     pub(crate) rm: bool,
     /// Also write the report into this file.

@@ -7,40 +7,47 @@ use swarm_protocol::PermissionMode;
 
 /// A teammate to be started.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Returns when the teammate is ready and runs with what was asked for, or fails and prints its last lines.
+
+Examples:
+  swarm spawn alice --prompt \"Explain how leap years are handled\" --mode plan
+  swarm spawn bob --model haiku --cwd ../docs --env RUST_LOG=debug
+  swarm spawn alice     bring her back after she died, with her conversation")]
 pub(crate) struct SpawnArgs {
-    /// Its name.
+    /// Its name: letters, digits, `_` and `-`, beginning with a letter or digit.
     pub(crate) name: String,
-    /// Type of its definition.
+    /// The type of its definition.
     #[arg(long, value_name = "TYPE")]
     pub(crate) agent: Option<String>,
-    /// Its first message.
+    /// Its first message [default: none; it waits for mail].
     #[arg(long, conflicts_with = "prompt_file")]
     pub(crate) prompt: Option<String>,
-    /// File with its first message, or - for standard input.
+    /// The file with its first message, or - for standard input.
     #[arg(long, value_name = "FILE|-")]
     pub(crate) prompt_file: Option<PathBuf>,
-    /// Its model: provider/model, an alias, or a model id.
+    /// Its model: provider/model, an alias, or a model id [default: the one it had, else `model.default` of the settings].
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// Its permission mode: default, acceptEdits, plan, dontAsk or bypassPermissions.
+    /// Its permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: the one it had, else `permissions.mode` of the settings].
     #[arg(long)]
     pub(crate) mode: Option<PermissionMode>,
-    /// Its working folder.
+    /// Its working folder [default: the one it had, else the present one].
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Where it runs: auto, tmux or headless.
+    /// Where it runs: auto, tmux or headless [default: `spawn.backend` of the settings].
     #[arg(long)]
     pub(crate) backend: Option<String>,
-    /// A further variable for its shell commands.
+    /// A further variable for its shell commands; may be given several times.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
     /// End a live member of this name first.
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Begin a new conversation instead of carrying on that of an earlier member of this name.
+    /// Begin a new conversation instead of carrying on the one it had.
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Seconds that it may take to be ready.
+    /// Seconds that it may take to be ready [default: `spawn.hello_timeout_s` of the settings].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
 }

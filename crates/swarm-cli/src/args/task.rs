@@ -4,38 +4,90 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
-use swarm_protocol::{MemberName, TaskId, TaskStatus};
+use swarm_protocol::{MemberName, TaskId, TaskState, TaskStatus};
 
 /// What to do with the task list.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// Make a task, or all tasks of a file, and print their numbers.
     Create(TaskCreateArgs),
-    /// List the tasks.
-    List,
+    /// List the tasks: who owns each, and what it waits for.
+    List(TaskListArgs),
     /// Show one task in full.
     Show {
-        /// Its number.
+        /// Its number, as `swarm task list` shows it.
         id: TaskId,
     },
     /// Change a task.
     Update(Box<TaskUpdateArgs>),
-    /// Take a task: its owner starts on it.
+    /// Claim a task: become its owner and start on it.
     Claim(TaskClaimArgs),
-    /// Give a task back, so that anybody may take it; also one that was given up.
+    /// Release a task, so that anybody may claim it; also one that failed.
     Release {
-        /// Its number.
+        /// Its number, as `swarm task list` shows it.
         id: TaskId,
     },
-    /// Delete a task and every edge to it; its number is not used again.
+    /// Delete a task; none waits for it any more, and its number is not used again.
     Delete {
-        /// Its number.
+        /// Its number, as `swarm task list` shows it.
         id: TaskId,
     },
 }
 
+/// Which tasks to list.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm task list
+  swarm task list --status pending,blocked --owner bob")]
+pub(crate) struct TaskListArgs {
+    /// Only tasks in these states, with commas between them [default: all].
+    #[arg(long, value_enum, value_name = "STATES", value_delimiter = ',')]
+    pub(crate) status: Vec<StateWord>,
+    /// Only tasks that this member owns.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) owner: Option<MemberName>,
+}
+
+/// The states of a task as they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StateWord {
+    /// To be done, nothing in its way.
+    Pending,
+    /// It waits for others.
+    Blocked,
+    /// Its owner works on it.
+    #[value(name = "in_progress", alias = "in-progress")]
+    InProgress,
+    /// It is done.
+    Completed,
+    /// It was given up.
+    Failed,
+}
+
+impl From<StateWord> for TaskState {
+    fn from(word: StateWord) -> Self {
+        match word {
+            StateWord::Pending => Self::Pending,
+            StateWord::Blocked => Self::Blocked,
+            StateWord::InProgress => Self::InProgress,
+            StateWord::Completed => Self::Completed,
+            StateWord::Failed => Self::Failed,
+        }
+    }
+}
+
 /// A task to be made.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm task create \"Find the cause\" --owner alice
+  swarm task create \"Mend it\" --blocked-by 1
+  swarm task create --file tasks.json
+
+In a file, tasks may wait for others by their `ref`:
+  [{\"ref\": \"a\", \"subject\": \"Find it\"},
+   {\"subject\": \"Mend it\", \"blockedBy\": [\"a\"]}]")]
 pub(crate) struct TaskCreateArgs {
     /// What is to be done, in a few words.
     #[arg(required_unless_present = "file")]
@@ -46,7 +98,7 @@ pub(crate) struct TaskCreateArgs {
     /// The subject as it reads while somebody works on it.
     #[arg(long, value_name = "TEXT")]
     pub(crate) active_form: Option<String>,
-    /// The member who shall do it.
+    /// The member who shall do it [default: nobody; whoever claims it].
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<MemberName>,
     /// Tasks that must be completed first, with commas between them.
@@ -55,7 +107,7 @@ pub(crate) struct TaskCreateArgs {
     /// Free data of the task, a JSON object.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
-    /// Make all tasks of a JSON list, or none; - reads standard input.
+    /// Make all tasks of a JSON list, or none of them; - reads standard input.
     #[arg(
         long,
         value_name = "FILE|-",
@@ -66,8 +118,12 @@ pub(crate) struct TaskCreateArgs {
 
 /// A change of a task.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm task update 2 --owner bob --add-blocked-by 1
+  swarm task update 1 --status completed --result \"commit 4f2c1e\" --force")]
 pub(crate) struct TaskUpdateArgs {
-    /// Its number.
+    /// Its number, as `swarm task list` shows it.
     pub(crate) id: TaskId,
     /// Its new status.
     #[arg(long, value_enum)]
@@ -93,10 +149,10 @@ pub(crate) struct TaskUpdateArgs {
     /// Free data to set, a JSON object; a key with null is taken away.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
-    /// What came out.
+    /// What came out: a text, a commit, a path. A member must give it to complete a task.
     #[arg(long, value_name = "TEXT")]
     pub(crate) result: Option<String>,
-    /// Change it even though another member has it; for people only.
+    /// Change it though another member owns it; only a person may.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -125,14 +181,18 @@ impl From<StatusWord> for TaskStatus {
 
 /// A task to be taken.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  swarm task claim 2
+  swarm task claim --next --as bob")]
 pub(crate) struct TaskClaimArgs {
-    /// Its number.
+    /// Its number, as `swarm task list` shows it.
     #[arg(required_unless_present = "next")]
     pub(crate) id: Option<TaskId>,
-    /// Take the free task with the lowest number, one's own first.
+    /// Claim the free task with the lowest number, the member's own first.
     #[arg(long, conflicts_with = "id")]
     pub(crate) next: bool,
-    /// Take it for this member instead of the team lead.
+    /// The member who claims it [default: a member itself, else team-lead].
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) member: Option<MemberName>,
 }

@@ -145,3 +145,29 @@ fn what_only_stops_is_known() {
         assert!(!parse(words).expect("a command").only_stops());
     }
 }
+
+#[test]
+fn words_of_later_versions_are_told_from_slips() {
+    let said = |words: &[&str]| planned(&parse(words).expect_err("it is not there"));
+    for words in [
+        &["lead"][..],
+        &["worktree", "list"],
+        &["agents", "show", "x", "--effective"],
+        &["trust", "."],
+        &["spawn", "bob", "--worktree"],
+        &["spawn", "bob", "--worktree=x"],
+        &["spawn", "bob", "--plan"],
+        &["run", "hi", "--coordinator"],
+    ] {
+        let said = said(words).unwrap_or_else(|| panic!("{words:?}"));
+        assert!(said.contains("does not have the"), "{said}");
+    }
+    for words in [
+        &["laed"][..],
+        &["spawn", "bob", "--plam"],
+        &["status", "--wtach"],
+        &["spawn"],
+    ] {
+        assert_eq!(said(words), None, "{words:?}");
+    }
+}

@@ -33,9 +33,14 @@ pub(super) fn require_person(app: &App, what: &str) -> Result<(), Failure> {
 
 /// A person in the lead's name, or a member for itself in its own team.
 pub(super) fn party(app: &App, what: &str) -> Result<Party, Failure> {
+    party_in(app, what, None)
+}
+
+/// The same, in a team that something else than a flag or variable names.
+pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<Party, Failure> {
     match find(app)? {
         Acting::Person => Ok(Party {
-            team: app.team()?,
+            team: app.team_of_id(named)?,
             name: MemberName::lead(),
             spawn_id: None,
             is_person: true,

@@ -3,15 +3,30 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use swarm_protocol::ErrorKind;
+
 use crate::failure::Failure;
 
-/// The text itself, or standard input where it is `-`.
-pub(super) fn text(given: &str) -> Result<String, Failure> {
-    if given == "-" {
-        standard_input()
-    } else {
-        Ok(given.to_owned())
+/// The text itself, or standard input where it is `-`, refusing what is longer than so many bytes. Input without an end is not read further than that.
+pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String, Failure> {
+    if given != "-" {
+        // The store measures it.
+        return Ok(given.to_owned());
     }
+    let mut bytes = Vec::new();
+    let up_to = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let mut stdin = std::io::stdin().lock().take(up_to);
+    stdin
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
+    if bytes.len() > limit {
+        let message = format!("standard input has more than {limit} bytes: nothing was sent");
+        return Err(Failure::new(ErrorKind::Refused, message).with_hint(
+            "write it into a file and send the file's path; `[inbox] max_message_bytes` sets the limit",
+        ));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| Failure::usage(format!("standard input is not UTF-8: {error}")))
 }
 
 /// The content of a file, or standard input where its name is `-`.

@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 use swarm_protocol::{
-    Event, Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs, Usage,
+    Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs, Usage,
 };
 use swarm_store::{Actor, MemberView, StoreError};
 use swarm_ui::print::{Cell, short_duration};
 
-use crate::app::App;
 use crate::failure::Failure;
 
 /// The member of this name, or an error that lists those there are.
@@ -32,41 +31,12 @@ pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Resu
     record["state"] = json!(view.state);
     record["detail"] = json!(report.and_then(|report| report.detail.as_deref()));
     record["since"] = json!(since(view));
+    record["pause"] = json!(view.pause);
     record["unread"] = json!(view.unread);
     record["tasks"] = json!(ids);
     record["turns"] = json!(report.map_or(0, |report| report.turns));
     record["usage"] = json!(report.map_or_else(Usage::default, |report| report.usage));
     Ok(record)
-}
-
-/// What a member is doing, as the second half of a sentence about it.
-pub(super) fn doing(view: &MemberView, now: UnixMs) -> String {
-    let report = view.report.as_ref();
-    let time = since(view).map(|since| age(now, since));
-    let detail = report
-        .and_then(|report| report.detail.as_deref())
-        .filter(|_| !is_over(view.state));
-    let mut words = match (view.state, &time) {
-        (MemberState::Foreign, _) if view.member.name.is_lead() => {
-            return "nobody leads this team by program; `swarm inbox team-lead` shows its mail"
-                .to_owned();
-        }
-        (MemberState::Foreign, _) => {
-            return "it belongs to another program; what it does is not known".to_owned();
-        }
-        (MemberState::Dead | MemberState::Stopped, _) => {
-            return format!(
-                "it is {}; the message waits until it is spawned again",
-                view.state.name()
-            );
-        }
-        (state, Some(time)) => format!("{} for {time}", state.name()),
-        (state, None) => state.name().to_owned(),
-    };
-    if let Some(detail) = detail {
-        words = format!("{words}: {detail}");
-    }
-    words
 }
 
 /// Since when a member is in its state, where that is known.
@@ -87,18 +57,6 @@ pub(super) fn age(now: UnixMs, at: UnixMs) -> String {
         0..1000 => "0 s".to_owned(),
         milliseconds => short_duration(milliseconds / 1000 * 1000),
     }
-}
-
-/// Why members died, by name, as the journal has it.
-pub(super) fn deaths(app: &App, team: &TeamName) -> Result<Vec<(MemberName, String)>, Failure> {
-    let events = app.store.events(team)?;
-    let deaths = events.entries.into_iter().rev();
-    Ok(deaths
-        .filter_map(|entry| match entry.event {
-            Event::MemberDied { member, reason, .. } => Some((member, reason)),
-            _ => None,
-        })
-        .collect())
 }
 
 /// A member as an actor on the task list, for a person who acts in its place.

@@ -1,14 +1,22 @@
 //! The commands.
 
 mod acting;
+mod completions;
+mod config;
 mod demo;
 mod dispatch;
+mod doctor;
+mod gc;
 mod given;
 mod inbox;
 mod journal;
+mod man;
 mod members;
 mod pane;
+mod pause;
+mod processes;
 mod requests;
+mod resume;
 mod run;
 mod run_events;
 mod runtime;
@@ -21,6 +29,7 @@ mod task;
 mod team;
 mod watch;
 
-pub(crate) use dispatch::run;
+pub(crate) use completions::answer as answer_shell;
+pub(crate) use dispatch::{run, run_alone};
 
-use runtime::runtime;
+use runtime::{called_off_by_ctrl_c, runtime};

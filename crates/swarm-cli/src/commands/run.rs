@@ -5,19 +5,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_lead::{LeadParts, Outcome, RunReport, run_headless};
-use swarm_protocol::SessionId;
+use swarm_lead::{
+    Deployment, LeadParts, LeadStanding, Outcome, RunReport, lead_standing, run_headless,
+};
+use swarm_protocol::{ErrorKind, SessionId, TeamName, Usage};
+use swarm_store::StoreError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::run_events::{LiveView, StreamJson};
 use crate::app::App;
 use crate::args::{OutputFormat, RunArgs};
-use crate::deployment::{Choices, deployment};
+use crate::claude_settings::ClaudeSettings;
+use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models;
-use crate::output::Output;
+use crate::output::{Output, say};
+use crate::root_folder;
 use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
@@ -28,40 +33,24 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         mode: args.mode,
         backend: args.backend.clone(),
     };
-    let (deployment, permissions) = deployment(app, &choices)?;
-    let model = models::client(&deployment.model, &deployment.provider, deployment.pace)?;
-    let output = if app.out.json {
-        OutputFormat::Json
-    } else {
-        args.output
-    };
+    if let Some(team) = app.asked_team()? {
+        refuse_if_there(app, &team)?;
+    }
+    let Prepared {
+        deployment, claude, ..
+    } = deployment(app, &choices)?;
+    let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
+    app.settings.permit("turn.max_requests", max_requests)?;
+    root_folder::make(&app.root)?;
+    let output = output_format(app, args.output);
     let parts = LeadParts {
-        home: app.env.home(),
-        session: SessionId::random(),
         team: app.asked_team()?,
-        model,
-        rules: permissions.rules,
-        events: match output {
-            OutputFormat::StreamJson => Arc::new(StreamJson(app.out)),
-            _ => Arc::new(LiveView::new(app, &deployment)),
-        },
-        platform: platform(),
-        instructions: Vec::new(),
-        max_requests: args.max_turns.unwrap_or(app.settings.max_requests),
+        max_requests,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
-        stop: CancellationToken::new(),
-        kill: CancellationToken::new(),
-        deployment,
+        ..parts(app, deployment, claude, output)?
     };
-    let runtime = super::runtime()?;
-    let report = runtime.block_on(async {
-        tokio::spawn(interrupts(app.out, parts.stop.clone(), parts.kill.clone()));
-        run_headless(parts, prompt).await
-    });
-    // Threads that wait for a member's death end with the process.
-    runtime.shutdown_background();
-    let report = report?;
+    let report = conduct(app, parts, prompt)?;
     if let Some(path) = &args.report {
         let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
         swarm_fs::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
@@ -69,7 +58,93 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     show(app, output, &report)
 }
 
-fn prompt(given: &str) -> Result<String, Failure> {
+/// A run begins a team of its own. Looked at before anything is printed or started; of two runs that begin at once the
+/// store lets one have the name.
+fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
+    let config = match app.store.config(team) {
+        Err(StoreError::TeamNotFound { .. }) => return Ok(()),
+        config => config?,
+    };
+    let (is_led, state) = match lead_standing(&*app.store, &config)? {
+        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => (true, "a lead works in it"),
+        LeadStanding::Lost { .. } => (false, "its lead was lost"),
+        LeadStanding::ByHand => (false, "no lead works in it"),
+    };
+    let hint = if is_led {
+        "choose another name".to_owned()
+    } else {
+        format!(
+            "let a lead carry on in it with `swarm resume {team} PROMPT`, choose another name, or delete it with \
+             `swarm team delete {team} --force`"
+        )
+    };
+    let team = team.clone();
+    let state = state.to_owned();
+    Err(Failure::from(StoreError::TeamExists { team, state }).with_hint(hint))
+}
+
+/// What `--json` and `--output` mean together.
+pub(super) fn output_format(app: &App, asked: OutputFormat) -> OutputFormat {
+    if app.out.json {
+        OutputFormat::Json
+    } else {
+        asked
+    }
+}
+
+/// A lead of a conversation of its own, without a team, that runs until it is done.
+pub(super) fn parts(
+    app: &App,
+    deployment: Deployment,
+    claude: ClaudeSettings,
+    output: OutputFormat,
+) -> Result<LeadParts, Failure> {
+    let model = models::client(&deployment.model, &deployment.provider, deployment.pace)?;
+    // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
+    if deployment.backend.backend.is_some() {
+        let chosen = swarm_panes::choose(&deployment.backend, &deployment.terminal);
+        super::runtime()?.block_on(chosen)?;
+    }
+    Ok(LeadParts {
+        home: app.env.home(),
+        session: SessionId::random(),
+        team: None,
+        takes_over: false,
+        brings_back: false,
+        model,
+        rules: claude.rules,
+        events: match output {
+            OutputFormat::StreamJson => Arc::new(StreamJson(app.out)),
+            _ => Arc::new(LiveView::new(app, &deployment)),
+        },
+        platform: platform(),
+        instructions: Vec::new(),
+        max_requests: app.settings.max_requests,
+        timeout: None,
+        remove_team: false,
+        stop: CancellationToken::new(),
+        kill: CancellationToken::new(),
+        deployment,
+    })
+}
+
+/// Lets a lead work until its end. What its shell leaves behind becomes a child of this process, not of init, and so
+/// is known to have a lead that lives.
+pub(super) fn conduct(app: &App, parts: LeadParts, prompt: String) -> Result<RunReport, Failure> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(std::io::Error::from)?;
+    let runtime = super::runtime()?;
+    let report = runtime.block_on(async {
+        tokio::spawn(interrupts(app.out, parts.stop.clone(), parts.kill.clone()));
+        run_headless(parts, prompt).await
+    });
+    // Threads that wait for a member's death end with the process.
+    runtime.shutdown_background();
+    Ok(report?)
+}
+
+/// The words of a prompt that is given as an argument or on standard input.
+pub(super) fn prompt(given: &str) -> Result<String, Failure> {
     let mut text = given.to_owned();
     if given == "-" {
         text.clear();
@@ -81,12 +156,23 @@ fn prompt(given: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Ctrl-C once: an orderly end. Twice: an end now. A terminal that closes and SIGTERM count like Ctrl-C.
+/// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. A terminal that
+/// closes and SIGTERM count like Ctrl-C.
+#[expect(
+    clippy::exit,
+    reason = "whoever asks for the third time will not wait for anything"
+)]
 async fn interrupts(
     out: Output,
     stop: CancellationToken,
     kill: CancellationToken,
 ) -> std::io::Result<()> {
+    // Whoever interrupts is there to read it, even where a program reads the rest.
+    let tell = |line: &str| {
+        if !out.quiet {
+            say(line);
+        }
+    };
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
@@ -96,16 +182,27 @@ async fn interrupts(
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}
         }
-        if stop.is_cancelled() {
-            kill.cancel();
-            return Ok(());
+        if kill.is_cancelled() {
+            tell("swarm: given up; `swarm ps` shows what is left, `swarm reap` ends it");
+            let code = ErrorKind::Interrupted.exit_code().0;
+            std::process::exit(code.into());
         }
-        out.say("swarm: ending the team in order; Ctrl-C again kills it");
+        if stop.is_cancelled() {
+            tell("swarm: killing the team; Ctrl-C again gives up at once");
+            kill.cancel();
+            continue;
+        }
+        tell("swarm: ending the team in order; Ctrl-C again kills it");
         stop.cancel();
     }
 }
 
-fn show(app: &App, output: OutputFormat, report: &RunReport) -> Result<ExitCode, Failure> {
+/// Prints what a run came to; its exit code tells the outcome.
+pub(super) fn show(
+    app: &App,
+    output: OutputFormat,
+    report: &RunReport,
+) -> Result<ExitCode, Failure> {
     match output {
         OutputFormat::Text => {
             app.out.data(report.result.trim_end())?;
@@ -145,11 +242,11 @@ fn summary(report: &RunReport) -> Vec<String> {
     }
     for member in &report.members {
         lines.push(format!(
-            "  {}: {}, {} turns, {} tokens",
+            "  {}: {}, {}{}",
             member.name,
             member.end,
-            member.turns,
-            member.usage.total()
+            swarm_ui::print::counted(member.turns, "turn"),
+            tokens(member.usage)
         ));
     }
     let seconds = report.duration_ms / 1000;
@@ -159,8 +256,16 @@ fn summary(report: &RunReport) -> Vec<String> {
         .as_ref()
         .map_or_else(String::new, |team| format!("team {team}, "));
     lines.push(format!(
-        "swarm: {team}{} tokens, {seconds}.{tenths} s",
-        report.usage.total()
+        "swarm: {team}{seconds}.{tenths} s{}",
+        tokens(report.usage)
     ));
     lines
+}
+
+/// The end of a line that names tokens, empty where the server counted none: a 0 would say that it cost nothing.
+fn tokens(usage: Usage) -> String {
+    match usage.total() {
+        0 => String::new(),
+        total => format!(", {total} tokens"),
+    }
 }

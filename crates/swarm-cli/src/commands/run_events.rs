@@ -22,7 +22,7 @@ impl std::fmt::Debug for LiveView {
 
 impl LiveView {
     pub(super) fn new(app: &App, deployment: &Deployment) -> Self {
-        if app.out.quiet {
+        if app.out.quiet || app.out.json {
             return Self(None);
         }
         let theme = Theme {

@@ -6,45 +6,61 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_lead::{SpawnOptions, SpawnedMember};
-use swarm_protocol::{LEAD_NAME, MemberName};
+use swarm_lead::{LeadStanding, SpawnOptions, SpawnedMember, lead_standing};
+use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, TeamName};
 use swarm_store::Draft;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::args::SpawnArgs;
-use crate::deployment::{Choices, backend, deployment};
+use crate::deployment::{Choices, backend, deployment, former_backend};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models;
 
+/// The type of a teammate that has no definition.
+const GENERAL: &str = "general-purpose";
+
 pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("spawn")?;
     let name = MemberName::teammate(&args.name)?;
-    let team = app.team()?;
+    if let Some(agent) = args.agent.as_deref().filter(|agent| *agent != GENERAL) {
+        let message = format!(
+            "this version of swarm has no agent definitions yet, and so none called `{}`",
+            agent.escape_debug()
+        );
+        return Err(Failure::usage(message)
+            .with_hint("leave `--agent` out, and say with `--prompt` what the teammate is for"));
+    }
+    let team = app.team_to_change()?;
+    refuse_if_lead_lost(app, &team)?;
     let choices = Choices {
         backend: args.backend.clone(),
         ..Choices::default()
     };
-    let (mut deployment, _) = deployment(app, &choices)?;
+    let mut prepared = deployment(app, &choices)?;
     // A member that died comes back as it was, unless flags say otherwise.
-    let dead = swarm_lead::dead_namesake(&deployment, &team, &name)?.filter(|_| !args.fresh);
+    let dead =
+        swarm_lead::dead_namesake(&prepared.deployment, &team, &name)?.filter(|_| !args.fresh);
     let mode = args.mode.or_else(|| dead.as_ref()?.known_mode());
-    // A person at the shell may give any mode; a member's ceiling is the mode it gets.
     if let Some(mode) = mode {
-        deployment.ceiling = mode;
+        prepared.let_have(mode)?;
     }
-    let resolve = &deployment.resolve_model;
-    let model = args
-        .model
-        .as_deref()
-        .map(|name| resolve(name))
-        .transpose()
-        .map_err(Failure::usage)?
-        .or_else(|| dead.as_ref()?.model.clone());
+    let former_model = dead.as_ref().and_then(|dead| dead.model.as_deref());
+    let named = args.model.as_deref().or(former_model);
+    let model = named.map(|name| prepared.model(name)).transpose()?;
+    let deployment = prepared.deployment;
     let named = model.as_deref().unwrap_or(&deployment.model);
     // What the child would find missing is missing here, and here it can be said in one sentence.
     models::client(named, &deployment.provider, deployment.pace)?;
+    let backend = match &args.backend {
+        Some(word) => Some(backend(app, Some(word))?),
+        None => dead
+            .as_ref()
+            .map(|dead| former_backend(app, dead))
+            .transpose()?
+            .flatten(),
+    };
     let former_cwd = dead.map(|dead| dead.cwd).filter(|cwd| cwd.is_dir());
     let options = SpawnOptions {
         name,
@@ -56,31 +72,38 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
             Some(cwd) => app.env.cwd.join(cwd),
             None => former_cwd.unwrap_or_else(|| app.env.cwd.clone()),
         },
-        backend: args
-            .backend
-            .as_deref()
-            .map(|word| backend(app, Some(word)))
-            .transpose()?,
+        backend,
         env: variables(&args.env)?,
         replace: args.replace,
         fresh: args.fresh,
         timeout: args.timeout.map(Duration::from_secs),
         cancel: CancellationToken::new(),
     };
-    let runtime = super::runtime()?;
     let cancel = options.cancel.clone();
-    let member = runtime.block_on(async {
-        let interrupted = tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                cancel.cancel();
-            }
-        });
-        let spawned = swarm_lead::spawn(&deployment, &team, options).await;
-        interrupted.abort();
-        spawned
-    })?;
+    let spawned = swarm_lead::spawn(&deployment, &team, options);
+    let member = super::runtime()?.block_on(super::called_off_by_ctrl_c(cancel, spawned))?;
     show(app, &member)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever is started in such a team parks or stops at once, its prompt unread.
+fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
+    let config = app.store.config(team)?;
+    let standing = lead_standing(&*app.store, &config)?;
+    let LeadStanding::Lost { pid } = standing else {
+        return Ok(());
+    };
+    if app.settings.on_lost == OnLost::Continue {
+        return Ok(());
+    }
+    let message = format!(
+        "the lead of {team}, process {pid}, is lost: whoever is started there takes no turn"
+    );
+    Err(
+        Failure::new(ErrorKind::Conflict, message).with_hint(format!(
+            "take the team over first with `swarm resume {team}`"
+        )),
+    )
 }
 
 fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
@@ -94,6 +117,7 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
             "tmuxPaneId": member.pane,
             "socket": member.socket,
             "backendType": member.backend,
+            "why": member.why,
             "hello": member.hello,
         }));
     }

@@ -1,6 +1,7 @@
 //! The account: what happens, one readable line for each event of the journal.
 
 use swarm_protocol::{Event, JournalEntry, TaskState, UnixMs};
+use swarm_team::speaker;
 
 /// The line for an event that a reader cares about.
 pub(super) fn line(entry: &JournalEntry, began: UnixMs) -> Option<String> {
@@ -25,15 +26,18 @@ fn words(event: &Event) -> Option<(String, String)> {
             to,
             summary,
             frame: None,
+            kind,
             ..
         } => {
             let summary = summary.as_deref().unwrap_or("a message");
-            (from.clone(), format!("writes to {to}: {summary}"))
+            (speaker(from, *kind), format!("writes to {to}: {summary}"))
         }
-        Event::TaskCreated { task, subject, by } => {
-            (by.clone(), format!("adds task #{task}: {subject}"))
-        }
-        Event::TaskChanged { task, to, by, .. } => {
+        Event::TaskCreated {
+            task, subject, by, ..
+        } => (by.clone(), format!("adds task #{task}: {subject}")),
+        Event::TaskChanged {
+            task, from, to, by, ..
+        } if from != to => {
             let what = match to {
                 TaskState::InProgress => "starts on",
                 TaskState::Completed => "completes",
@@ -51,11 +55,10 @@ fn words(event: &Event) -> Option<(String, String)> {
     })
 }
 
-/// Whether the panes are worth a picture at this event: work was done, or the farewell begins.
+/// Whether the panes are worth a picture at this event: somebody has finished what it did, or the farewell begins.
 pub(super) fn is_moment(event: &Event) -> bool {
-    match event {
-        Event::TaskChanged { to, .. } => *to == TaskState::Completed,
-        Event::ShutdownRequested { .. } => true,
-        _ => false,
-    }
+    matches!(
+        event,
+        Event::TurnEnded { .. } | Event::ShutdownRequested { .. }
+    )
 }

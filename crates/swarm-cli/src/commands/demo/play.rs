@@ -36,7 +36,7 @@ const PROMPT: &str =
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("demo")?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let attach = terminal && !args.no_attach && args.picture.is_none();
+    let attach = terminal && !args.no_attach && args.picture.is_none() && !app.out.json;
     let pace = args.pace.unwrap_or(if attach { 1.0 } else { ACCOUNT_PACE });
     let stage = Stage::build(app, pace, args.keep)?;
     let (before, passes) = stage.run_test(app)?;
@@ -169,7 +169,7 @@ fn finish(
     args: &DemoArgs,
     windows: &[Window],
 ) -> Result<ExitCode, Failure> {
-    if !windows.is_empty() {
+    if !windows.is_empty() && !app.out.json {
         app.out.data("")?;
         app.out.data(&drawing::text(windows, true))?;
     }
@@ -192,7 +192,11 @@ fn finish(
     let report: Option<RunReport> = report.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     match report {
         Some(report) if passes && report.outcome.error_kind().is_none() => {
-            app.out.data(report.result.trim_end())?;
+            if app.out.json {
+                app.out.json(&report)?;
+            } else {
+                app.out.data(report.result.trim_end())?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         Some(report) if report.outcome.error_kind().is_none() => Err(Failure::new(

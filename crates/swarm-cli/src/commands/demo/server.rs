@@ -9,6 +9,7 @@ use swarm_protocol::ErrorKind;
 
 use super::stage::Stage;
 use crate::app::App;
+use crate::commands::runtime;
 use crate::failure::Failure;
 
 /// Columns and rows of the window while nobody watches.
@@ -32,6 +33,7 @@ impl DemoServer {
             Failure::new(ErrorKind::Environment, "tmux was not found on the PATH")
                 .with_hint("install tmux, for example with `apt-get install tmux`")
         })?;
+        runtime()?.block_on(swarm_panes::check_tmux(&program))?;
         let mut command = Command::new(&program);
         command
             .arg("-S")

@@ -1,6 +1,7 @@
 //! `swarm inbox`.
 
 mod read;
+mod seen;
 mod text;
 
 pub(super) use read::run;

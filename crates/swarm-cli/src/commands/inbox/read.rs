@@ -1,26 +1,30 @@
 //! Reading an inbox, once or as it fills.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_fs::Liveness;
 use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId, TeamName};
-use swarm_store::Inbox;
+use swarm_store::{Inbox, StoreError};
 
+use super::seen::Seen;
 use super::text;
 use crate::app::App;
 use crate::args::InboxArgs;
 use crate::commands::watch::Watch;
 use crate::commands::{acting, members};
 use crate::failure::Failure;
+use crate::output::plain;
 
 /// An inbox that is being looked at.
 struct Reading<'a> {
     app: &'a App,
     args: &'a InboxArgs,
     team: TeamName,
-    shown: HashSet<String>,
+    seen: Seen,
+    /// Whether the last look found no inbox but something else.
+    is_damaged: bool,
 }
 
 pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, Failure> {
@@ -44,7 +48,8 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
         app,
         args,
         team: party.team,
-        shown: HashSet::new(),
+        seen: Seen::default(),
+        is_damaged: false,
     };
     reading.begin()?;
     while args.follow && app.out.is_wanted() {
@@ -60,15 +65,28 @@ fn refuse_if_read_by_program(app: &App, team: &TeamName, name: &MemberName) -> R
     if app.store.liveness(team, name)? != Liveness::Alive {
         return Ok(());
     }
-    let message = format!("{name} is at work and acknowledges its own mail");
-    Err(Failure::new(ErrorKind::Conflict, message).with_hint("leave `--ack` out, or end it first"))
+    Err(StoreError::ReadByProgram { name: name.clone() }.into())
+}
+
+/// Where a message stands, and what it took the place of.
+pub(super) struct Standing {
+    pub(super) state: &'static str,
+    pub(super) superseded: Option<Vec<MessageId>>,
+}
+
+/// What the journal says about the messages of an inbox.
+#[derive(Default)]
+struct Past {
+    delivered: HashSet<MessageId>,
+    superseded: HashMap<MessageId, Vec<MessageId>>,
 }
 
 impl Reading<'_> {
     /// Shows what there is.
     fn begin(&mut self) -> Result<(), Failure> {
         let inbox = self.read()?;
-        let entries = self.take_new(inbox);
+        let mut entries = self.seen.take_new(inbox.entries);
+        entries.retain(|entry| !self.args.unread || !entry.read);
         let states = self.states(&entries)?;
         let out = self.app.out;
         if out.json && !self.args.follow {
@@ -82,10 +100,23 @@ impl Reading<'_> {
         self.acknowledge(&entries)
     }
 
-    /// Shows what has come.
+    /// Shows what has come, whatever has become of it since: it was not read when it came.
     fn go_on(&mut self) -> Result<(), Failure> {
-        let inbox = self.read()?;
-        let entries = self.take_new(inbox);
+        let inbox = match self.read() {
+            Ok(inbox) => inbox,
+            // Whoever writes next begins the inbox anew, and then there is something to follow again.
+            Err(failure) if failure.kind == ErrorKind::Damaged => {
+                if !std::mem::replace(&mut self.is_damaged, true) {
+                    self.app
+                        .out
+                        .say(&format!("swarm: {}", plain(&failure.message)));
+                }
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        };
+        self.is_damaged = false;
+        let entries = self.seen.take_new(inbox.entries);
         if entries.is_empty() {
             return Ok(());
         }
@@ -100,7 +131,13 @@ impl Reading<'_> {
             // Gives ids to entries without one and sets aside what is none, so that all can be acknowledged.
             store.take_unread(&self.team, name)?;
         }
-        let inbox = store.inbox(&self.team, name)?;
+        let mut inbox = store.inbox(&self.team, name)?;
+        if self.args.ack {
+            // What another program has added since then has no id to acknowledge yet; its write wakes the next look.
+            inbox
+                .entries
+                .retain(|entry| entry.read || entry.msg_id.is_some());
+        }
         if !inbox.malformed.is_empty() {
             self.app.out.say(&format!(
                 "swarm: {} of the elements in {name}'s inbox are no messages; whoever reads it sets them aside",
@@ -110,41 +147,46 @@ impl Reading<'_> {
         Ok(inbox)
     }
 
-    /// The entries that are asked for and were not shown yet.
-    fn take_new(&mut self, inbox: Inbox) -> Vec<InboxEntry> {
-        let unread_only = self.args.unread;
-        inbox
-            .entries
-            .into_iter()
-            .filter(|entry| !unread_only || !entry.read)
-            .filter(|entry| self.shown.insert(key(entry)))
-            .collect()
-    }
-
-    fn states(&self, entries: &[InboxEntry]) -> Result<Vec<&'static str>, Failure> {
-        let delivered = if entries.iter().all(|entry| entry.read) {
-            HashSet::new()
+    fn states(&self, entries: &[InboxEntry]) -> Result<Vec<Standing>, Failure> {
+        let told_by_journal = |entry: &InboxEntry| !entry.read || text::key(entry).is_some();
+        let past = if entries.iter().any(told_by_journal) {
+            self.past()?
         } else {
-            self.delivered()?
+            Past::default()
         };
-        let state = |entry: &InboxEntry| match &entry.msg_id {
-            _ if entry.read => "acked",
-            Some(id) if delivered.contains(id) => "delivered",
-            _ => "queued",
+        let standing = |entry: &InboxEntry| {
+            let id = entry.msg_id.as_ref();
+            Standing {
+                state: match id {
+                    _ if entry.read => "acked",
+                    Some(id) if past.delivered.contains(id) => "delivered",
+                    _ => "queued",
+                },
+                superseded: id.and_then(|id| past.superseded.get(id)).cloned(),
+            }
         };
-        Ok(entries.iter().map(state).collect())
+        Ok(entries.iter().map(standing).collect())
     }
 
-    fn delivered(&self) -> Result<HashSet<MessageId>, Failure> {
-        let events = self.app.store.events(&self.team)?.entries;
-        let delivered = events.into_iter().filter_map(|entry| match entry.event {
-            Event::Delivered { msg_id, to } if to == self.args.name => Some(msg_id),
-            _ => None,
-        });
-        Ok(delivered.collect())
+    fn past(&self) -> Result<Past, Failure> {
+        let mut past = Past::default();
+        for entry in self.app.store.events(&self.team)?.entries {
+            match entry.event {
+                Event::Delivered { msg_id, to } if to == self.args.name => {
+                    past.delivered.insert(msg_id);
+                }
+                Event::Queued {
+                    msg_id, superseded, ..
+                } if !superseded.is_empty() => {
+                    past.superseded.insert(msg_id, superseded);
+                }
+                _ => {}
+            }
+        }
+        Ok(past)
     }
 
-    fn print(&self, entries: &[InboxEntry], states: &[&str]) -> Result<(), Failure> {
+    fn print(&self, entries: &[InboxEntry], states: &[Standing]) -> Result<(), Failure> {
         let out = self.app.out;
         if out.json {
             for record in records(entries, states)? {
@@ -166,7 +208,9 @@ impl Reading<'_> {
         }
         let unread = entries.iter().filter(|entry| !entry.read);
         let ids: Vec<MessageId> = unread.filter_map(|entry| entry.msg_id.clone()).collect();
-        let acked = self.app.store.ack(&self.team, &self.args.name, &ids)?;
+        // Refused as soon as a program reads this inbox: what was printed is then also delivered to it.
+        let store = &self.app.store;
+        let acked = store.ack_by_hand(&self.team, &self.args.name, &ids)?;
         if !acked.is_empty() {
             let count = swarm_ui::print::counted(acked.len() as u64, "message");
             self.app.out.say(&format!("acknowledged {count}"));
@@ -176,22 +220,17 @@ impl Reading<'_> {
 }
 
 /// Entries as they stand on disk, with their states.
-fn records(entries: &[InboxEntry], states: &[&str]) -> Result<Vec<Value>, Failure> {
+fn records(entries: &[InboxEntry], states: &[Standing]) -> Result<Vec<Value>, Failure> {
     entries
         .iter()
         .zip(states)
         .map(|(entry, state)| {
             let mut record = serde_json::to_value(entry).map_err(anyhow::Error::from)?;
-            record["state"] = json!(state);
+            record["state"] = json!(state.state);
+            if let Some(superseded) = &state.superseded {
+                record["superseded"] = json!(superseded);
+            }
             Ok(record)
         })
         .collect()
-}
-
-/// What tells entries apart, also those of programs that give them no id.
-fn key(entry: &InboxEntry) -> String {
-    match &entry.msg_id {
-        Some(id) => id.to_string(),
-        None => format!("{} {} {}", entry.timestamp, entry.from, entry.text),
-    }
 }

@@ -2,12 +2,14 @@
 
 use swarm_protocol::{ControlFrame, InboxEntry, UnixMs};
 use swarm_team::Incoming;
+use swarm_ui::print::counted;
 
+use super::read::Standing;
 use crate::commands::members::age;
 use crate::output::plain;
 
 /// A heading with sender, age and state, then the text, indented. Frames are shown as what they mean.
-pub(super) fn message(entry: &InboxEntry, state: &str, now: UnixMs) -> String {
+pub(super) fn message(entry: &InboxEntry, standing: &Standing, now: UnixMs) -> String {
     let when = entry.timestamp.unix_ms().map_or_else(
         || entry.timestamp.to_string(),
         |at| format!("{} ago", age(now, at)),
@@ -17,10 +19,17 @@ pub(super) fn message(entry: &InboxEntry, state: &str, now: UnixMs) -> String {
     let kind = frame
         .as_ref()
         .map_or_else(String::new, |frame| format!(" [{}]", frame.type_name()));
-    let from = swarm_ui::clean_line(&entry.from);
-    let heading = format!("{from}{kind}, {when}, {state}{urgent}");
+    let incoming = Incoming::of(entry.clone());
+    let from = swarm_ui::clean_line(&incoming.speaker());
+    let instead = standing
+        .superseded
+        .as_ref()
+        .map_or_else(String::new, |ids| {
+            format!(", in place of {}", counted(ids.len() as u64, "earlier one"))
+        });
+    let heading = format!("{from}{kind}, {when}, {}{urgent}{instead}", standing.state);
     let body = match frame {
-        Some(_) => Incoming::of(entry.clone()).line(),
+        Some(_) => incoming.line(),
         None => entry.text.clone(),
     };
     let body: Vec<String> = plain(body.trim_end())
@@ -30,9 +39,21 @@ pub(super) fn message(entry: &InboxEntry, state: &str, now: UnixMs) -> String {
     format!("{heading}\n{}", body.join("\n"))
 }
 
+/// The key under which newer messages take the place of an entry.
+pub(super) fn key(entry: &InboxEntry) -> Option<&str> {
+    entry.swarm.as_ref()?.supersede.as_deref()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is(state: &'static str) -> Standing {
+        Standing {
+            state,
+            superseded: None,
+        }
+    }
 
     #[test]
     fn a_message_is_a_heading_and_its_text_without_anything_that_a_terminal_obeys() {
@@ -40,12 +61,12 @@ mod tests {
         let mut entry = InboxEntry::new("bob", "one\n\u{1b}]0;x\u{7}two\n", now.iso());
         let later = UnixMs(now.0 + 61_500);
         assert_eq!(
-            message(&entry, "queued", later),
+            message(&entry, &is("queued"), later),
             "bob, 1m 01s ago, queued\n  one\n  ␛]0;x␇two"
         );
         entry.from = "b\u{1b}[2Job".to_owned();
         entry.timestamp = swarm_protocol::IsoTime::new("yesterday");
-        assert!(message(&entry, "acked", now).starts_with("bob, yesterday, acked\n"));
+        assert!(message(&entry, &is("acked"), now).starts_with("bob, yesterday, acked\n"));
     }
 
     #[test]
@@ -54,8 +75,14 @@ mod tests {
             r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"All green."}"#;
         let entry = InboxEntry::new("bob", text, UnixMs(0).iso());
         assert_eq!(
-            message(&entry, "queued", UnixMs(0)),
+            message(&entry, &is("queued"), UnixMs(0)),
             "bob [idle_notification], 0 s ago, queued\n  idle: All green."
+        );
+        let text = r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"All green.","openTasks":["1"]}"#;
+        let entry = InboxEntry::new("bob", text, UnixMs(0).iso());
+        assert_eq!(
+            message(&entry, &is("queued"), UnixMs(0)),
+            "bob [idle_notification], 0 s ago, queued\n  idle, left #1 open: All green."
         );
     }
 }

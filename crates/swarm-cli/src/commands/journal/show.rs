@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use serde_json::Value;
-use swarm_protocol::{JournalEntry, TeamName};
+use serde_json::{Value, json};
+use swarm_protocol::{ErrorKind, Event, JournalEntry, SYSTEM_SENDER, TeamName};
 use swarm_store::Events;
 
 use super::text;
@@ -23,6 +23,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<ExitCode, Fa
     let team = app.team()?;
     let mut watch = Watch::new()?;
     watch.file(&app.store.journal_path(&team));
+    refuse_unknown_type(args.kind.as_deref())?;
     let events = app.store.events(&team)?;
     let mut position = events.next;
     begin(app, args, &team, events)?;
@@ -39,9 +40,10 @@ pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<ExitCode, Fa
 
 fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(), Failure> {
     warn_of_broken(app, team, &events);
-    let (shown, types) = select(events, args)?;
-    if shown.is_empty() && !args.follow {
-        say_why_empty(app, args, &types);
+    let (shown, names) = select(events, args)?;
+    if shown.is_empty() {
+        refuse_unknown_names(app, args, team, names)?;
+        app.out.say("no event matches what was asked for");
     }
     print(app, args, &shown)
 }
@@ -56,43 +58,95 @@ fn warn_of_broken(app: &App, team: &TeamName, events: &Events) {
     }
 }
 
-/// The events that are asked for, and the types that there are.
+/// The events that are asked for, and the names of all who act or receive in any.
 fn select(events: Events, args: &LogArgs) -> Result<(Vec<Shown>, BTreeSet<String>), Failure> {
     let mut shown = Vec::new();
-    let mut types = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for entry in events.entries {
         let record = serde_json::to_value(&entry).map_err(anyhow::Error::from)?;
-        types.extend(record["type"].as_str().map(str::to_owned));
+        names.extend(actors(&record).chain(receivers(&record)));
         if is_wanted(&record, args) {
             shown.push(Shown { entry, record });
         }
     }
-    Ok((shown, types))
+    Ok((shown, names))
 }
 
-/// Whether a record passes the filters. Who acts stands in `from`, `by` or `member`; who receives in `to` or, for
-/// tasks, in `owner`.
-fn is_wanted(record: &Value, args: &LogArgs) -> bool {
-    let is_in = |keys: &[&str], wanted: &Option<String>| {
-        wanted
-            .as_deref()
-            .is_none_or(|wanted| keys.iter().any(|key| record[*key] == wanted))
+/// Who acts: it stands in `from`, `by` or `member`. What the program says is nobody's deed but its own.
+fn actors(record: &Value) -> impl Iterator<Item = String> {
+    let by_program = (record["kind"] == "system").then(|| SYSTEM_SENDER.to_owned());
+    let keys: &[_] = match record["type"].as_str() {
+        _ if by_program.is_some() => &[],
+        // There `from` is a state.
+        Some("task_changed") => &["by", "member"],
+        _ => &["from", "by", "member"],
     };
-    is_in(&["from", "by", "member"], &args.from)
-        && is_in(&["to", "owner"], &args.to)
-        && is_in(&["type"], &args.kind)
+    let named: Vec<String> = texts(record, keys).collect();
+    by_program.into_iter().chain(named)
 }
 
-fn say_why_empty(app: &App, args: &LogArgs, types: &BTreeSet<String>) {
-    let unknown = args.kind.as_ref().filter(|kind| !types.contains(*kind));
-    let types: Vec<&str> = types.iter().map(String::as_str).collect();
-    app.out.say(&match unknown {
-        Some(kind) => format!(
-            "no event is of type {kind}; the journal has {}",
-            types.join(", ")
-        ),
-        None => "no event is like that".to_owned(),
-    });
+/// Who receives: it stands in `to` or, for tasks, in `owner`.
+fn receivers(record: &Value) -> impl Iterator<Item = String> {
+    let keys: &[_] = match record["type"].as_str() {
+        // There `to` is a state.
+        Some("task_changed") => &["owner"],
+        _ => &["to", "owner"],
+    };
+    texts(record, keys)
+}
+
+fn texts<'a>(record: &'a Value, keys: &'a [&str]) -> impl Iterator<Item = String> + use<'a> {
+    keys.iter()
+        .filter_map(|key| record[*key].as_str().map(str::to_owned))
+}
+
+/// Whether a record passes the filters.
+fn is_wanted(record: &Value, args: &LogArgs) -> bool {
+    let passes = |wanted: &Option<String>, mut among: Box<dyn Iterator<Item = String> + '_>| {
+        let Some(wanted) = wanted else { return true };
+        among.any(|name| name == *wanted)
+    };
+    passes(&args.from, Box::new(actors(record)))
+        && passes(&args.to, Box::new(receivers(record)))
+        && args
+            .kind
+            .as_deref()
+            .is_none_or(|kind| record["type"] == kind)
+}
+
+/// Refuses a type that no event has. An event of a known type either lacks fields or can be read.
+fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
+    let Some(kind) = kind else { return Ok(()) };
+    match serde_json::from_value(json!({ "type": kind })) {
+        Ok(Event::Unknown) => {
+            let message = format!("there is no event of the type `{}`", kind.escape_debug());
+            Err(Failure::usage(message)
+                .with_hint("there are for example `queued`, `delivered`, `task_changed`, `member_died` and `turn_ended`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a name that neither the roster nor the journal knows.
+fn refuse_unknown_names(
+    app: &App,
+    args: &LogArgs,
+    team: &TeamName,
+    mut known: BTreeSet<String>,
+) -> Result<(), Failure> {
+    let members = app.store.config(team)?.names();
+    known.extend(members.iter().map(ToString::to_string));
+    let mut asked = args.from.iter().chain(&args.to);
+    let Some(unknown) = asked.find(|name| !known.contains(*name)) else {
+        return Ok(());
+    };
+    let known: Vec<String> = known.into_iter().collect();
+    let message = format!(
+        "nobody called `{}` is in the journal of {team}",
+        unknown.escape_debug()
+    );
+    Err(Failure::new(ErrorKind::NotFound, message)
+        .with_hint(format!("known names: {}", known.join(", "))))
 }
 
 fn print(app: &App, args: &LogArgs, shown: &[Shown]) -> Result<(), Failure> {
@@ -112,8 +166,6 @@ fn print(app: &App, args: &LogArgs, shown: &[Shown]) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn args(from: Option<&str>, to: Option<&str>, kind: Option<&str>) -> LogArgs {
@@ -122,6 +174,19 @@ mod tests {
             to: to.map(str::to_owned),
             kind: kind.map(str::to_owned),
             follow: false,
+        }
+    }
+
+    #[test]
+    fn a_type_that_no_event_has_is_refused() {
+        for kind in ["queud", "unknown", "", "x\u{1b}[2J"] {
+            assert_eq!(
+                refuse_unknown_type(Some(kind)).unwrap_err().kind,
+                ErrorKind::Usage
+            );
+        }
+        for kind in ["queued", "task_changed", "team_created"] {
+            refuse_unknown_type(Some(kind)).unwrap();
         }
     }
 
@@ -136,6 +201,9 @@ mod tests {
         assert_eq!(found(&args(Some("bob"), None, None)), [true, true, true]);
         assert_eq!(found(&args(None, Some("ann"), None)), [true, true, false]);
         assert_eq!(found(&args(Some("ann"), None, None)), [false, false, false]);
+        let program = json!({"type": "queued", "from": "bob", "to": "ann", "kind": "system"});
+        assert!(!is_wanted(&program, &args(Some("bob"), None, None)));
+        assert!(is_wanted(&program, &args(Some("system"), None, None)));
         assert_eq!(
             found(&args(Some("bob"), None, Some("queued"))),
             [true, false, false]

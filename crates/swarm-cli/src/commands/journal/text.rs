@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use swarm_protocol::{Event, JournalEntry};
+use swarm_team::speaker;
 
 /// Time, what kind of thing happened, and the thing, in one line.
 pub(super) fn line(entry: &JournalEntry) -> String {
@@ -21,6 +22,13 @@ fn words(event: &Event) -> (&'static str, String) {
         }
         Event::TeamCreated { by } => ("team", format!("made by {by}")),
         Event::TeamDeleted { by } => ("team", format!("deleted by {by}")),
+        Event::LeadTaken { pid, .. } => (
+            "team",
+            match pid {
+                Some(pid) => format!("led by process {pid} from here on"),
+                None => "taken over by hand".to_owned(),
+            },
+        ),
         Event::RequestOpened {
             request,
             from,
@@ -52,13 +60,20 @@ fn mail(event: &Event) -> String {
             to,
             summary,
             frame,
+            kind,
+            superseded,
         } => {
             let what = match (summary, frame) {
                 (_, Some(frame)) => format!("[{frame}]"),
                 (Some(summary), None) => summary.clone(),
                 (None, None) => String::new(),
             };
-            format!("queued from {from} to {to} ({msg_id}) {what}")
+            let from = speaker(from, *kind);
+            let instead = match &superseded[..] {
+                [] => String::new(),
+                ids => format!(" in place of {}", joined(ids, "")),
+            };
+            format!("queued from {from} to {to} ({msg_id}){instead} {what}")
         }
         Event::Delivered { msg_id, to } => format!("delivered to {to} ({msg_id})"),
         Event::MalformedMail { to, count, kept } => {
@@ -73,17 +88,28 @@ fn mail(event: &Event) -> String {
 
 fn task(event: &Event) -> String {
     match event {
-        Event::TaskCreated { task, subject, by } => format!("#{task} made by {by}: {subject}"),
+        Event::TaskCreated {
+            task, subject, by, ..
+        } => format!("#{task} made by {by}: {subject}"),
         Event::TaskChanged {
             task,
             from,
             to,
             owner,
             by,
+            set,
         } => {
             let owner = owner
                 .as_ref()
                 .map_or_else(String::new, |owner| format!(", owner {owner}"));
+            if from == to {
+                let fields = set
+                    .keys()
+                    .map(String::as_str)
+                    .filter(|key| *key != "metadata");
+                let fields: Vec<&str> = fields.collect();
+                return format!("#{task} changed by {by}: {}{owner}", fields.join(", "));
+            }
             format!("#{task} {} → {} by {by}{owner}", from.name(), to.name())
         }
         Event::TaskDeleted { task, by } => format!("#{task} deleted by {by}"),
@@ -104,6 +130,16 @@ fn member(event: &Event) -> String {
         Event::ShutdownRejected { member, reason } => {
             format!("{member} does not shut down: {reason}")
         }
+        Event::MemberParked { member, reason } => format!("{member} parks: {reason}"),
+        Event::MemberPaused { member, by, reason } => {
+            let why = reason
+                .as_ref()
+                .map_or_else(String::new, |why| format!(": {why}"));
+            format!("{member} is paused by {by}{why}")
+        }
+        Event::MemberContinued { member, from } => {
+            format!("{member} goes on and is no longer {}", from.name())
+        }
         Event::MemberStopped { member, how, .. } => format!("{member} ended ({how})"),
         Event::MemberDied {
             member,
@@ -116,12 +152,16 @@ fn member(event: &Event) -> String {
 }
 
 fn given_back<T: Display>(released: &[T]) -> String {
-    let ids: Vec<String> = released.iter().map(|id| format!("#{id}")).collect();
-    if ids.is_empty() {
+    if released.is_empty() {
         String::new()
     } else {
-        format!("; given back: {}", ids.join(", "))
+        format!("; given back: {}", joined(released, "#"))
     }
+}
+
+fn joined<T: Display>(ids: &[T], sign: &str) -> String {
+    let ids: Vec<String> = ids.iter().map(|id| format!("{sign}{id}")).collect();
+    ids.join(", ")
 }
 
 #[cfg(test)]
@@ -140,6 +180,8 @@ mod tests {
             to: MemberName::lead(),
             summary: Some("two\nlines\u{1b}[2J".to_owned()),
             frame: None,
+            kind: None,
+            superseded: Vec::new(),
         };
         assert_eq!(
             show(queued),
@@ -151,6 +193,7 @@ mod tests {
             to: TaskState::InProgress,
             owner: Some("bob".to_owned()),
             by: "bob".to_owned(),
+            set: serde_json::Map::new(),
         };
         assert_eq!(
             show(changed),

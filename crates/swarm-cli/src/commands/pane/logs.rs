@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_fs::Liveness;
-use swarm_protocol::{MemberName, TeamName};
+use swarm_protocol::{Event, MemberName, TeamName};
 use swarm_store::StoreError;
 
 use super::output;
@@ -36,7 +36,32 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     } else {
         app.out.data(&output::shown(app, text.trim_end()))?;
     }
+    if let Some(end) = ending(app, &team, &args.name)? {
+        app.out.say(&end);
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How a member ended that is not there: its last words do not say it where somebody else ended it.
+fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String>, Failure> {
+    if !has_ended(app, team, name)? {
+        return Ok(None);
+    }
+    let events = app.store.events(team)?.entries;
+    Ok(events.iter().rev().find_map(|entry| match &entry.event {
+        Event::MemberStopped { member, how, .. } if member == name => {
+            let words = match how.as_str() {
+                "killed" => "was killed",
+                "terminated" => "was ended by SIGTERM",
+                _ => "has shut down",
+            };
+            Some(format!("{name} {words}"))
+        }
+        Event::MemberDied { member, reason, .. } if member == name => {
+            Some(format!("{name} died: {}", plain(reason)))
+        }
+        _ => None,
+    }))
 }
 
 /// Prints what comes, until the member has ended and all is printed.

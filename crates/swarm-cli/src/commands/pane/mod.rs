@@ -5,6 +5,7 @@ mod logs;
 mod output;
 mod peek;
 mod place;
+mod seen;
 mod tail;
 
 pub(super) use attach::run as attach;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use swarm_protocol::{MemberName, TeamName};
 use swarm_store::StoreError;
 
+use super::seen::seen;
 use crate::app::App;
 use crate::commands::sgr::colored;
 use crate::failure::Failure;
@@ -15,10 +16,10 @@ pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> PathBuf {
     app.store.member_dir(team, name).join("output.log")
 }
 
-/// All of it; `None` if there is no such file.
+/// All of it as it was to be seen; `None` if there is no such file.
 pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
     let bytes = swarm_fs::read_optional(path).map_err(StoreError::from)?;
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(bytes.map(|bytes| seen(&String::from_utf8_lossy(&bytes))))
 }
 
 /// The text as it may reach our output: in colours where those are wanted, else as plain words.

@@ -9,6 +9,7 @@ use swarm_protocol::Member;
 
 use super::output;
 use super::place::pane_of;
+use super::seen::seen;
 use crate::app::App;
 use crate::args::PeekArgs;
 use crate::commands::{members, runtime};
@@ -35,6 +36,8 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, F
         let text = plain(&text);
         app.out
             .json(&json!({ "name": args.name, "source": source, "text": text }))?;
+    } else if args.lines == Some(0) {
+        // Nothing was asked for.
     } else if text.trim().is_empty() {
         app.out.say(&format!("{} has printed nothing", args.name));
     } else {
@@ -48,7 +51,7 @@ fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<St
     let (backend, pane) = pane_of(app, member)?;
     let escapes = app.out.theme.color;
     match runtime()?.block_on(backend.capture(&pane, lines, escapes)) {
-        Ok(text) => Ok(Some(text)),
+        Ok(text) => Ok(Some(seen(&text))),
         Err(PaneError::Gone { .. } | PaneError::ServerGone { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }

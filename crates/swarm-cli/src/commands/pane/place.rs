@@ -25,7 +25,7 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
     let pane = Pane {
         id: member.tmux_pane_id.clone(),
         socket: mark.socket.clone(),
-        window: None,
+        spot: None,
     };
     Ok((backend, pane))
 }

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use super::seen::{LONGEST_TITLE, seen};
 use crate::failure::Failure;
 
 /// Longest escape sequence that is waited for; a lone escape that begins something longer is shown as it is.
-const LONGEST_ESCAPE: usize = 32;
+const LONGEST_ESCAPE: usize = LONGEST_TITLE;
 
 /// What was read of a file and not taken yet.
 #[derive(Debug, Default)]
@@ -28,15 +29,17 @@ impl Tail {
         Ok(())
     }
 
-    /// The text so far, without a character or an escape sequence of which the end is missing, unless `is_all`.
+    /// The text so far as it is to be seen, without a character, an escape sequence or a line written over of which
+    /// the end is missing, unless `is_all`.
     pub(super) fn take_text(&mut self, is_all: bool) -> String {
+        self.forget_states();
         let whole = if is_all {
             self.held.len()
         } else {
             whole(&self.held)
         };
         let taken: Vec<u8> = self.held.drain(..whole).collect();
-        String::from_utf8_lossy(&taken).into_owned()
+        seen(&String::from_utf8_lossy(&taken))
     }
 
     /// The complete lines so far, with the incomplete last one only if `is_all`.
@@ -48,13 +51,40 @@ impl Tail {
             last_break.map_or(0, |at| at + 1)
         };
         let taken: Vec<u8> = self.held.drain(..whole).collect();
-        let text = String::from_utf8_lossy(&taken);
+        let text = seen(&String::from_utf8_lossy(&taken));
         text.lines().map(str::to_owned).collect()
     }
 }
 
+impl Tail {
+    /// Drops what the unfinished last line was before its program began it again: nobody is to see that, and a
+    /// progress bar may run for hours.
+    fn forget_states(&mut self) {
+        let start = line_start(&self.held);
+        let line = &self.held[start..];
+        // The last byte may be half of a line end.
+        let before_last = line.len().saturating_sub(1);
+        if let Some(at) = line[..before_last].iter().rposition(|byte| *byte == b'\r') {
+            self.held.drain(start..start + at);
+        }
+    }
+}
+
+/// Where the last line begins.
+fn line_start(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1)
+}
+
 /// How many of the bytes do not end in the middle of something.
 fn whole(bytes: &[u8]) -> usize {
+    let start = line_start(bytes);
+    // A line that was begun again is one to be written over once more.
+    if bytes[start..].contains(&b'\r') {
+        return start;
+    }
     let escape = bytes
         .iter()
         .rposition(|byte| *byte == b'\x1b')
@@ -74,13 +104,14 @@ fn whole(bytes: &[u8]) -> usize {
     cut.unwrap_or(bytes.len())
 }
 
-/// Whether what follows an escape may still become a sequence that sets colours.
+/// Whether what follows an escape may still become a sequence that sets colours or a title.
 fn is_unfinished(after: &[u8]) -> bool {
     match after {
-        [] => true,
+        [] | [b']'] => true,
         [b'[', parameters @ ..] => parameters
             .iter()
             .all(|byte| byte.is_ascii_digit() || matches!(byte, b';' | b':')),
+        [b']', b'0'..=b'2', title @ ..] => title.iter().all(|byte| *byte >= b' '),
         _ => false,
     }
 }
@@ -108,6 +139,11 @@ mod tests {
             ("ab…".as_bytes(), "ab…"),
             (&"ab…".as_bytes()[..4], "ab"),
             (&"ab😀".as_bytes()[..5], "ab"),
+            (b"ab\x1b]2;bob", "ab"),
+            (b"ab\x1b]2;bob\x07c", "abc"),
+            (b"a\n10%\r20%", "a\n"),
+            (b"a\n10%\r20%\r\n", "a\n20%\n"),
+            (b"a\r", ""),
         ] {
             assert_eq!(tail(given).take_text(false), shown, "{given:?}");
         }

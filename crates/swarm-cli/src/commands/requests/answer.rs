@@ -2,66 +2,76 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{ErrorKind, Event, RequestId, RequestRecord, TeamName};
+use swarm_protocol::{ErrorKind, Event, RequestId, RequestRecord, TeamName, UnixMs};
 use swarm_store::StoreError;
 
-use super::text::what;
+use super::text::{granted, what};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs};
 use crate::commands::acting::require_person;
+use crate::commands::members::age;
 use crate::failure::Failure;
 
 pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<ExitCode, Failure> {
     require_person(app, "approve")?;
-    let team = app.team()?;
+    let team = app.team_to_change()?;
     let id = RequestId::new(&args.id);
     let answered = swarm_team::approve(&*app.store, &team, &id, args.always);
     let record = answered.map_err(|error| explained(app, &team, error))?;
-    let more = if args.always {
-        ", and like calls for the rest of its session"
-    } else {
-        ""
-    };
-    show(app, &record, &format!("may make this call{more}"))
+    let granted = granted(&record).filter(|_| args.always);
+    let more = granted.map_or_else(String::new, |granted| {
+        format!("\n  and without a question until it ends: {granted}")
+    });
+    show(app, &record, "may make this call once", &more)
 }
 
 pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, Failure> {
     require_person(app, "deny")?;
-    let team = app.team()?;
+    let team = app.team_to_change()?;
     let id = RequestId::new(args.id);
     let answered = swarm_team::deny(&*app.store, &team, &id, args.why);
     let record = answered.map_err(|error| explained(app, &team, error))?;
-    show(app, &record, "may not make this call")
+    show(app, &record, "may not make this call", "")
 }
 
-/// A request whose answer was heard is no longer on file, but it was answered all the same.
+/// Of several answers one wins. Who comes later is told which, also when it was heard and is no longer on file.
 fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
-    if let StoreError::RequestNotFound { id, .. } = &error
-        && let Some(answer) = earlier_answer(app, team, id)
-    {
-        let message = format!("request `{id}` is already {answer}");
-        return Failure::new(ErrorKind::Conflict, message)
-            .with_hint("`swarm requests` shows those that still wait");
-    }
-    error.into()
+    let (StoreError::RequestNotFound { id, .. } | StoreError::RequestAnswered { id, .. }) = &error
+    else {
+        return error.into();
+    };
+    let Some((answer, at)) = earlier_answer(app, team, id) else {
+        return error.into();
+    };
+    let ago = age(app.clock.now(), at);
+    let message = if answer == "expired" {
+        format!("request `{id}` was withdrawn {ago} ago: its time was over, or nobody waits for it")
+    } else {
+        format!(
+            "request `{id}` was already {answer} {ago} ago, by somebody else or from another shell"
+        )
+    };
+    Failure::new(ErrorKind::Conflict, message)
+        .with_hint("nothing was changed; `swarm requests` shows those that still wait")
 }
 
-fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<String> {
+/// The answer that won, and when.
+fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
     let events = app.store.events(team).ok()?;
-    events
-        .entries
-        .into_iter()
-        .find_map(|entry| match entry.event {
-            Event::RequestAnswered { request, answer } if &request == id => Some(answer),
+    events.entries.into_iter().find_map(|entry| {
+        let at = entry.at;
+        match entry.event {
+            Event::RequestAnswered { request, answer } if &request == id => Some((answer, at)),
             _ => None,
-        })
+        }
+    })
 }
 
-fn show(app: &App, record: &RequestRecord, verdict: &str) -> Result<ExitCode, Failure> {
+fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<ExitCode, Failure> {
     if app.out.json {
         app.out.json(record)?;
     } else {
-        let line = format!("{} {verdict}: {}", record.from, what(record));
+        let line = format!("{} {verdict}: {}{more}", record.from, what(record));
         app.out.data(&line)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,9 +1,11 @@
-//! `swarm requests`, `approve` and `deny`.
+//! `swarm requests`, `approve`, `deny` and `permissions`.
 
 mod answer;
 mod list;
+mod permissions;
 mod text;
 
 pub(super) use answer::{approve, deny};
 pub(super) use list::{is_open, run};
+pub(super) use permissions::run as permissions;
 pub(super) use text::in_short;

@@ -12,9 +12,8 @@ const FIELD_LINES: usize = 12;
 
 /// Everything that is asked, and the commands that answer it.
 pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
-    let RequestKind::Permission {
-        input, suggestions, ..
-    } = &request.request;
+    let RequestKind::Permission { input, .. } = &request.request;
+    let head = what(request);
     let mut lines = vec![
         format!(
             "{}: {} asks since {}; silence means no in {}",
@@ -23,16 +22,14 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
             age(now, request.asked_at),
             age(request.deadline, now),
         ),
-        format!("  {}", what(request)),
+        format!("  {head}"),
     ];
-    lines.extend(fields(input));
+    lines.extend(fields(input, &head));
     lines.push(format!("  yes: swarm approve {}", request.id));
     lines.push(format!("  no:  swarm deny {} --why TEXT", request.id));
-    if !suggestions.is_empty() {
-        let grants: Vec<String> = suggestions.iter().map(grant).collect();
-        let grants = swarm_ui::clean_line(&grants.join(", "));
+    if let Some(granted) = granted(request) {
         lines.push(format!(
-            "  yes with --always also grants, for this session: {grants}"
+            "  yes with --always also grants, until it ends: {granted}"
         ));
     }
     lines.join("\n")
@@ -59,6 +56,13 @@ pub(super) fn what(request: &RequestRecord) -> String {
     }
 }
 
+/// What a yes with `--always` grants beside the call.
+pub(super) fn granted(request: &RequestRecord) -> Option<String> {
+    let RequestKind::Permission { suggestions, .. } = &request.request;
+    let grants: Vec<String> = suggestions.iter().map(grant).collect();
+    (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))
+}
+
 /// What a suggestion would grant.
 fn grant(suggestion: &Value) -> String {
     match serde_json::from_value(suggestion.clone()) {
@@ -77,12 +81,17 @@ fn grant(suggestion: &Value) -> String {
     }
 }
 
-fn fields(input: &Value) -> Vec<String> {
+/// The fields of a call, but for one that its heading shows in full.
+fn fields(input: &Value, heading: &str) -> Vec<String> {
     let Value::Object(fields) = input else {
         return field("input", input);
     };
     fields
         .iter()
+        .filter(|(_, value)| {
+            let text = value.as_str().unwrap_or_default();
+            !heading.ends_with(&format!(" {text}"))
+        })
         .flat_map(|(name, value)| field(name, value))
         .collect()
 }
@@ -136,7 +145,7 @@ mod tests {
                     "destination": "session",
                 })],
             },
-            description: "Bash\u{1b}[2J touch made".to_owned(),
+            description: "Bash touch made".to_owned(),
             asked_at: UnixMs(1000),
             deadline: UnixMs(301_000),
             state: RequestState::Open,
@@ -152,9 +161,9 @@ mod tests {
         assert_eq!(
             text,
             "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
-             Bash touch made\n  command: touch made\n  timeout: 5\n  \
+             Bash touch made\n  timeout: 5\n  \
              yes: swarm approve perm-1-abcdefg\n  no:  swarm deny perm-1-abcdefg --why TEXT\n  \
-             yes with --always also grants, for this session: Bash(touch:*)"
+             yes with --always also grants, until it ends: Bash(touch:*)"
         );
     }
 

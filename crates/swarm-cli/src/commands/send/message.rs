@@ -2,59 +2,89 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
-use swarm_protocol::{ControlFrame, ErrorKind, MemberName, MessageId, SwarmMark, TeamConfig};
+use swarm_fs::Liveness;
+use swarm_protocol::{
+    AgentId, ControlFrame, ErrorKind, MarkKind, MemberName, SwarmMark, TeamConfig, TeamName,
+};
 use swarm_store::Draft;
-use swarm_team::{Recipient, RecipientError, SendError};
+use swarm_team::{Recipient, RecipientError, SendError, summary_of};
+use swarm_ui::print::counted;
 
-use super::wait::{self, Waiting};
+use super::report::{Refused, Report, Sent};
+use super::wait::{Reached, Waiting};
 use crate::app::App;
 use crate::args::SendArgs;
-use crate::commands::acting::{Party, party};
+use crate::commands::acting::{Party, party_in};
 use crate::commands::{given, members};
 use crate::failure::Failure;
-use crate::output::plain;
-
-/// Longest summary that is made of a message, in characters.
-const SUMMARY_CHARS: usize = 200;
-
-/// A message that was queued.
-#[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) to: MemberName,
-    pub(super) msg_id: MessageId,
-    pub(super) reached: wait::Reached,
-}
 
 pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, Failure> {
-    let party = party(app, "send")?;
+    let party = party_in(app, "send", team_named_by(&args.to))?;
     let config = app.store.config(&party.team)?;
     let sender = sender(&party, &config, args)?;
-    let receivers = receivers(&config, &sender, &args.to)?;
-    let text = text(&args.text)?;
+    let receivers = receivers(app, &config, &party, &sender, args)?;
+    let text = text(&args.text, app.settings.max_message_bytes)?;
     let waiting = args
         .wait
         .map(|goal| Waiting::new(app, &party.team, goal, args.timeout))
         .transpose()?;
-    let mut sent = Vec::new();
-    let mut failed = Vec::new();
+    let (mut sent, mut refused) = (Vec::new(), Vec::new());
     for to in receivers {
-        let draft = draft(&config, &sender, &text, args);
-        match app.store.send(&party.team, &to, draft) {
-            Ok(msg_id) => sent.push(Sent {
+        let draft = draft(&config, &sender, &to, &text, args);
+        match app.store.post(&party.team, &to, draft) {
+            Ok(posted) => sent.push(Sent {
                 to,
-                msg_id,
-                reached: wait::Reached::Queued,
+                posted,
+                reached: Reached::Queued,
             }),
-            Err(error) => failed.push(Failure::from(error)),
+            Err(error) => refused.push(Refused {
+                to,
+                failure: error.into(),
+            }),
         }
     }
     let waited = waiting.map_or(Ok(()), |waiting| waiting.wait(app, &mut sent));
-    show(app, &config, args, &sent)?;
-    match failed.into_iter().next() {
-        Some(failure) => Err(failure),
-        None => waited.map(|()| ExitCode::SUCCESS),
+    let report = Report {
+        team: &party.team,
+        urgent: args.urgent,
+        to_all: args.to.trim() == "*",
+        sent: &sent,
+        refused: &refused,
+    };
+    report.show(app)?;
+    if !refused.is_empty() {
+        return Err(not_for_all(refused, sent.len()));
     }
+    waited.map(|()| ExitCode::SUCCESS)
+}
+
+/// The failure of those that did not get the message, each with its reason.
+fn not_for_all(refused: Vec<Refused>, queued: usize) -> Failure {
+    let all = refused.len() + queued;
+    let reasons: Vec<String> = refused
+        .iter()
+        .map(|refused| format!("{}: {}", refused.to, refused.failure.message))
+        .collect();
+    let mut refused = refused.into_iter();
+    match (refused.next(), refused.len()) {
+        (Some(only), 0) if all == 1 => only.failure,
+        (first, _) => {
+            let kind = first.map_or(ErrorKind::Internal, |first| first.failure.kind);
+            let message = format!(
+                "{} of {} did not get it: {}",
+                reasons.len(),
+                counted(all as u64, "member"),
+                reasons.join("; ")
+            );
+            Failure::new(kind, message).with_hint("send it again to those, by name")
+        }
+    }
+}
+
+/// The team of an agent id, which needs no other word to be found.
+fn team_named_by(to: &str) -> Option<TeamName> {
+    let id: AgentId = to.trim().parse().ok()?;
+    Some(id.team)
 }
 
 fn sender(party: &Party, config: &TeamConfig, args: &SendArgs) -> Result<MemberName, Failure> {
@@ -66,12 +96,21 @@ fn sender(party: &Party, config: &TeamConfig, args: &SendArgs) -> Result<MemberN
 }
 
 fn receivers(
+    app: &App,
     config: &TeamConfig,
+    party: &Party,
     sender: &MemberName,
-    to: &str,
+    args: &SendArgs,
 ) -> Result<Vec<MemberName>, Failure> {
-    match Recipient::parse(to, &config.name) {
+    match Recipient::parse(&args.to, &config.name) {
         Ok(Recipient::Member(name)) if &name == sender => {
+            // A person writes in the lead's name, and the lead may be a program that reads.
+            let to_program = party.is_person
+                && name.is_lead()
+                && app.store.liveness(&config.name, &name)? != Liveness::Foreign;
+            if to_program {
+                return Ok(vec![name]);
+            }
             let failure = Failure::usage(SendError::ToSelf(name).to_string());
             Err(failure.with_hint("say with `--from` whose message it is, if it is not your own"))
         }
@@ -90,6 +129,10 @@ fn receivers(
             let hint = "name the team with `--team` to write to its members";
             Err(Failure::usage(error.to_string()).with_hint(hint))
         }
+        Err(error @ RecipientError::Transport(_)) => {
+            let hint = format!("members: {}", names(&config.names()));
+            Err(Failure::new(ErrorKind::Refused, error.to_string()).with_hint(hint))
+        }
         Err(error) => Err(Failure::usage(error.to_string())
             .with_hint(format!("members: {}", names(&config.names())))),
     }
@@ -100,8 +143,8 @@ fn names(names: &[MemberName]) -> String {
     words.join(", ")
 }
 
-fn text(argument: &str) -> Result<String, Failure> {
-    let text = given::text(argument)?;
+fn text(argument: &str, limit: usize) -> Result<String, Failure> {
+    let text = given::text_up_to(argument, limit)?;
     if text.trim().is_empty() {
         return Err(Failure::usage(SendError::Empty.to_string()));
     }
@@ -118,74 +161,28 @@ fn text(argument: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn draft(config: &TeamConfig, sender: &MemberName, text: &str, args: &SendArgs) -> Draft {
+fn draft(
+    config: &TeamConfig,
+    sender: &MemberName,
+    to: &MemberName,
+    text: &str,
+    args: &SendArgs,
+) -> Draft {
     let color = config
         .member(sender)
         .and_then(|member| member.color.clone());
     Draft {
         from: sender.to_string(),
         text: text.to_owned(),
-        summary: Some(summary(text, args.summary.as_deref())),
+        summary: Some(summary_of(text, args.summary.as_deref())),
         color,
         swarm: SwarmMark {
+            kind: (sender == to).then_some(MarkKind::Person),
             urgent: args.urgent,
+            supersede: args.supersede.clone(),
             ..SwarmMark::default()
         },
     }
-}
-
-/// The words that were given, else the first line, cut for lists.
-fn summary(text: &str, given: Option<&str>) -> String {
-    let line = given
-        .filter(|given| !given.trim().is_empty())
-        .or_else(|| text.lines().find(|line| !line.trim().is_empty()))
-        .unwrap_or_default();
-    line.trim().chars().take(SUMMARY_CHARS).collect()
-}
-
-/// One line, or one object, for each receiver; a list where everybody was written to.
-fn show(app: &App, config: &TeamConfig, args: &SendArgs, sent: &[Sent]) -> Result<(), Failure> {
-    let views = app.store.member_view(&config.name)?;
-    let receiver = |sent: &Sent| views.iter().find(|view| view.member.name == sent.to);
-    if app.out.json {
-        let record = |sent: &Sent| {
-            let receiver = receiver(sent).map(|view| {
-                let report = view.report.as_ref();
-                json!({
-                    "state": view.state,
-                    "since": members::since(view),
-                    "detail": report.and_then(|report| report.detail.as_deref()),
-                })
-            });
-            json!({
-                "to": sent.to,
-                "msg_id": sent.msg_id,
-                "state": sent.reached.word(),
-                "receiver": receiver,
-            })
-        };
-        let records: Vec<Value> = sent.iter().map(record).collect();
-        return match &records[..] {
-            [one] if args.to != "*" => app.out.json(one),
-            [] if args.to != "*" => Ok(()),
-            records => app.out.json(&records),
-        };
-    }
-    let now = app.clock.now();
-    for one in sent {
-        let word = match one.reached {
-            wait::Reached::Queued => "queued for",
-            wait::Reached::Delivered => "delivered to",
-            wait::Reached::Acked => "acknowledged by",
-        };
-        let doing = receiver(one).map(|view| format!(" ({})", members::doing(view, now)));
-        app.out.data(&plain(&format!(
-            "{word} {}{}",
-            one.to,
-            doing.unwrap_or_default()
-        )))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -193,22 +190,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_the_first_line_with_words_unless_it_is_given() {
-        assert_eq!(summary("\n  hello \nworld", None), "hello");
-        assert_eq!(summary("hello", Some(" red ")), "red");
-        assert_eq!(summary("hello", Some("  ")), "hello");
-        assert_eq!(
-            summary(&"ä".repeat(300), None).chars().count(),
-            SUMMARY_CHARS
-        );
-    }
-
-    #[test]
     fn frames_are_not_sent_as_messages() {
         let frame = r#"{"type":"mode_set_request","mode":"bypassPermissions","from":"team-lead"}"#;
-        assert_eq!(text(frame).unwrap_err().kind, ErrorKind::Refused);
+        assert_eq!(text(frame, 100).unwrap_err().kind, ErrorKind::Refused);
         let data = r#"{"type":"of_our_own","x":1}"#;
-        assert_eq!(text(data).unwrap(), data);
-        assert_eq!(text(" \n").unwrap_err().kind, ErrorKind::Usage);
+        assert_eq!(text(data, 100).unwrap(), data);
+        assert_eq!(text(" \n", 100).unwrap_err().kind, ErrorKind::Usage);
     }
 }

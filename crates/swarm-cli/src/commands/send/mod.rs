@@ -1,6 +1,8 @@
 //! `swarm send`.
 
 mod message;
+mod receiver;
+mod report;
 mod wait;
 
 pub(super) use message::run;

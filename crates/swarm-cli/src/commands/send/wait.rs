@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use swarm_fs::NameFilter;
 use swarm_protocol::{ErrorKind, Event, MemberName, MessageId, TeamName};
+use swarm_store::Inbox;
 
-use super::message::Sent;
+use super::report::Sent;
 use crate::app::App;
 use crate::args::WaitFor;
 use crate::commands::members::is_over;
@@ -17,14 +18,25 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reached {
     Queued,
+    /// A newer message of the same key took its place.
+    Superseded,
+    /// It stood in a file that was damaged and set aside.
+    Lost,
     Delivered,
     Acked,
 }
 
 impl Reached {
+    /// Whether it will never be read.
+    fn is_gone(self) -> bool {
+        matches!(self, Self::Superseded | Self::Lost)
+    }
+
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Queued => "queued",
+            Self::Superseded => "superseded",
+            Self::Lost => "lost",
             Self::Delivered => "delivered",
             Self::Acked => "acked",
         }
@@ -42,6 +54,9 @@ pub(super) struct Waiting {
     /// Where to go on in the journal.
     position: u64,
     delivered: HashSet<MessageId>,
+    superseded: HashSet<MessageId>,
+    /// Inboxes that were set aside as damaged.
+    set_aside: HashSet<String>,
 }
 
 impl Waiting {
@@ -65,6 +80,8 @@ impl Waiting {
             deadline: deadline(seconds),
             watch,
             delivered: HashSet::new(),
+            superseded: HashSet::new(),
+            set_aside: HashSet::new(),
         })
     }
 
@@ -82,6 +99,9 @@ impl Waiting {
             let Some(first) = late.first() else {
                 return Ok(());
             };
+            if let Some(gone) = late.iter().find(|sent| sent.reached.is_gone()) {
+                return Err(Self::gone(gone));
+            }
             if let Some(lost) = late.iter().find(|sent| ended.contains(&sent.to)) {
                 return Err(self.never(lost));
             }
@@ -93,29 +113,79 @@ impl Waiting {
     }
 
     fn look(&mut self, app: &App, sent: &mut [Sent]) -> Result<(), Failure> {
+        self.follow_journal(app)?;
+        for sent in sent {
+            if sent.reached >= self.goal || sent.reached.is_gone() {
+                continue;
+            }
+            let inbox = match app.store.inbox(&self.team, &sent.to) {
+                Ok(inbox) => inbox,
+                // Whoever writes next sets it aside, and then it is known to be lost.
+                Err(error) if error.kind() == ErrorKind::Damaged => continue,
+                Err(error) => return Err(error.into()),
+            };
+            sent.reached = match self.standing(&inbox, sent) {
+                Some(reached) => reached,
+                None => self.fate(app, sent)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// How far a message has come that is in its inbox.
+    fn standing(&self, inbox: &Inbox, sent: &Sent) -> Option<Reached> {
+        let id = &sent.posted.msg_id;
+        let mut entries = inbox.entries.iter();
+        let entry = entries.find(|entry| entry.msg_id.as_ref() == Some(id))?;
+        Some(if entry.read {
+            Reached::Acked
+        } else if self.delivered.contains(id) {
+            Reached::Delivered
+        } else {
+            Reached::Queued
+        })
+    }
+
+    /// What became of a message that was not found in its inbox.
+    fn fate(&mut self, app: &App, sent: &Sent) -> Result<Reached, Failure> {
+        // Another program may just have been writing. Whoever takes a message out enters why before letting the inbox
+        // go.
+        let inbox = match app.store.inbox_at_rest(&self.team, &sent.to) {
+            Ok(inbox) => inbox,
+            Err(error) if error.kind() == ErrorKind::Damaged => return Ok(sent.reached),
+            Err(error) => return Err(error.into()),
+        };
+        self.follow_journal(app)?;
+        if let Some(reached) = self.standing(&inbox, sent) {
+            return Ok(reached);
+        }
+        let id = &sent.posted.msg_id;
+        let folder = app.store.inbox_folder(&self.team);
+        let file = folder.join(format!("{}.json", sent.to));
+        let is_set_aside = self.set_aside.contains(&file.display().to_string());
+        Ok(if self.superseded.contains(id) {
+            Reached::Superseded
+        } else if is_set_aside && !self.delivered.contains(id) {
+            Reached::Lost
+        } else {
+            Reached::Acked
+        })
+    }
+
+    fn follow_journal(&mut self, app: &App) -> Result<(), Failure> {
         let events = app.store.events_from(&self.team, self.position)?;
         self.position = events.next;
         for entry in events.entries {
-            if let Event::Delivered { msg_id, .. } = entry.event {
-                self.delivered.insert(msg_id);
-            }
-        }
-        for sent in sent.iter_mut().filter(|sent| sent.reached < self.goal) {
-            let inbox = app.store.inbox(&self.team, &sent.to)?;
-            let entry = inbox
-                .entries
-                .iter()
-                .find(|entry| entry.msg_id.as_ref() == Some(&sent.msg_id));
-            sent.reached = match entry {
-                Some(entry) if !entry.read => {
-                    if self.delivered.contains(&sent.msg_id) {
-                        Reached::Delivered
-                    } else {
-                        Reached::Queued
-                    }
+            match entry.event {
+                Event::Delivered { msg_id, .. } => {
+                    self.delivered.insert(msg_id);
                 }
-                _ => Reached::Acked,
-            };
+                Event::Queued { superseded, .. } => self.superseded.extend(superseded),
+                Event::FileDamaged { file, .. } => {
+                    self.set_aside.insert(file);
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -125,6 +195,23 @@ impl Waiting {
         let views = app.store.member_view(&self.team)?;
         let over = views.into_iter().filter(|view| is_over(view.state));
         Ok(over.map(|view| view.member.name).collect())
+    }
+
+    fn gone(sent: &Sent) -> Failure {
+        if sent.reached == Reached::Superseded {
+            let message = format!(
+                "a newer message of the same key took the place of this one before {} read it",
+                sent.to
+            );
+            return Failure::new(ErrorKind::Conflict, message)
+                .with_hint("wait for the newer one, or leave `--supersede` out");
+        }
+        let message = format!(
+            "{}'s inbox was damaged and set aside before the message was read",
+            sent.to
+        );
+        Failure::new(ErrorKind::Damaged, message)
+            .with_hint("`swarm log --type file_damaged` says where it is kept; send it again")
     }
 
     fn too_late(&self, sent: &Sent) -> Failure {
@@ -153,7 +240,7 @@ impl Waiting {
     fn verb(&self) -> &'static str {
         match self.goal {
             Reached::Acked => "acknowledged",
-            Reached::Queued | Reached::Delivered => "taken in",
+            _ => "taken in",
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Everything that a status shows, read once.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 use swarm_protocol::{
     ErrorKind, MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
 };
 use swarm_store::{MemberView, StoreError, TaskList};
 
+use super::past::Past;
 use crate::app::App;
 use crate::commands::members::{self, is_over};
 use crate::commands::requests::is_open;
@@ -28,8 +31,10 @@ pub(super) struct Status {
     /// `led`, `orphaned` or `by-hand`.
     pub(super) state: &'static str,
     pub(super) members: Vec<MemberView>,
-    /// Why members died, the latest first.
-    pub(super) deaths: Vec<(MemberName, String)>,
+    /// Why each member died last.
+    deaths: BTreeMap<MemberName, String>,
+    /// Tokens of every name that ever took a turn here, also of those that are gone.
+    usage: BTreeMap<MemberName, Usage>,
     pub(super) tasks: TaskList,
     /// Those that wait for an answer.
     pub(super) requests: Vec<RequestRecord>,
@@ -37,17 +42,14 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub(super) fn gather(app: &App, team: &TeamName) -> Result<Self, Failure> {
+    /// Reads everything; of the journal what has come since `past` was last read.
+    pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
         let config = app.store.config(team)?;
         let members = app.store.member_view(team)?;
         let tasks = app.store.tasks(team)?;
         let mut requests = app.store.requests(team)?;
         requests.requests.retain(is_open);
-        let deaths = if members.iter().any(|view| is_over(view.state)) {
-            members::deaths(app, team)?
-        } else {
-            Vec::new()
-        };
+        past.read_on(&*app.store, &config)?;
         let broken = tasks.broken.iter().chain(&requests.broken);
         let broken = broken.map(|broken| StoreError::from(broken.clone()));
         let inboxes = members.iter().filter_map(|view| {
@@ -59,30 +61,23 @@ impl Status {
         let damaged = broken
             .chain(inboxes)
             .map(|error| error.to_string())
+            .chain(past.set_aside())
             .collect();
         Ok(Self {
             state: state_of(app, &config)?,
             damaged,
             config,
             members,
-            deaths,
+            deaths: past.deaths.clone(),
+            usage: past.usage.clone(),
             tasks,
             requests: requests.requests,
         })
     }
 
-    /// A status shows what can be read, and says what cannot.
-    pub(super) fn warn_of_damage(&self, app: &App) {
-        for damaged in &self.damaged {
-            app.out
-                .say(&format!("swarm: {}", crate::output::plain(damaged)));
-        }
-    }
-
     /// Why a member died.
     pub(super) fn death(&self, name: &MemberName) -> Option<&str> {
-        let death = self.deaths.iter().find(|(member, _)| member == name);
-        death.map(|(_, reason)| reason.as_str())
+        self.deaths.get(name).map(String::as_str)
     }
 
     /// The tasks that are not done, in their order.
@@ -97,13 +92,23 @@ impl Status {
         tasks.filter(|task| self.tasks.state(task) == state).count()
     }
 
-    /// Tokens of all members together.
+    /// Tokens of all turns that have ended, also of members that are gone.
     pub(super) fn usage(&self) -> Usage {
         let mut all = Usage::default();
-        for report in self.members.iter().filter_map(|view| view.report.as_ref()) {
-            all += report.usage;
+        for usage in self.usage.values() {
+            all += *usage;
         }
         all
+    }
+
+    /// Tokens of one member, of all its spawns.
+    pub(super) fn usage_of(&self, name: &MemberName) -> Usage {
+        self.usage.get(name).copied().unwrap_or_default()
+    }
+
+    /// What cannot be read, and what was set aside and is still there to be looked at.
+    pub(super) fn damaged(&self) -> &[String] {
+        &self.damaged
     }
 
     /// The form that scripts read.
@@ -112,6 +117,7 @@ impl Status {
         document["state"] = json!(self.state);
         let members = self.members.iter().map(|view| {
             let mut record = members::record(view, &self.tasks.tasks, &self.config.name)?;
+            record["usage"] = json!(self.usage_of(&view.member.name));
             if is_over(view.state) {
                 record["reason"] = json!(self.death(&view.member.name));
             }

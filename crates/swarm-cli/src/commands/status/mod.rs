@@ -1,6 +1,8 @@
 //! `swarm status`.
 
 mod gather;
+mod past;
+mod roster;
 mod screen;
 mod show;
 mod text;

@@ -8,25 +8,25 @@ use swarm_protocol::TeamName;
 use swarm_ui::Theme;
 
 use super::gather::Status;
+use super::past::Past;
 use super::{screen, text};
 use crate::app::App;
 use crate::args::StatusArgs;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
-use crate::output::terminal_width;
+use crate::output::{terminal_height, terminal_width};
 
 pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
     if args.watch {
         return watch(app, &team);
     }
-    let status = Status::gather(app, &team)?;
-    status.warn_of_damage(app);
+    let status = Status::gather(app, &team, &mut Past::default())?;
     if app.out.json {
         app.out.json(&status.document()?)?;
     } else {
         app.out
-            .data(text::text(app, &status, app.out.theme).trim_end())?;
+            .data(text::text(app, &status, app.out.theme, None).trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -39,19 +39,24 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     watch.also(&store.inbox_folder(team), NameFilter::Suffix(".json"));
     watch.also(&store.tasks_folder(team), NameFilter::Suffix(".json"));
     watch.also(&store.requests_folder(team), NameFilter::Suffix(".json"));
+    // Tokens, deaths and damage stand there.
+    watch.file(&store.journal_path(team));
     let draws = screen::is_there() && !app.out.json;
     if draws {
         screen::make_room(app.out)?;
     }
     let mut last = Value::Null;
+    let mut past = Past::default();
     while app.out.is_wanted() {
         swarm_team::reconcile(&**store, team)?;
         for name in store.config(team)?.names() {
-            watch.file(&store.member_dir(team, &name).join("state.json"));
+            let names = vec!["state.json".into(), "paused".into()];
+            watch.also(&store.member_dir(team, &name), NameFilter::Exact(names));
         }
-        let status = Status::gather(app, team)?;
+        let status = Status::gather(app, team, &mut past)?;
         if draws {
-            screen::draw(app.out, &text::text(app, &status, theme(app)))?;
+            let height = terminal_height().map(|height| height.saturating_sub(1));
+            screen::draw(app.out, &text::text(app, &status, theme(app), height))?;
         } else {
             last = print_if_new(app, &status, last)?;
         }
@@ -77,7 +82,8 @@ fn print_if_new(app: &App, status: &Status, last: Value) -> Result<Value, Failur
     if app.out.json {
         app.out.json_line(&document)?;
     } else {
-        app.out.data(&text::text(app, status, app.out.theme))?;
+        app.out
+            .data(&text::text(app, status, app.out.theme, None))?;
     }
     Ok(document)
 }

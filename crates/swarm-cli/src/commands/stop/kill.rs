@@ -15,8 +15,7 @@ use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, Failure> {
     require_person(app, "kill")?;
-    let team = app.team()?;
-    let names = whom(app, &team, &args.whom)?;
+    let (team, names) = whom(app, &args.whom)?;
     let deployment = for_stopping(app);
     let results = runtime()?.block_on(join_all(
         names

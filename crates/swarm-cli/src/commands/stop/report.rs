@@ -22,6 +22,7 @@ pub(super) fn report(
     for (name, result) in results {
         match result {
             Ok(stopped) => {
+                tell_pane_left(app, &stopped);
                 records.push(serde_json::to_value(&stopped).map_err(anyhow::Error::from)?);
                 match refusal(&stopped) {
                     Some(failure) => failures.push(failure),
@@ -42,7 +43,18 @@ pub(super) fn report(
     if app.out.json {
         show(app, &records, is_list)?;
     }
-    worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+    Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Says that the pane of a member that has ended is still there.
+pub(in crate::commands) fn tell_pane_left(app: &App, stopped: &Stopped) {
+    if let Some(why) = &stopped.pane_left {
+        app.out.say(&format!(
+            "the pane of {} is still there: {}",
+            stopped.member,
+            plain(why)
+        ));
+    }
 }
 
 fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
@@ -82,29 +94,4 @@ fn refusal(stopped: &Stopped) -> Option<Failure> {
         stopped.member
     );
     Some(Failure::new(ErrorKind::Refused, message).with_hint(hint))
-}
-
-/// The failure with the highest exit code, with the words of all.
-fn worst(mut failures: Vec<Failure>) -> Option<Failure> {
-    failures.sort_by_key(|failure| failure.kind.exit_code().0);
-    let mut worst = failures.pop()?;
-    for other in failures.into_iter().rev() {
-        worst.message = format!("{}; {}", worst.message, other.message);
-    }
-    Some(worst)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_worst_failure_gives_the_code_and_every_one_is_told() {
-        let refused = Failure::new(ErrorKind::Refused, "bob refused");
-        let internal = Failure::new(ErrorKind::Internal, "ann is still alive");
-        let worst = worst(vec![refused, internal]).unwrap();
-        assert_eq!(worst.kind, ErrorKind::Refused);
-        assert_eq!(worst.message, "bob refused; ann is still alive");
-        assert!(super::worst(Vec::new()).is_none());
-    }
 }

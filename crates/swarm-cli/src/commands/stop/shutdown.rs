@@ -20,8 +20,7 @@ const MARGIN: Duration = Duration::from_secs(2);
 
 pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode, Failure> {
     require_person(app, "shutdown")?;
-    let team = app.team()?;
-    let names = whom(app, &team, &args.whom)?;
+    let (team, names) = whom(app, &args.whom)?;
     let deployment = for_stopping(app);
     let options = StopOptions {
         reason: args.reason,

@@ -7,10 +7,24 @@ use crate::args::Whom;
 use crate::commands::members;
 use crate::failure::Failure;
 
-/// The members that are meant, and whether each was named.
-pub(super) fn whom(app: &App, team: &TeamName, whom: &Whom) -> Result<Vec<MemberName>, Failure> {
+/// The team and the members that are meant.
+pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>), Failure> {
+    let team = match &whom.name {
+        Some(word) => app.team_of_id(word.team.clone())?,
+        None => app.team_to_end()?,
+    };
+    let name = whom.name.as_ref().map(|word| &word.name);
+    let members = members_of(app, &team, name)?;
+    Ok((team, members))
+}
+
+fn members_of(
+    app: &App,
+    team: &TeamName,
+    name: Option<&MemberName>,
+) -> Result<Vec<MemberName>, Failure> {
     let config = app.store.config(team)?;
-    if let Some(name) = &whom.name {
+    if let Some(name) = name {
         if name.is_lead() {
             return Err(Failure::usage("the team lead is not ended by this command")
                 .with_hint("end it where it runs (Ctrl-C), or all its teammates with `--all`"));

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task claim")?;
     let actor = claimant(app, &party, args)?;
+    let before = app.store.tasks(&party.team)?;
     let claimed = match args.id {
         Some(id) => app.store.claim(&party.team, &id, &actor)?,
         None => app
@@ -30,10 +31,15 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
     let config = app.store.config(&party.team)?;
-    // A member with a program of its own does not know yet that it has something to do.
-    if config
-        .member(actor.name())
-        .is_some_and(|member| member.swarm.is_some())
+    let had_it = before
+        .get(claimed.id)
+        .is_some_and(|task| task.is_owned_by(&actor.agent_id));
+    // A member with a program of its own does not know yet that it has something to do, unless it was told when the
+    // task was assigned to it.
+    if !had_it
+        && config
+            .member(actor.name())
+            .is_some_and(|member| member.swarm.is_some())
     {
         tell::owner(app, &party, &claimed)?;
     }

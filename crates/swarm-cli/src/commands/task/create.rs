@@ -1,34 +1,38 @@
 //! `swarm task create`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use swarm_protocol::{NewTask, Task, TaskId};
+use serde_json::json;
+use swarm_protocol::{NewTask, TaskId};
 
-use super::{record, tell};
+use super::{file, record, tell};
 use crate::app::App;
 use crate::args::TaskCreateArgs;
 use crate::commands::acting::{Party, party};
-use crate::commands::given;
+use crate::commands::members;
 use crate::failure::Failure;
 
 pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task create")?;
-    let from_file = args.file.is_some();
-    let new = match &args.file {
-        Some(path) => read(path, &app.env.cwd)?,
-        None => vec![single(args)],
+    let (new, refs) = match &args.file {
+        Some(path) => {
+            let listed = file::read(path, &app.env.cwd)?;
+            (listed.tasks, Some(listed.refs))
+        }
+        None => (vec![single(args)], None),
     };
     if new.iter().any(|task| task.subject.trim().is_empty()) {
         return Err(Failure::usage("a task needs a subject")
             .with_hint("say in a few words what is to be done"));
     }
+    let config = app.store.config(&party.team)?;
+    for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
+        members::known(&config, owner)?;
+    }
     let ids = app.store.create_tasks(&party.team, &new, &party.actor())?;
-    show(app, &party, &ids, from_file)?;
+    show(app, &party, &ids, refs.as_deref())?;
     let list = app.store.tasks(&party.team)?;
-    let made: Vec<&Task> = ids.iter().filter_map(|id| list.get(*id)).collect();
-    for (task, new) in made.into_iter().zip(&new) {
-        tell::warn_of_stranger(app, &party, new.owner.as_ref())?;
+    for task in ids.iter().filter_map(|id| list.get(*id)) {
         tell::owner(app, &party, task)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -41,37 +45,39 @@ fn single(args: TaskCreateArgs) -> NewTask {
         active_form: args.active_form,
         owner: args.owner,
         blocked_by: args.blocked_by,
+        after: Vec::new(),
         metadata: args.metadata,
     }
 }
 
-fn read(path: &Path, base: &Path) -> Result<Vec<NewTask>, Failure> {
-    let text = given::file(path, base)?;
-    let origin = given::name(path);
-    let new: Vec<NewTask> = serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("{origin} is not a list of tasks: {error}")).with_hint(
-            "write it as [{\"subject\": …, \"description\": …, \"owner\": …, \"blockedBy\": [\"1\"]}]",
-        )
-    })?;
-    if new.is_empty() {
-        return Err(Failure::usage(format!("{origin} holds no tasks")));
-    }
-    Ok(new)
-}
-
-fn show(app: &App, party: &Party, ids: &[TaskId], from_file: bool) -> Result<(), Failure> {
+/// The numbers, or the records; for a file a list, in which each record has the name that it had there.
+fn show(
+    app: &App,
+    party: &Party,
+    ids: &[TaskId],
+    refs: Option<&[Option<String>]>,
+) -> Result<(), Failure> {
+    let name = |place: usize| refs.and_then(|refs| refs.get(place)?.as_deref());
     if !app.out.json {
-        let lines: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let line = |(place, id): (usize, &TaskId)| match name(place) {
+            Some(name) => format!("{id} {}", swarm_ui::clean_line(name)),
+            None => id.to_string(),
+        };
+        let lines: Vec<String> = ids.iter().enumerate().map(line).collect();
         return app.out.data(&lines.join("\n"));
     }
     let list = app.store.tasks(&party.team)?;
-    let records = ids
-        .iter()
-        .filter_map(|id| list.get(*id))
-        .map(|task| record::record(task, &list))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut records = Vec::with_capacity(ids.len());
+    for (place, id) in ids.iter().enumerate() {
+        let Some(task) = list.get(*id) else { continue };
+        let mut record = record::record(task, &list)?;
+        if let Some(name) = name(place) {
+            record["ref"] = json!(name);
+        }
+        records.push(record);
+    }
     match &records[..] {
-        [one] if !from_file => app.out.json(one),
+        [one] if refs.is_none() => app.out.json(one),
         records => app.out.json(&records),
     }
 }

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<ExitCode, Failure> {
     match command {
         TaskCommand::Create(args) => create::run(app, args),
-        TaskCommand::List => list::run(app),
+        TaskCommand::List(args) => list::run(app, &args),
         TaskCommand::Show { id } => show::run(app, id),
         TaskCommand::Update(args) => update::run(app, *args),
         TaskCommand::Claim(args) => claim::claim(app, &args),

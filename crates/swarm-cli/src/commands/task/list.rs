@@ -3,24 +3,46 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
+use swarm_protocol::{AgentId, Task, TaskState};
 
 use super::record;
 use crate::app::App;
+use crate::args::TaskListArgs;
+use crate::commands::members;
 use crate::failure::Failure;
 
-pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
     let mut list = app.store.tasks(&team)?;
-    let broken = std::mem::take(&mut list.broken);
+    let owner = args.owner.as_ref();
+    let owner = owner.map(|name| AgentId::new(name.clone(), team.clone()));
+    if let Some(owner) = owner.as_ref()
+        && !list.tasks.iter().any(|task| task.is_owned_by(owner))
+    {
+        members::known(&app.store.config(&team)?, &owner.name)?;
+    }
+    let is_wanted = |task: &&Task| {
+        let state = list.state(task);
+        let in_state = args
+            .status
+            .iter()
+            .any(|word| TaskState::from(*word) == state);
+        (args.status.is_empty() || in_state)
+            && owner.as_ref().is_none_or(|owner| task.is_owned_by(owner))
+    };
+    let wanted: Vec<&Task> = list.tasks.iter().filter(is_wanted).collect();
     if app.out.json {
-        let records = list.tasks.iter().map(|task| record::record(task, &list));
+        let records = wanted.iter().map(|task| record::record(task, &list));
         app.out.json(&records.collect::<Result<Vec<Value>, _>>()?)?;
     } else if list.tasks.is_empty() {
         app.out
             .say("there are no tasks; make one with `swarm task create SUBJECT`");
+    } else if wanted.is_empty() {
+        app.out.say("no task matches what was asked for");
     } else {
-        app.out.table(&record::table(&list.tasks, &list))?;
+        app.out.table(&record::full_table(wanted, &list))?;
     }
+    let broken = std::mem::take(&mut list.broken);
     // The sound ones have been shown; whoever relies on the list must still hear of the others.
     match broken.into_iter().next() {
         Some(broken) => Err(swarm_store::StoreError::from(broken).into()),

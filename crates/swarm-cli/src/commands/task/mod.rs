@@ -3,6 +3,7 @@
 mod claim;
 mod create;
 mod dispatch;
+mod file;
 mod list;
 mod record;
 mod remove;

@@ -1,7 +1,7 @@
 //! Tasks as commands print them.
 
 use serde_json::{Value, json};
-use swarm_protocol::{Task, TaskState};
+use swarm_protocol::{Task, TaskId, TaskState};
 use swarm_store::TaskList;
 use swarm_ui::print::{Cell, Table};
 
@@ -16,9 +16,7 @@ pub(in crate::commands) fn record(task: &Task, list: &TaskList) -> Result<Value,
 
 /// The open blockers of a task, such as `#1, #3`.
 pub(super) fn open_blockers(task: &Task, list: &TaskList) -> String {
-    let open = task.blocked_by.iter().filter(|id| !list.is_settled(**id));
-    let words: Vec<String> = open.map(|id| format!("#{id}")).collect();
-    words.join(", ")
+    numbers(task.blocked_by.iter().filter(|id| !list.is_settled(**id)))
 }
 
 /// Tasks as a table.
@@ -37,6 +35,38 @@ pub(in crate::commands) fn table<'a>(
         ]);
     }
     table
+}
+
+/// The same with what waits for each.
+pub(super) fn full_table<'a>(tasks: impl IntoIterator<Item = &'a Task>, list: &TaskList) -> Table {
+    let mut table =
+        Table::new(["TASK", "STATE", "OWNER", "WAITS FOR", "BLOCKS", "SUBJECT"]).spare([4]);
+    for task in tasks {
+        let open = |id: &&TaskId| {
+            list.get(**id)
+                .is_some_and(|other| list.state(other) == TaskState::Blocked)
+        };
+        let blocks = if list.is_settled(task.id) {
+            String::new()
+        } else {
+            numbers(task.blocks.iter().filter(open))
+        };
+        table.row([
+            Cell::new(format!("#{}", task.id)),
+            state_cell(list.state(task)),
+            Cell::new(task.owner.as_deref().unwrap_or_default()),
+            Cell::new(open_blockers(task, list)),
+            Cell::new(blocks),
+            Cell::new(&task.subject),
+        ]);
+    }
+    table
+}
+
+/// Numbers such as `#1, #3`.
+fn numbers<'a>(ids: impl Iterator<Item = &'a TaskId>) -> String {
+    let words: Vec<String> = ids.map(|id| format!("#{id}")).collect();
+    words.join(", ")
 }
 
 fn state_cell(state: TaskState) -> Cell {

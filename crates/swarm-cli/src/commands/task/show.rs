@@ -54,8 +54,10 @@ fn text(task: &Task, list: &TaskList, now: UnixMs) -> String {
         lines.push(format!("blocks      {}", edges(&task.blocks)));
     }
     if mark.attempt > 0 {
+        let note = mark.note.as_ref();
+        let ending = note.map_or_else(String::new, |note| format!("; the last: {note}"));
         lines.push(format!(
-            "attempts    {} ended with their owner",
+            "attempts    {} ended with their owner{ending}",
             mark.attempt
         ));
     }

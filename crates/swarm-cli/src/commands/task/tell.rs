@@ -1,6 +1,6 @@
 //! Telling members what became of tasks. The change itself is done by then.
 
-use swarm_protocol::{MemberName, Task};
+use swarm_protocol::Task;
 use swarm_team::{announce_assignment, announce_unblocked};
 
 use crate::app::App;
@@ -30,24 +30,4 @@ pub(super) fn free(app: &App, party: &Party, tasks: &[Task]) -> Result<(), Failu
         );
         failure
     })
-}
-
-/// Says so when a task is given to somebody who is not in the team: it may be a slip of the pen, or a member that
-/// is still to be spawned.
-pub(super) fn warn_of_stranger(
-    app: &App,
-    party: &Party,
-    owner: Option<&MemberName>,
-) -> Result<(), Failure> {
-    let Some(owner) = owner else { return Ok(()) };
-    let config = app.store.config(&party.team)?;
-    if config.member(owner).is_none() {
-        let names: Vec<String> = config.names().iter().map(ToString::to_string).collect();
-        app.out.say(&format!(
-            "swarm: {owner} is not a member of {} (yet); members: {}",
-            party.team,
-            names.join(", ")
-        ));
-    }
-    Ok(())
 }

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use swarm_protocol::{TaskId, TaskStatus};
 use swarm_store::{TaskChange, TaskUpdated};
 
 use super::{record, tell};
 use crate::app::App;
 use crate::args::TaskUpdateArgs;
 use crate::commands::acting::{Party, party};
+use crate::commands::members;
 use crate::failure::Failure;
 
 pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> {
@@ -20,17 +22,39 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     let (id, owner) = (args.id, args.owner.clone());
     let change = change(args);
     if change == TaskChange::default() {
-        let failure = Failure::usage(format!("nothing of task {id} is to be changed"));
-        return Err(failure.with_hint("say what: --status, --owner, --result, --subject …"));
+        let failure = Failure::usage(format!("there is nothing to change in task {id}"));
+        return Err(failure
+            .with_hint("say what shall change: `--status`, `--owner`, `--result`, `--subject` …"));
     }
+    if let Some(owner) = &owner {
+        members::known(&app.store.config(&party.team)?, owner)?;
+    }
+    require_result(app, &party, id, &change)?;
     let updated = app.store.update_task(&party.team, &id, change, &actor)?;
     show(app, &party, &updated)?;
-    tell::warn_of_stranger(app, &party, owner.as_ref())?;
     if updated.changed_fields.contains(&"owner") {
         tell::owner(app, &party, &updated.task)?;
     }
     tell::free(app, &party, &updated.unblocked)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks a member that completes a task for what came out: nobody else can say it. A person may leave it out.
+fn require_result(
+    app: &App,
+    party: &Party,
+    id: TaskId,
+    change: &TaskChange,
+) -> Result<(), Failure> {
+    let completes = change.status == Some(TaskStatus::Completed);
+    if party.is_person || !completes || change.result.is_some() {
+        return Ok(());
+    }
+    if app.store.task(&party.team, &id)?.swarm().result.is_some() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("task {id} has no result yet"))
+        .with_hint("say what came out with `--result`: a text, a commit, a path"))
 }
 
 fn change(args: TaskUpdateArgs) -> TaskChange {

@@ -3,24 +3,35 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use swarm_lead::{LeadStanding, lead_standing};
 use swarm_protocol::TeamName;
-use swarm_store::NewTeam;
+use swarm_store::{NewTeam, StoreError};
 
 use super::list::state_of;
 use crate::app::App;
 use crate::args::TeamCreateArgs;
 use crate::failure::Failure;
+use crate::root_folder;
 
 pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> {
-    let config = app.store.create_team(NewTeam {
-        name: TeamName::parse(&args.name)?,
+    let name = TeamName::parse(&args.name)?;
+    root_folder::make(&app.root)?;
+    let made = app.store.create_team(NewTeam {
+        name,
         description: args.description,
         lead_session_id: None,
         lead_process: None,
         cwd: app.env.cwd.clone(),
         lead_model: None,
         created_by: "person".to_owned(),
-    })?;
+    });
+    let config = match made {
+        Err(StoreError::TeamExists { team, state }) => {
+            let hint = how_to_use(app, &team);
+            return Err(Failure::from(StoreError::TeamExists { team, state }).with_hint(hint));
+        }
+        made => made?,
+    };
     if app.out.json {
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
         record["state"] = json!(state_of(app, &config)?);
@@ -32,4 +43,19 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What can be done with a team that is there already.
+fn how_to_use(app: &App, team: &TeamName) -> String {
+    let config = app.store.config(team);
+    let standing = config.and_then(|config| lead_standing(&*app.store, &config));
+    let first = match standing {
+        Ok(LeadStanding::ByHand) => format!("use it with `--team {team}`, "),
+        Ok(LeadStanding::Lost { .. }) => format!("take it over with `swarm resume {team}`, "),
+        Ok(LeadStanding::Led { .. } | LeadStanding::Unknown { .. }) => {
+            return "a lead works in it: choose another name".to_owned();
+        }
+        Err(_) => String::new(),
+    };
+    format!("{first}choose another name, or delete it with `swarm team delete {team} --force`")
 }

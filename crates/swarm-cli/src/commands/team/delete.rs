@@ -2,55 +2,91 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use swarm_fs::Liveness;
-use swarm_lead::{StopOptions, clear_dead, end_team};
-use swarm_protocol::{LifeRecord, MemberName, TeamName};
-use swarm_store::StoreError;
+use swarm_lead::{StopOptions, Stopped, clear_dead, end_team};
+use swarm_protocol::{ErrorKind, MemberName, TeamName};
 
 use super::dispatch::named;
 use crate::app::App;
 use crate::args::TeamDeleteArgs;
 use crate::commands::runtime;
+use crate::commands::stop::tell_pane_left;
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
+use crate::output::plain;
 
 pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure> {
-    let team = named(app, args.name.as_deref())?;
-    refuse_if_led(app, &team)?;
+    let team = match meant(app, args) {
+        Err(failure) if failure.kind == ErrorKind::Damaged && args.force => {
+            return delete_damaged(app, args, failure);
+        }
+        named => named?,
+    };
+    // Asked before anything is taken down: a team that stays, stays whole.
+    app.store.may_delete(&team, args.force)?;
+    let mut stopped = Vec::new();
     if args.force {
-        end_members(app, &team)?;
+        stopped = end_members(app, &team)?;
     }
-    runtime()?.block_on(clear_dead(&for_stopping(app), &team))?;
+    let cleared = runtime()?.block_on(clear_dead(&for_stopping(app), &team))?;
+    for one in &cleared {
+        tell_pane_left(app, one);
+    }
+    stopped.extend(cleared);
     let archive = app.store.delete_team(&team, args.purge, args.force)?;
-    show(app, &team, archive.as_deref())?;
+    show(app, &team, archive.as_deref(), &stopped)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A lead would go on in the air. It is ended where it runs, since it ends its team in order.
-fn refuse_if_led(app: &App, team: &TeamName) -> Result<(), Failure> {
-    let lead = MemberName::lead();
-    if app.store.liveness(team, &lead)? != Liveness::Alive {
-        return Ok(());
+/// The team that is to go. One of several is never guessed.
+fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
+    match &args.name {
+        None => app.team_to_end(),
+        named_by => named(app, named_by.as_deref()),
     }
-    let life = std::fs::read(app.store.life_path(team, &lead)).ok();
-    let life: Option<LifeRecord> = life.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let config = app.store.config(team)?;
-    let pid = life.map(|life| life.pid);
-    let pid = pid.or(config.lead_process.map(|lead| lead.pid));
-    Err(StoreError::LeadAlive {
-        team: team.clone(),
-        pid: pid.unwrap_or_default(),
-    }
-    .into())
 }
 
-fn end_members(app: &App, team: &TeamName) -> Result<(), Failure> {
+/// Deletes a team whose roster cannot be read: its processes are found by their marks, its panes cannot be.
+fn delete_damaged(app: &App, args: &TeamDeleteArgs, damage: Failure) -> Result<ExitCode, Failure> {
+    let name = match &args.name {
+        Some(name) => Some(TeamName::parse(name)?),
+        None => app.asked_team()?,
+    };
+    let Some(team) = name else {
+        return Err(damage);
+    };
+    if swarm_fs::probe(&app.store.life_path(&team, &MemberName::lead()))
+        .map_err(anyhow::Error::from)?
+        == Liveness::Alive
+    {
+        return Err(damage.with_hint("its lead lives: end it where it runs first"));
+    }
+    app.out.say(&format!("swarm: {}", plain(&damage.message)));
+    let deployment = for_stopping(app);
+    let left = runtime()?.block_on(swarm_lead::end_marked_of(&deployment, &team))?;
+    if left > 0 {
+        let message = format!("{left} processes of {team} would not end");
+        return Err(Failure::new(ErrorKind::Internal, message)
+            .with_hint("`swarm ps` shows them; try again"));
+    }
+    app.out
+        .say("  where its panes are is not known; close by hand what is left of them");
+    let archive = app.store.delete_team(&team, args.purge, true)?;
+    show(app, &team, archive.as_deref(), &[])?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How long members get to end in order when their team is deleted by force.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
     let deployment = for_stopping(app);
     let options = StopOptions {
         reason: Some("the team is deleted".to_owned()),
-        timeout: deployment.limits.shutdown_grace(),
+        timeout: deployment.limits.shutdown_grace().min(PATIENCE),
         force: true,
     };
     let runtime = runtime()?;
@@ -61,18 +97,29 @@ fn end_members(app: &App, team: &TeamName) -> Result<(), Failure> {
     for stopped in &ended.stopped {
         app.out
             .say(&format!("{}: {}", stopped.member, stopped.outcome.word()));
+        tell_pane_left(app, stopped);
     }
     match ended.failed.into_iter().next() {
         Some((_, error)) => Err(error.into()),
-        None => Ok(()),
+        None => Ok(ended.stopped),
     }
 }
 
-fn show(app: &App, team: &TeamName, archive: Option<&Path>) -> Result<(), Failure> {
+fn show(
+    app: &App,
+    team: &TeamName,
+    archive: Option<&Path>,
+    stopped: &[Stopped],
+) -> Result<(), Failure> {
     if app.out.json {
-        return app
-            .out
-            .json(&json!({ "name": team, "state": "deleted", "archive": archive }));
+        let left = stopped.iter().filter_map(|one| {
+            let why = one.pane_left.as_ref()?;
+            Some(json!({ "member": one.member, "reason": why }))
+        });
+        let panes: Value = left.collect();
+        return app.out.json(
+            &json!({ "name": team, "state": "deleted", "archive": archive, "panesLeft": panes }),
+        );
     }
     app.out.data(&match archive {
         Some(archive) => format!(

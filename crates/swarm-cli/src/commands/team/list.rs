@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use swarm_fs::Liveness;
-use swarm_protocol::{MemberName, TeamConfig, TeamName};
+use swarm_lead::{LeadStanding, lead_standing};
+use swarm_protocol::{TeamConfig, TeamName};
 use swarm_store::{MemberView, StoreError, TaskList};
 use swarm_ui::print::{Cell, Table};
 
@@ -39,6 +39,12 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
             .say("there are no teams; make one with `swarm team create NAME`");
     } else if !lines.is_empty() {
         app.out.table(&table(app, &lines))?;
+        for line in lines.iter().filter(|line| line.state == "orphaned") {
+            let team = &line.config.name;
+            app.out.say(&format!(
+                "the lead of {team} is lost: `swarm resume {team}` takes it over, `swarm team delete {team} --force` ends it"
+            ));
+        }
     }
     // The sound ones have been shown; whoever relies on the list must still hear of the other.
     damaged.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
@@ -60,11 +66,10 @@ pub(in crate::commands) fn state_of(
     app: &App,
     config: &TeamConfig,
 ) -> Result<&'static str, StoreError> {
-    let lead = app.store.liveness(&config.name, &MemberName::lead())?;
-    Ok(match (lead, &config.lead_process) {
-        (Liveness::Alive, _) => "led",
-        (_, Some(_)) => "orphaned",
-        (_, None) => "by-hand",
+    Ok(match lead_standing(&*app.store, config)? {
+        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => "led",
+        LeadStanding::Lost { .. } => "orphaned",
+        LeadStanding::ByHand => "by-hand",
     })
 }
 
@@ -85,7 +90,8 @@ fn table(app: &App, lines: &[Line]) -> Table {
     ])
     .right(2)
     .right(3)
-    .right(4);
+    .right(4)
+    .spare([5, 4]);
     let now = app.clock.now();
     for line in lines {
         let mates = line

@@ -43,6 +43,12 @@ fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
     if let Some(lead) = config.lead_process.as_ref().filter(|_| state == "led") {
         lines.push(format!("led by process {}", lead.pid));
     }
+    if let Some(lead) = config.lead_process.as_ref().filter(|_| state == "orphaned") {
+        lines.push(format!(
+            "its lead, process {}, is lost: `swarm resume {}` takes the team over",
+            lead.pid, config.name
+        ));
+    }
     lines.push(format!(
         "folder {}",
         app.store.team_folder(&config.name).display()
@@ -53,7 +59,8 @@ fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
 fn roster(views: &[MemberView]) -> Table {
     let mut table = Table::new([
         "MEMBER", "STATE", "TYPE", "MODEL", "MODE", "RUNS IN", "FOLDER",
-    ]);
+    ])
+    .spare([2, 6, 4]);
     for view in views {
         let member = &view.member;
         let backend = member.backend_type.as_ref().map_or("", |kind| kind.name());

@@ -1,0 +1,100 @@
+//! Every command line that help and guide show is one that is understood.
+
+use clap::{CommandFactory as _, Parser as _};
+
+use super::*;
+
+/// The words of the first command of a line of shell, without redirections and comments. `None` where the line is none
+/// of `swarm`.
+fn words(line: &str) -> Option<Vec<String>> {
+    let at = line.match_indices("swarm ").map(|(at, _)| at).find(|at| {
+        line[..*at]
+            .chars()
+            .next_back()
+            .is_none_or(|c| " (".contains(c))
+    })?;
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    for c in line[at..].chars() {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '|' | '<' | '>' | '&' | ';' | '#' | ')') => break,
+            (None, ' ') => words.extend(Some(std::mem::take(&mut word)).filter(|w| !w.is_empty())),
+            _ => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    Some(words)
+}
+
+#[track_caller]
+fn assert_understood(line: &str) {
+    let Some(words) = words(line) else { return };
+    if let Err(error) = Args::try_parse_from(&words) {
+        let is_answer = !error.use_stderr();
+        assert!(is_answer, "{line}\n{words:?}\n{error}");
+    }
+}
+
+/// A line of an example, without the explanation that stands three spaces or more behind it.
+fn example(line: &str) -> &str {
+    let line = line.trim();
+    line.split_once("   ").map_or(line, |(command, _)| command)
+}
+
+#[test]
+fn every_line_of_the_guide_is_understood() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide.md");
+    let guide = std::fs::read_to_string(path).expect("the guide");
+    let mut language = None;
+    let mut seen = 0;
+    for line in guide.lines() {
+        match (line.strip_prefix("```"), language) {
+            (Some(name), None) => language = Some(name),
+            (Some(_), Some(_)) => language = None,
+            (None, Some("sh")) => {
+                assert_understood(line.split("   #").next().unwrap_or(line));
+                seen += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn every_example_is_understood_and_fits_a_narrow_terminal() {
+    fn check(command: &clap::Command, path: &str) {
+        let after = command.get_after_help().map(ToString::to_string);
+        let examples = after
+            .as_deref()
+            .and_then(|text| text.split_once("Examples:\n"));
+        for line in examples.map_or("", |(_, lines)| lines).lines() {
+            assert!(line.chars().count() <= 80, "{path}: {line}");
+            assert_understood(example(line));
+        }
+        let needs_none = ["list", "show", "release", "delete", "doctor"];
+        let is_leaf = command.get_subcommands().next().is_none();
+        let has = examples.is_some() || needs_none.contains(&command.get_name());
+        assert!(has || !is_leaf, "{path} has no example");
+        for inner in command.get_subcommands() {
+            check(inner, &format!("{path} {}", inner.get_name()));
+        }
+    }
+    check(&Args::command(), "swarm");
+}
+
+#[test]
+fn a_line_of_shell_is_taken_apart() {
+    assert_eq!(
+        words("git diff | swarm send bob -").unwrap(),
+        ["swarm", "send", "bob", "-"]
+    );
+    assert_eq!(
+        words("X=1 swarm send '*' \"a b\" && y # c").unwrap(),
+        ["swarm", "send", "*", "a b"]
+    );
+    assert_eq!(words("ollama serve &"), None);
+}

@@ -1,0 +1,95 @@
+//! All `settings.json` files: those of the user and the machine in full, a repository's only where they tighten.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use swarm_lead::RuleTexts;
+use swarm_policy::RuleSet;
+
+use super::file::File;
+use super::{hooks, rules, variables};
+use crate::failure::Failure;
+use crate::settings::{Given, Layer, repository_top};
+
+/// The machine's policy for Claude Code.
+const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// What the settings files say.
+#[derive(Debug, Default)]
+pub(crate) struct ClaudeSettings {
+    /// Permission rules.
+    pub(crate) rules: RuleSet,
+    /// What they say about `permissions.mode`.
+    pub(crate) modes: Vec<Given>,
+    /// Variables for shell commands of agents and for model clients; none of a repository's.
+    pub(crate) env: BTreeMap<String, String>,
+    /// What a user should know about them.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl ClaudeSettings {
+    /// Reads the files that hold for a command in `cwd`.
+    pub(crate) fn load(root: &Path, cwd: &Path, home: Option<&Path>) -> Result<Self, Failure> {
+        Self::load_with(Path::new(MANAGED), root, cwd, home)
+    }
+
+    /// Reads the files, where the machine's policy is in `managed`.
+    pub(super) fn load_with(
+        managed: &Path,
+        root: &Path,
+        cwd: &Path,
+        home: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let mut settings = Self::default();
+        let user = root.join("settings.json");
+        if let Some(file) = File::read(&user, Layer::User, root, home)? {
+            settings.add(&file)?;
+        }
+        for (folder, path) in project_files(root, cwd) {
+            if let Some(file) = File::read(&path, Layer::Project, folder, home)? {
+                settings.add(&file)?;
+            }
+        }
+        let base = managed.parent().unwrap_or(root);
+        if let Some(file) = File::read(managed, Layer::Managed, base, home)? {
+            settings.add(&file)?;
+        }
+        Ok(settings)
+    }
+
+    fn add(&mut self, file: &File) -> Result<(), Failure> {
+        let rules = file.permissions.rules.clone();
+        self.rules.deny.extend(rules.deny);
+        self.rules.ask.extend(rules.ask);
+        self.modes.extend(file.modes());
+        // A repository that nobody has trusted may forbid and ask. It allows nothing and sets no variables.
+        if file.layer != Layer::Project {
+            self.rules.allow.extend(rules.allow);
+            self.rules.directories.extend(rules.directories);
+            self.env.extend(variables::read(file)?);
+            self.remarks.extend(hooks::remarks(file));
+        }
+        Ok(())
+    }
+
+    /// The rules as members are told them.
+    pub(crate) fn rule_texts(&self) -> RuleTexts {
+        rules::texts(&self.rules)
+    }
+}
+
+/// The files of the repository around `cwd`, each with the folder that it speaks of; outside of a repository only those
+/// of `cwd` itself, since whatever is above may be somebody else's.
+fn project_files<'a>(
+    root: &'a Path,
+    cwd: &'a Path,
+) -> impl Iterator<Item = (&'a Path, PathBuf)> + 'a {
+    let top = repository_top(cwd);
+    let within = move |folder: &&Path| folder.starts_with(top);
+    cwd.ancestors().take_while(within).flat_map(move |folder| {
+        let claude = folder.join(".claude");
+        let names = ["settings.json", "settings.local.json"];
+        let paths = (claude != root).then(|| names.map(|name| (folder, claude.join(name))));
+        paths.into_iter().flatten()
+    })
+}

@@ -1,0 +1,12 @@
+//! Claude Code's `settings.json` files: permission rules, the default mode, variables for shell commands, hooks.
+
+mod file;
+mod hooks;
+mod load;
+mod rules;
+mod variables;
+
+pub(crate) use load::ClaudeSettings;
+
+#[cfg(test)]
+mod tests;

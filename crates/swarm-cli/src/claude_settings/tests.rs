@@ -1,0 +1,182 @@
+//! Which file may say what.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::PermissionMode;
+
+use super::ClaudeSettings;
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+struct Machine(tempfile::TempDir);
+
+impl Machine {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["root", "repo/.git", "repo/.claude", "repo/src"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "people write settings with editors of their own"
+    )]
+    fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.path(name), text).unwrap();
+        self
+    }
+
+    fn load(&self) -> Result<ClaudeSettings, Failure> {
+        let home = Some(Path::new("/home/dev"));
+        let cwd = self.path("repo/src");
+        ClaudeSettings::load_with(&self.path("managed.json"), &self.path("root"), &cwd, home)
+    }
+
+    fn mode(&self) -> PermissionMode {
+        let modes = self.load().unwrap().modes;
+        Settings::built_in().unwrap().with(modes).unwrap().mode
+    }
+}
+
+const EVERYTHING: &str = r#"{
+    "permissions": {"allow": ["Bash(make:*)"], "deny": ["Read(.env)"], "ask": ["Bash(git push:*)"],
+                    "defaultMode": "acceptEdits", "additionalDirectories": ["/srv"]},
+    "env": {"FLAVOUR": "sour", "LEVEL": 3, "SWARM_SPAWN_ID": "forged", "CLAUDE_CONFIG_DIR": "/elsewhere"},
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},
+    "unknownToUs": true
+}"#;
+
+#[test]
+fn the_users_file_and_the_machines_say_everything() {
+    for name in ["root/settings.json", "managed.json"] {
+        let settings = Machine::new().file(name, EVERYTHING).load().unwrap();
+        let rules = &settings.rules;
+        let counts = [
+            rules.allow.len(),
+            rules.deny.len(),
+            rules.ask.len(),
+            rules.directories.len(),
+        ];
+        assert_eq!(counts, [1, 1, 1, 1], "{name}");
+        let env: Vec<_> = settings
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(env, ["FLAVOUR=sour", "LEVEL=3"], "{name}");
+        assert_eq!(settings.remarks.len(), 1, "{:?}", settings.remarks);
+        assert!(settings.remarks[0].ends_with("its hooks are not run by this version"));
+    }
+}
+
+#[test]
+fn a_repositorys_files_only_tighten() {
+    for name in [
+        "repo/.claude/settings.json",
+        "repo/.claude/settings.local.json",
+    ] {
+        let machine = Machine::new().file(name, EVERYTHING);
+        let settings = machine.load().unwrap();
+        let rules = &settings.rules;
+        let counts = [
+            rules.allow.len(),
+            rules.deny.len(),
+            rules.ask.len(),
+            rules.directories.len(),
+        ];
+        assert_eq!(counts, [0, 1, 1, 0], "{name}");
+        assert!(settings.env.is_empty(), "{name}");
+        assert_eq!(machine.mode(), PermissionMode::Default, "{name}");
+        let plan = machine.file(name, r#"{"permissions": {"defaultMode": "plan"}}"#);
+        assert_eq!(plan.mode(), PermissionMode::Plan, "{name}");
+    }
+}
+
+#[test]
+fn outside_of_a_repository_only_the_present_folder_speaks() {
+    let machine = Machine::new();
+    for name in ["shared/.claude", "shared/own/.claude"] {
+        std::fs::create_dir_all(machine.path(name)).unwrap();
+    }
+    let machine = machine
+        .file("shared/.claude/settings.json", "somebody's joke")
+        .file("shared/own/.claude/settings.json", EVERYTHING);
+    let (managed, root) = (machine.path("managed.json"), machine.path("root"));
+    let cwd = machine.path("shared/own");
+    let settings = ClaudeSettings::load_with(&managed, &root, &cwd, None).unwrap();
+    assert_eq!(settings.rules.deny.len(), 1);
+}
+
+#[test]
+fn a_ban_of_the_widest_mode_holds_against_flags() {
+    let text = r#"{"permissions": {"defaultMode": "bypassPermissions", "disableBypassPermissionsMode": "disable"}}"#;
+    let machine = Machine::new().file("root/settings.json", text);
+    assert_eq!(machine.mode(), PermissionMode::AcceptEdits);
+    let settings = Settings::built_in()
+        .unwrap()
+        .with(machine.load().unwrap().modes)
+        .unwrap();
+    assert!(
+        settings
+            .permit("permissions.mode", "bypassPermissions")
+            .is_err()
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_file() {
+    for (text, word) in [
+        ("{", "is not JSON"),
+        ("[]", "is not a JSON object"),
+        (r#"{"env": []}"#, "`env` must be an object"),
+        (r#"{"env": {"A": {}}}"#, "`env.A` must be a text"),
+        (r#"{"env": {"A=B": "x"}}"#, "`env.A=B` cannot be a variable"),
+        (
+            r#"{"permissions": {"deny": ["Bash("]}}"#,
+            "`permissions.deny`",
+        ),
+    ] {
+        let failure = Machine::new()
+            .file("root/settings.json", text)
+            .load()
+            .unwrap_err();
+        assert!(failure.message.contains(word), "{}", failure.message);
+        assert!(
+            failure.message.contains("root/settings.json"),
+            "{}",
+            failure.message
+        );
+    }
+    Machine::new()
+        .file("root/settings.json", " \n")
+        .load()
+        .unwrap();
+}
+
+#[test]
+fn mistakes_in_hooks_are_remarks_and_stop_nobody() {
+    for (hooks, word) in [
+        ("[]", "`hooks` must be an object"),
+        (r#"{"Stop": {}}"#, "`hooks.Stop` must be a list"),
+        (r#"{"Stop": [{}]}"#, "lacks its list of `hooks`"),
+        (r#"{"Stop": [{"matcher": 1, "hooks": []}]}"#, "`matcher`"),
+        (r#"{"Stop": [{"hooks": [{}]}]}"#, "lacks its `type`"),
+        (
+            r#"{"Stop": [{"hooks": [{"type": "command"}]}]}"#,
+            "lacks its `command`",
+        ),
+    ] {
+        let text = format!(r#"{{"hooks": {hooks}}}"#);
+        let settings = Machine::new()
+            .file("root/settings.json", &text)
+            .load()
+            .unwrap();
+        assert!(settings.remarks[0].contains(word), "{:?}", settings.remarks);
+    }
+}

@@ -1,0 +1,173 @@
+//! What there is to be completed. Nothing is changed on disk, and what cannot be read is not offered.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap_complete::CompletionCandidate;
+use swarm_protocol::{MemberName, PermissionMode, SystemClock, TeamConfig, TeamName};
+use swarm_store::{FileStore, TeamStore};
+
+use crate::commands::requests::is_open;
+use crate::environment::Environment;
+use crate::settings::{Places, Settings};
+
+/// The surroundings of a command line that is being typed.
+pub(super) struct Offer {
+    root: Option<PathBuf>,
+    settings: Option<Settings>,
+    /// The team that `--team` or the variable names.
+    asked: Option<String>,
+}
+
+impl Offer {
+    pub(super) fn new(env: &Environment, words: &[OsString]) -> Self {
+        let root = env.root().ok();
+        let settings = root
+            .as_ref()
+            .and_then(|root| Settings::load(&Places::new(root, &env.cwd), env).ok());
+        let flag = |word: &OsString| word.to_str()?.strip_prefix("--team=").map(str::to_owned);
+        let pair = |pair: &[OsString]| {
+            (pair[0] == "--team").then(|| pair[1].to_str().map(str::to_owned))?
+        };
+        let asked = words
+            .iter()
+            .find_map(flag)
+            .or_else(|| words.windows(2).find_map(pair));
+        Self {
+            asked: asked.or_else(|| env.get("SWARM_TEAM").map(str::to_owned)),
+            settings,
+            root,
+        }
+    }
+
+    fn store(&self) -> Option<FileStore> {
+        Some(FileStore::new(self.root.clone()?, Arc::new(SystemClock)))
+    }
+
+    /// The team that is meant, or every team where that is open.
+    fn configs(&self) -> Vec<TeamConfig> {
+        let Some(store) = self.store() else {
+            return Vec::new();
+        };
+        let teams = match &self.asked {
+            Some(asked) => TeamName::parse(asked).into_iter().collect(),
+            None => store.teams().unwrap_or_default(),
+        };
+        let config = |team: &TeamName| store.config(team).ok();
+        teams.iter().filter_map(config).collect()
+    }
+
+    pub(super) fn teams(&self) -> Vec<CompletionCandidate> {
+        let teams = self.store().and_then(|store| store.teams().ok());
+        let teams = teams.unwrap_or_default();
+        teams
+            .iter()
+            .map(|team| CompletionCandidate::new(team.as_str()))
+            .collect()
+    }
+
+    pub(super) fn members(&self) -> Vec<CompletionCandidate> {
+        self.names(|_| true)
+    }
+
+    pub(super) fn teammates(&self) -> Vec<CompletionCandidate> {
+        self.names(|name| !name.is_lead())
+    }
+
+    pub(super) fn receivers(&self) -> Vec<CompletionCandidate> {
+        let all = CompletionCandidate::new("*").help(Some("all but the sender".into()));
+        let mut receivers = self.members();
+        receivers.push(all);
+        receivers
+    }
+
+    fn names(&self, wanted: impl Fn(&MemberName) -> bool) -> Vec<CompletionCandidate> {
+        let mut found = Vec::new();
+        for config in self.configs() {
+            for member in config.members.iter().filter(|member| wanted(&member.name)) {
+                let agent = member.agent_type.as_ref().map(|agent| agent.clone().into());
+                found.push(CompletionCandidate::new(member.name.as_str()).help(agent));
+            }
+        }
+        // Several teams may have members of the same name.
+        found.sort();
+        found.dedup_by(|one, other| one.get_value() == other.get_value());
+        found
+    }
+
+    pub(super) fn tasks(&self) -> Vec<CompletionCandidate> {
+        let mut found = Vec::new();
+        for config in self.configs() {
+            let list = self
+                .store()
+                .and_then(|store| store.tasks(&config.name).ok());
+            for task in list.map(|list| list.tasks).unwrap_or_default() {
+                let subject = swarm_ui::clean_text(&task.subject);
+                found
+                    .push(CompletionCandidate::new(task.id.to_string()).help(Some(subject.into())));
+            }
+        }
+        found
+    }
+
+    pub(super) fn requests(&self) -> Vec<CompletionCandidate> {
+        let mut found = Vec::new();
+        for config in self.configs() {
+            let list = self
+                .store()
+                .and_then(|store| store.requests(&config.name).ok());
+            let requests = list.map(|list| list.requests).unwrap_or_default();
+            for request in requests.iter().filter(|request| is_open(request)) {
+                let help = format!("{}: {}", request.from, request.description);
+                let help = swarm_ui::clean_text(&help);
+                found.push(CompletionCandidate::new(request.id.as_str()).help(Some(help.into())));
+            }
+        }
+        found
+    }
+
+    pub(super) fn settings(&self) -> Vec<CompletionCandidate> {
+        let listed = self.settings.as_ref().map(|settings| settings.list(None));
+        let listed = listed.unwrap_or_default();
+        listed
+            .into_iter()
+            .map(|listed| CompletionCandidate::new(listed.key))
+            .collect()
+    }
+
+    pub(super) fn models(&self) -> Vec<CompletionCandidate> {
+        let aliases = self
+            .settings
+            .as_ref()
+            .map(|settings| settings.aliases.clone());
+        let candidate = |(alias, model): (String, String)| {
+            CompletionCandidate::new(alias).help(Some(model.into()))
+        };
+        aliases
+            .unwrap_or_default()
+            .into_iter()
+            .map(candidate)
+            .collect()
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "every list of candidates is asked for in the same way"
+    )]
+    pub(super) fn modes(&self) -> Vec<CompletionCandidate> {
+        PermissionMode::ALL
+            .map(|mode| CompletionCandidate::new(mode.name()))
+            .into()
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "every list of candidates is asked for in the same way"
+    )]
+    pub(super) fn backends(&self) -> Vec<CompletionCandidate> {
+        ["auto", "tmux", "headless"]
+            .map(CompletionCandidate::new)
+            .into()
+    }
+}

@@ -1,0 +1,42 @@
+//! The script that a shell reads.
+
+use std::process::ExitCode;
+
+use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
+
+use super::attach::VARIABLE;
+use crate::args::{CompletionsArgs, Shell};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Prints the script. It calls the program at each press of the key, so it need not be made again for another version.
+pub(in crate::commands) fn run(
+    env: &Environment,
+    out: Output,
+    args: &CompletionsArgs,
+) -> Result<ExitCode, Failure> {
+    let shell: &dyn EnvCompleter = match args.shell {
+        Shell::Bash => &Bash,
+        Shell::Elvish => &Elvish,
+        Shell::Fish => &Fish,
+        Shell::Powershell => &Powershell,
+        Shell::Zsh => &Zsh,
+    };
+    let mut script = Vec::new();
+    shell.write_registration(VARIABLE, "swarm", "swarm", &program(env)?, &mut script)?;
+    out.piece(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How the shell calls this program: by its name if that finds it, so that an upgrade is found as well.
+fn program(env: &Environment) -> Result<String, Failure> {
+    let own = std::env::current_exe()?;
+    let found = env
+        .find_program("swarm")
+        .and_then(|path| path.canonicalize().ok());
+    if found.is_some() && found == own.canonicalize().ok() {
+        return Ok("swarm".to_owned());
+    }
+    Ok(own.display().to_string())
+}

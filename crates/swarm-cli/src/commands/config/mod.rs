@@ -1,0 +1,5 @@
+//! `swarm config`.
+
+mod list;
+
+pub(super) use list::run;

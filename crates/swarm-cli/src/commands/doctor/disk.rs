@@ -1,0 +1,106 @@
+//! The root folder, and what the kernel lets us watch.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use swarm_fs::FsError;
+
+use super::finding::Finding;
+use crate::environment::Environment;
+
+/// Instances that a team of thirty may need.
+const INSTANCES: usize = 32;
+
+pub(super) fn look(env: &Environment) -> Vec<Finding> {
+    let mut findings = match env.root() {
+        Ok(root) => vec![root_folder(&root)],
+        Err(failure) => {
+            let hint = failure.hint.unwrap_or_default();
+            vec![Finding::missing("root folder", failure.message, hint)]
+        }
+    };
+    findings.extend(inotify());
+    findings
+}
+
+fn root_folder(root: &Path) -> Finding {
+    const NAME: &str = "root folder";
+    let elsewhere = "make it writable, or set CLAUDE_CONFIG_DIR to a folder on a local disk";
+    // What is not there yet is made in the nearest folder that is.
+    let Some(nearest) = root.ancestors().find(|folder| folder.exists()) else {
+        return Finding::missing(
+            NAME,
+            format!("{} cannot be made", root.display()),
+            elsewhere,
+        );
+    };
+    if !nearest.is_dir() {
+        let found = format!("{} is not a folder", nearest.display());
+        return Finding::missing(NAME, found, elsewhere);
+    }
+    let support = match swarm_fs::door_support(nearest) {
+        Ok(support) => support,
+        Err(FsError::Gone { .. }) => {
+            let found = format!("nothing can be made below {}", nearest.display());
+            return Finding::missing(NAME, found, elsewhere);
+        }
+        Err(error) => {
+            let found = format!(
+                "nothing can be written below {}: {error}",
+                nearest.display()
+            );
+            return Finding::missing(NAME, found, elsewhere);
+        }
+    };
+    let lacks = match (support.flock, support.sticky) {
+        (true, true) if nearest == root => return Finding::ok(NAME, root.display().to_string()),
+        (true, true) => {
+            let found = format!("{} is made with the first team", root.display());
+            return Finding::ok(NAME, found);
+        }
+        (false, _) => "does not keep locks (flock)",
+        (true, false) => "does not keep the sticky bit of folders",
+    };
+    let found = format!(
+        "the file system of {} {lacks}; messages could be lost there",
+        nearest.display()
+    );
+    Finding::missing(
+        NAME,
+        found,
+        "set CLAUDE_CONFIG_DIR to a folder on a local disk",
+    )
+}
+
+/// How many more watchers of folders this user may have. Nothing where the kernel does not tell.
+fn inotify() -> Option<Finding> {
+    const NAME: &str = "inotify";
+    let limit = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
+        text.trim().parse::<usize>().ok()
+    };
+    let instances = limit("max_user_instances")?;
+    let watches = limit("max_user_watches")?;
+    let used = instances_in_use();
+    let found = format!("{used} of {instances} watchers in use, {watches} watches at most");
+    if used + INSTANCES <= instances {
+        return Some(Finding::ok(NAME, found));
+    }
+    let hint = "with none left, mail is noticed seconds later: `sysctl fs.inotify.max_user_instances=1024`";
+    Some(Finding::warning(NAME, found, hint))
+}
+
+/// The inotify instances of this user's processes.
+fn instances_in_use() -> usize {
+    let own = rustix::process::getuid().as_raw();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|process| process.metadata().is_ok_and(|meta| meta.uid() == own))
+        .filter_map(|process| fs::read_dir(process.path().join("fd")).ok())
+        .flat_map(Iterator::flatten)
+        .filter(|fd| {
+            fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str() == "anon_inode:inotify")
+        })
+        .count()
+}

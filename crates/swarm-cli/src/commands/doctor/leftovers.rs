@@ -1,0 +1,80 @@
+//! What crashed teams left behind. It is only told; other commands clear it away.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use swarm_lead::dead_sockets;
+use swarm_protocol::{MemberState, SystemClock};
+use swarm_store::{FileStore, TeamStore};
+
+use super::finding::Finding;
+use crate::deployment::socket_folder;
+use crate::environment::Environment;
+
+pub(super) fn look(env: &Environment) -> Vec<Finding> {
+    let Ok(root) = env.root() else {
+        return Vec::new();
+    };
+    let mut findings = teams(&root);
+    let folder = socket_folder(env, &root);
+    let dead = dead_sockets(&folder);
+    if !dead.is_empty() {
+        let found = format!(
+            "{} sockets of tmux servers that are gone, in {}",
+            dead.len(),
+            folder.display()
+        );
+        findings.push(Finding::warning(
+            "leftovers",
+            found,
+            "`swarm gc` removes them",
+        ));
+    }
+    findings
+}
+
+fn teams(root: &Path) -> Vec<Finding> {
+    const NAME: &str = "teams";
+    let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
+    let names = match store.teams() {
+        Ok(names) => names,
+        Err(error) => {
+            return vec![Finding::warning(
+                NAME,
+                error.to_string(),
+                "see what is in the way there",
+            )];
+        }
+    };
+    let mut findings = Vec::new();
+    for team in &names {
+        match store.member_view(team) {
+            Ok(members) => {
+                let dead = members
+                    .iter()
+                    .filter(|member| member.state == MemberState::Dead);
+                let dead: Vec<&str> = dead.map(|member| member.member.name.as_str()).collect();
+                if !dead.is_empty() {
+                    let found = format!("{team}: {} ended without a word", dead.join(", "));
+                    let hint = format!(
+                        "`swarm spawn NAME --team {team}` takes one up again, `swarm team delete {team}` ends it all"
+                    );
+                    findings.push(Finding::warning(NAME, found, hint));
+                }
+            }
+            Err(error) => {
+                let hint = error
+                    .hint()
+                    .unwrap_or_else(|| format!("look at it, or `swarm team delete {team}`"));
+                findings.push(Finding::warning(NAME, error.to_string(), hint));
+            }
+        }
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok(
+            NAME,
+            format!("{} there, none with dead members", names.len()),
+        ));
+    }
+    findings
+}

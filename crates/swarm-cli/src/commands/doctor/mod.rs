@@ -1,0 +1,10 @@
+//! `swarm doctor`: what is there, what is missing, and what to do.
+
+mod disk;
+mod finding;
+mod leftovers;
+mod programs;
+mod run;
+mod written;
+
+pub(super) use run::run;

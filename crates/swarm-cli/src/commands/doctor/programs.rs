@@ -1,0 +1,116 @@
+//! Programs beside this one, and the terminal.
+
+use std::io::IsTerminal as _;
+use std::process::{Command, Stdio};
+
+use swarm_panes::{NEWEST_TRIED, PaneError, tmux_version};
+
+use super::finding::Finding;
+use crate::commands::runtime;
+use crate::deployment::{VERSION, teammate_program};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// The program that runs in each pane.
+pub(super) fn teammate(env: &Environment) -> Finding {
+    const NAME: &str = "swarm-teammate";
+    let again = "install `swarm` and `swarm-teammate` of one version, side by side";
+    let program = match teammate_program(env) {
+        Ok(program) => program,
+        Err(failure) => return Finding::missing(NAME, failure.message, again),
+    };
+    let place = program.display();
+    let mut ask = Command::new(&program);
+    match said(ask.arg("--version")) {
+        Some(said) if said.split_ascii_whitespace().last() == Some(VERSION) => {
+            Finding::ok(NAME, format!("{VERSION}, {place}"))
+        }
+        Some(said) => {
+            let found = format!("{place} is `{said}`, this is `swarm {VERSION}`");
+            Finding::missing(NAME, found, again)
+        }
+        None => Finding::missing(NAME, format!("{place} cannot be run"), again),
+    }
+}
+
+/// tmux, which only the headless backend can do without.
+pub(super) fn tmux(env: &Environment, settings: &Settings) -> Result<Finding, Failure> {
+    const NAME: &str = "tmux";
+    let failed = |error: &PaneError| {
+        let hint = "install a newer tmux; until then teammates run without a terminal (`--backend headless`)";
+        match settings.backend.as_str() {
+            "tmux" => Finding::missing(
+                NAME,
+                error.to_string(),
+                "install it, or set `spawn.backend` to auto",
+            ),
+            _ => Finding::warning(NAME, error.to_string(), hint),
+        }
+    };
+    let Some(program) = env.find_program("tmux") else {
+        return Ok(failed(&PaneError::TmuxMissing));
+    };
+    let version = match runtime()?.block_on(tmux_version(&program)) {
+        Ok(version) => version,
+        Err(error) => return Ok(failed(&error)),
+    };
+    let missing = version.missing();
+    let found = format!("{version}, {}", program.display());
+    if !missing.is_empty() {
+        return Ok(failed(&PaneError::TmuxTooOld {
+            program,
+            found: version,
+            missing,
+        }));
+    }
+    if version.is_untried() {
+        let (major, minor) = NEWEST_TRIED;
+        let hint = format!("swarm was tried up to tmux {major}.{minor}; tell us what looks wrong");
+        return Ok(Finding::warning(NAME, found, hint));
+    }
+    Ok(Finding::ok(NAME, found))
+}
+
+/// git, which the demonstration needs.
+pub(super) fn git(env: &Environment) -> Finding {
+    const NAME: &str = "git";
+    let hint = "install git; `swarm demo` needs it, and agents often do";
+    let Some(program) = env.find_program("git") else {
+        return Finding::warning(NAME, "git was not found on the PATH", hint);
+    };
+    match said(Command::new(&program).arg("--version")) {
+        Some(said) => Finding::ok(NAME, format!("{said}, {}", program.display())),
+        None => Finding::warning(NAME, format!("{} cannot be run", program.display()), hint),
+    }
+}
+
+/// The terminal that this command runs in.
+pub(super) fn terminal(env: &Environment) -> Finding {
+    const NAME: &str = "terminal";
+    let term = env.get("TERM").unwrap_or_default();
+    let place = match (env.get("TMUX"), std::io::stdout().is_terminal()) {
+        (Some(_), _) => "inside tmux: teammates appear beside you",
+        (None, true) => {
+            "outside tmux: teammates get a server of their own, `swarm attach` shows it"
+        }
+        (None, false) => "stdout is no terminal",
+    };
+    if ["", "dumb"].contains(&term) && env.get("TMUX").is_none() {
+        let found = format!("{place}; TERM is {term:?}");
+        return Finding::warning(
+            NAME,
+            found,
+            "`swarm attach` needs a terminal with a TERM that tmux knows",
+        );
+    }
+    Finding::ok(NAME, place)
+}
+
+/// The first line that a program prints.
+fn said(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next()?.trim().to_owned();
+    output.status.success().then_some(line)
+}

@@ -1,0 +1,53 @@
+//! All findings, as they are printed.
+
+use std::process::ExitCode;
+
+use swarm_protocol::ErrorKind;
+
+use super::finding::{Finding, State};
+use super::{disk, leftovers, programs, written};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::output::{Output, plain};
+
+pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCode, Failure> {
+    let findings = look(env)?;
+    if out.json {
+        out.json(&findings)?;
+    } else {
+        for finding in &findings {
+            out.data(&line(finding))?;
+        }
+    }
+    let missing = |finding: &Finding| finding.state == State::Missing;
+    Ok(if findings.iter().any(missing) {
+        ExitCode::from(ErrorKind::Environment.exit_code().0)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
+    let (mut findings, settings) = written::look(env)?;
+    findings.push(programs::teammate(env));
+    findings.push(programs::tmux(env, &settings)?);
+    findings.push(programs::git(env));
+    findings.push(programs::terminal(env));
+    findings.push(written::model(env, &settings));
+    findings.extend(disk::look(env));
+    findings.extend(leftovers::look(env));
+    Ok(findings)
+}
+
+fn line(finding: &Finding) -> String {
+    let word = match finding.state {
+        State::Ok => "ok",
+        State::Warning => "warning",
+        State::Missing => "MISSING",
+    };
+    let line = format!("{word:<8} {}: {}", finding.name, plain(&finding.found));
+    match &finding.hint {
+        Some(hint) => format!("{line}\n         -> {}", plain(hint)),
+        None => line,
+    }
+}

@@ -1,0 +1,147 @@
+//! Looking for leftovers, and clearing each.
+
+use std::process::ExitCode;
+
+use swarm_lead::{
+    Deployment, Seen, Verdict, census, clear_dead, dead_sockets, left_panes, verdict,
+};
+use swarm_protocol::{ErrorKind, TeamName};
+use swarm_store::StoreError;
+
+use super::finds::{Deed, Find, report};
+use crate::app::App;
+use crate::args::GcArgs;
+use crate::commands::acting::require_person;
+use crate::commands::runtime;
+use crate::deployment::for_stopping;
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "gc")?;
+    let deployment = for_stopping(app);
+    let runtime = runtime()?;
+    let finds = runtime.block_on(async {
+        let teams = app.store.teams()?;
+        if !args.dry_run {
+            for team in &teams {
+                record_deaths(app, team);
+            }
+        }
+        let seen = census(&*app.store, &app.root)?;
+        let mut finds = Vec::new();
+        for team in teams {
+            team_and_panes(&deployment, &team, &seen, args, &mut finds)
+                .await
+                .unwrap_or_else(|failure| {
+                    finds.push(find(Deed::Keep, format!("team {team}"), failure.message));
+                });
+        }
+        match files(&deployment, args) {
+            Ok(files) => finds.extend(files),
+            Err(failure) => {
+                let what = "leftovers between the files of teams".to_owned();
+                finds.push(find(Deed::Keep, what, failure.message));
+            }
+        }
+        finds.extend(sockets(&deployment, args));
+        Ok::<_, Failure>(finds)
+    })?;
+    runtime.shutdown_background();
+    report(app, finds, args.dry_run)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends what dead members have left, and writes their deaths down. A team whose records cannot be changed is judged by
+/// what they say.
+fn record_deaths(app: &App, team: &TeamName) {
+    if let Err(error) = swarm_team::reconcile(&*app.store, team) {
+        tracing::warn!(%team, %error, "deaths not recorded");
+    }
+}
+
+async fn team_and_panes(
+    deployment: &Deployment,
+    team: &TeamName,
+    seen: &[Seen],
+    args: &GcArgs,
+    finds: &mut Vec<Find>,
+) -> Result<(), Failure> {
+    let store = &*deployment.store;
+    let config = match store.config(team) {
+        Ok(config) => config,
+        // Deleted since the names were listed.
+        Err(StoreError::TeamNotFound { .. }) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::Damaged => {
+            let why = format!("{error}; `swarm team delete {team} --force` removes the team");
+            finds.push(find(Deed::Keep, format!("team {team}"), why));
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match verdict(store, &config, seen, args.unfinished)? {
+        Verdict::InUse => {}
+        Verdict::Kept { why } => finds.push(find(Deed::Keep, format!("team {team}"), why)),
+        Verdict::Dead { why } => {
+            let mut dead = find(Deed::Archive, format!("team {team}"), why);
+            if !args.dry_run {
+                dead.failure = archive(deployment, team).await.err();
+            }
+            finds.push(dead);
+            return Ok(());
+        }
+    }
+    for left in left_panes(deployment, team).await? {
+        let pane = format!(
+            "pane {} of {}@{team}",
+            left.tagged.pane.id, left.tagged.member
+        );
+        let mut one = find(Deed::Close, pane, "its member has left".to_owned());
+        if !args.dry_run {
+            one.failure = left.close().await.err().map(Failure::from);
+        }
+        finds.push(one);
+    }
+    Ok(())
+}
+
+/// The store looks again under its lock, and refuses if a member lives or somebody leads by then.
+async fn archive(deployment: &Deployment, team: &TeamName) -> Result<(), Failure> {
+    clear_dead(deployment, team).await?;
+    deployment.store.delete_team(team, false, false)?;
+    Ok(())
+}
+
+fn files(deployment: &Deployment, args: &GcArgs) -> Result<Vec<Find>, Failure> {
+    let swept = deployment.store.sweep(!args.dry_run)?;
+    let finds = swept.into_iter().map(|(left, removed)| Find {
+        failure: removed.err().map(Failure::from),
+        ..find(
+            Deed::Remove,
+            left.path.display().to_string(),
+            left.what.to_owned(),
+        )
+    });
+    Ok(finds.collect())
+}
+
+fn sockets(deployment: &Deployment, args: &GcArgs) -> Vec<Find> {
+    let dead = dead_sockets(&deployment.terminal.own_socket_dir);
+    let finds = dead.into_iter().map(|socket| {
+        let why = "the socket of a tmux server of swarm's that has ended".to_owned();
+        let mut one = find(Deed::Remove, socket.display().to_string(), why);
+        if !args.dry_run {
+            one.failure = std::fs::remove_file(&socket).err().map(Failure::from);
+        }
+        one
+    });
+    finds.collect()
+}
+
+fn find(deed: Deed, what: String, why: String) -> Find {
+    Find {
+        deed,
+        what,
+        why,
+        failure: None,
+    }
+}

@@ -1,0 +1,6 @@
+//! `swarm gc`: clearing away what crashes have left behind.
+
+mod clear;
+mod finds;
+
+pub(super) use clear::run;

@@ -1,0 +1,49 @@
+//! Which messages were seen already, so that each is shown once.
+
+use std::collections::HashSet;
+
+use swarm_protocol::{InboxEntry, MessageId};
+
+/// Messages that were seen. An entry of another program gets its id only when it is read, so it is known by what it
+/// says until then.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    ids: HashSet<MessageId>,
+    nameless: HashSet<String>,
+}
+
+impl Seen {
+    /// The entries that were not seen before, in their order.
+    pub(super) fn take_new(&mut self, mut entries: Vec<InboxEntry>) -> Vec<InboxEntry> {
+        entries.retain(|entry| self.is_new(entry));
+        entries
+    }
+
+    fn is_new(&mut self, entry: &InboxEntry) -> bool {
+        let words = || format!("{} {} {}", entry.timestamp, entry.from, entry.text);
+        match &entry.msg_id {
+            Some(id) => self.ids.insert(id.clone()) && !self.nameless.remove(&words()),
+            None => self.nameless.insert(words()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::IsoTime;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_shown_once_also_when_it_gets_its_id_later() {
+        let entry = |text: &str, id: Option<&str>| InboxEntry {
+            msg_id: id.map(MessageId::new),
+            ..InboxEntry::new("bob", text, IsoTime::new("now"))
+        };
+        let mut seen = Seen::default();
+        let mut new = |entries: &[InboxEntry]| seen.take_new(entries.to_vec()).len();
+        assert_eq!(new(&[entry("one", None), entry("two", Some("2"))]), 2);
+        assert_eq!(new(&[entry("one", Some("1")), entry("two", Some("2"))]), 0);
+        assert_eq!(new(&[entry("one", Some("1")), entry("one", Some("3"))]), 1);
+    }
+}

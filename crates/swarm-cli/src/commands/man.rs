@@ -1,0 +1,147 @@
+//! `swarm man`: the manual pages, made from the arguments as they are read.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
+use swarm_protocol::ErrorKind;
+
+use crate::args::{Args, ManArgs};
+use crate::deployment::VERSION;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Prints one page, or writes all of them into a folder.
+pub(super) fn run(env: &Environment, out: Output, args: &ManArgs) -> Result<ExitCode, Failure> {
+    let mut swarm = without_help_commands(Args::command());
+    swarm.build();
+    let Some(dir) = &args.dir else {
+        let command = find(&swarm, &args.command)?;
+        out.piece(&page(command)?)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let dir = env.cwd.join(dir);
+    let failed = |error: io::Error| {
+        let message = format!("pages cannot be written into {}: {error}", dir.display());
+        Failure::new(ErrorKind::Environment, message)
+            .with_hint("name a folder that you may write to")
+    };
+    std::fs::create_dir_all(&dir).map_err(failed)?;
+    let mut names = Vec::new();
+    for command in all(&swarm) {
+        let name = format!("{}.1", full_name(command));
+        write(&dir.join(&name), &page(command)?).map_err(failed)?;
+        names.push(name);
+    }
+    if out.json {
+        out.json(&names)?;
+    } else {
+        out.say(&format!("{} pages are in {}", names.len(), dir.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "pages are for everybody to read, which files of teams are not"
+)]
+fn write(path: &Path, page: &str) -> io::Result<()> {
+    std::fs::write(path, page)
+}
+
+/// The pages of `help` would only repeat the others.
+fn without_help_commands(command: Command) -> Command {
+    command
+        .disable_help_subcommand(true)
+        .mut_subcommands(without_help_commands)
+}
+
+fn find<'a>(swarm: &'a Command, words: &[String]) -> Result<&'a Command, Failure> {
+    words.iter().try_fold(swarm, |command, word| {
+        let found = command.find_subcommand(word);
+        found.filter(|found| !found.is_hide_set()).ok_or_else(|| {
+            let message = format!(
+                "there is no command `swarm {}`",
+                words.join(" ").escape_debug()
+            );
+            Failure::new(ErrorKind::NotFound, message).with_hint("`swarm help` lists the commands")
+        })
+    })
+}
+
+fn all(command: &Command) -> Vec<&Command> {
+    let inner = command
+        .get_subcommands()
+        .filter(|inner| !inner.is_hide_set());
+    std::iter::once(command)
+        .chain(inner.flat_map(all))
+        .collect()
+}
+
+/// `swarm-task-create`.
+fn full_name(command: &Command) -> &str {
+    command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name())
+}
+
+fn page(command: &Command) -> io::Result<String> {
+    let mut text = Vec::new();
+    let after = command.get_after_help().map(ToString::to_string);
+    // The lines after the options are added as they are, which the renderer would fill.
+    let command = command.clone().after_help(None::<&str>);
+    let man = Man::new(command.clone())
+        .title(full_name(&command).to_uppercase())
+        .source(format!("swarm {VERSION}"))
+        .manual("swarm");
+    man.render(&mut text)?;
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    let after = after.unwrap_or_default();
+    let (notes, examples) = after.split_once("Examples:\n").unwrap_or((&after, ""));
+    for (heading, lines) in [("NOTES", notes.trim()), ("EXAMPLES", examples.trim_end())] {
+        if !lines.is_empty() {
+            text.push_str(&verbatim(heading, lines));
+        }
+    }
+    Ok(text)
+}
+
+/// A section whose lines stay as they are.
+fn verbatim(heading: &str, text: &str) -> String {
+    let mut section = format!(".SH {heading}\n.nf\n");
+    for line in text.lines() {
+        // A dot or an apostrophe at the beginning would be a command.
+        if line.starts_with(['.', '\'']) {
+            section.push_str("\\&");
+        }
+        section.push_str(&line.replace('\\', "\\e").replace('-', "\\-"));
+        section.push('\n');
+    }
+    section.push_str(".fi\n");
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_and_no_line_is_taken_for_a_command_of_roff() {
+        let mut swarm = without_help_commands(Args::command());
+        swarm.build();
+        let commands = all(&swarm);
+        let names: Vec<_> = commands.iter().map(|command| full_name(command)).collect();
+        assert!(
+            names.contains(&"swarm") && names.contains(&"swarm-task-create"),
+            "{names:?}"
+        );
+        for command in commands {
+            let page = page(command).unwrap();
+            assert!(page.contains(".SH NAME"), "{page}");
+        }
+        assert_eq!(verbatim("X", ".a\n-\\"), ".SH X\n.nf\n\\&.a\n\\-\\e\n.fi\n");
+    }
+}

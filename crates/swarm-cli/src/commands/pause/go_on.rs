@@ -1,0 +1,50 @@
+//! `swarm continue`.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::json;
+use swarm_protocol::{ErrorKind, MemberState};
+
+use super::look::{PROMPTLY, Subject};
+use crate::app::App;
+use crate::args::ContinueArgs;
+use crate::commands::acting::require_person;
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "continue")?;
+    let mut subject = Subject::find(app, &args.name, "continue")?;
+    let before = app.store.set_paused(&subject.team, &subject.name, None)?;
+    let end = Instant::now() + PROMPTLY;
+    let mut view = subject.view(app)?;
+    while view.state == MemberState::Paused {
+        if !subject.watch.wait(Some(end)) {
+            return Err(subject.silent(&view));
+        }
+        view = subject.view(app)?;
+    }
+    if view.state == MemberState::Parked {
+        let message = format!(
+            "{} takes no turn, since the team's lead is gone",
+            args.name.name
+        );
+        return Err(
+            Failure::new(ErrorKind::Conflict, message).with_hint(format!(
+                "it goes on when `swarm resume {}` has given the team a lead",
+                subject.team
+            )),
+        );
+    }
+    if app.out.json {
+        app.out.json(&json!({
+            "member": args.name.name, "state": view.state, "pause": before,
+        }))?;
+    } else if before.is_some() {
+        app.out.data(&format!("{} goes on", args.name.name))?;
+    } else {
+        app.out
+            .data(&format!("{} was not paused", args.name.name))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

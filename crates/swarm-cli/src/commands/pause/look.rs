@@ -1,0 +1,87 @@
+//! The member that is meant, and what it makes of it.
+
+use std::time::Duration;
+
+use swarm_fs::NameFilter;
+use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
+use swarm_store::MemberView;
+
+use crate::app::App;
+use crate::args::MemberWord;
+use crate::commands::members::{is_over, known};
+use crate::commands::watch::Watch;
+use crate::failure::Failure;
+
+/// How long a member that waits for mail may take to obey: longer than the net takes that catches lost wake-ups.
+pub(super) const PROMPTLY: Duration = Duration::from_secs(7);
+
+/// A living member that swarm runs.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) team: TeamName,
+    pub(super) name: MemberName,
+    pub(super) spawn_id: SpawnId,
+    /// Wakes when its state may have changed.
+    pub(super) watch: Watch,
+}
+
+impl Subject {
+    /// Finds the member; refuses those that no mark would reach.
+    pub(super) fn find(app: &App, word: &MemberWord, verb: &str) -> Result<Self, Failure> {
+        let team = app.team_of_id(word.team.clone())?;
+        let name = &word.name;
+        let config = app.store.config(&team)?;
+        let member = known(&config, name)?;
+        if name.is_lead() {
+            let message = format!("`swarm {verb}` is for teammates, not for the team lead");
+            return Err(Failure::usage(message));
+        }
+        let Some(spawn_id) = member.spawn_id() else {
+            let message = format!("{name} belongs to another program");
+            return Err(
+                Failure::new(ErrorKind::Conflict, message).with_hint("stop it where it runs")
+            );
+        };
+        let mut watch = Watch::new()?;
+        let filter = NameFilter::Exact(vec!["state.json".into()]);
+        watch.also(&app.store.member_dir(&team, name), filter);
+        let subject = Self {
+            team,
+            name: name.clone(),
+            spawn_id,
+            watch,
+        };
+        subject.view(app)?;
+        Ok(subject)
+    }
+
+    /// The member as it is at this moment.
+    pub(super) fn view(&self, app: &App) -> Result<MemberView, Failure> {
+        let views = app.store.member_view(&self.team)?;
+        let view = views.into_iter().find(|view| {
+            view.member.name == self.name && view.member.spawn_id() == Some(self.spawn_id)
+        });
+        match view {
+            Some(view) if !is_over(view.state) => Ok(view),
+            Some(view) => {
+                let message = format!("{} is {}", self.name, view.state.name());
+                Err(Failure::new(ErrorKind::Conflict, message)
+                    .with_hint(format!("`swarm spawn {}` starts it again", self.name)))
+            }
+            None => {
+                let message = format!("{} has ended meanwhile", self.name);
+                Err(Failure::new(ErrorKind::Conflict, message))
+            }
+        }
+    }
+
+    /// A member that should have obeyed and did not.
+    pub(super) fn silent(&self, view: &MemberView) -> Failure {
+        let message = format!(
+            "{} has not obeyed yet and is still {}; it will when it looks again",
+            self.name,
+            view.state.name()
+        );
+        Failure::new(ErrorKind::TimedOut, message).with_hint("if it hangs, `swarm kill` ends it")
+    }
+}

@@ -1,0 +1,8 @@
+//! `swarm pause` and `swarm continue`.
+
+mod go_on;
+mod look;
+mod set;
+
+pub(super) use go_on::run as go_on;
+pub(super) use set::run as pause;

@@ -1,0 +1,100 @@
+//! `swarm pause`.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::json;
+use swarm_protocol::{ErrorKind, MemberState, PauseMark};
+use swarm_store::MemberView;
+
+use super::look::{PROMPTLY, Subject};
+use crate::app::App;
+use crate::args::PauseArgs;
+use crate::commands::acting::require_person;
+use crate::commands::members::{age, since};
+use crate::commands::watch::deadline;
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "pause")?;
+    let mut subject = Subject::find(app, &args.name, "pause")?;
+    let mark = PauseMark {
+        spawn_id: subject.spawn_id,
+        by: "person".to_owned(),
+        at: app.clock.now(),
+        reason: args.reason,
+    };
+    let before = app
+        .store
+        .set_paused(&subject.team, &subject.name, Some(&mark))?;
+    if before.is_some() {
+        app.out
+            .say(&format!("swarm: {} was paused already", subject.name));
+    }
+    let view = obeyed(app, &mut subject, args.wait, args.timeout)?;
+    report(app, &view, &before.unwrap_or(mark))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The member once it has obeyed, or once it is known that it will at the end of its turn.
+fn obeyed(
+    app: &App,
+    subject: &mut Subject,
+    wait: bool,
+    seconds: Option<u64>,
+) -> Result<MemberView, Failure> {
+    let end = deadline(seconds);
+    let promptly = Instant::now() + PROMPTLY;
+    loop {
+        let view = subject.view(app)?;
+        let (is_held, is_busy) = match view.state {
+            MemberState::Paused | MemberState::Parked => (true, false),
+            MemberState::Idle | MemberState::IdleUnreported => (false, false),
+            _ => (false, true),
+        };
+        if is_held || (is_busy && !wait) {
+            return Ok(view);
+        }
+        let end = if is_busy { end } else { Some(promptly) };
+        if !subject.watch.wait(end) {
+            return Err(if is_busy {
+                too_late(&view, seconds)
+            } else {
+                subject.silent(&view)
+            });
+        }
+    }
+}
+
+fn too_late(view: &MemberView, seconds: Option<u64>) -> Failure {
+    let message = format!(
+        "{} is still {} after {} s; it pauses when its turn ends",
+        view.member.name,
+        view.state.name(),
+        seconds.unwrap_or_default()
+    );
+    Failure::new(ErrorKind::TimedOut, message)
+}
+
+fn report(app: &App, view: &MemberView, mark: &PauseMark) -> Result<(), Failure> {
+    let name = &view.member.name;
+    if app.out.json {
+        let mut record = serde_json::to_value(mark).map_err(anyhow::Error::from)?;
+        record["member"] = json!(name);
+        record["state"] = json!(view.state);
+        return app.out.json(&record);
+    }
+    let line = match view.state {
+        MemberState::Paused => format!("{name} is paused"),
+        MemberState::Parked => {
+            format!("{name} is parked, and stays paused when its team has a lead again")
+        }
+        state => {
+            let time = since(view).map_or_else(String::new, |since| {
+                format!(" for {}", age(app.clock.now(), since))
+            });
+            format!("{name} pauses when its turn ends ({}{time})", state.name())
+        }
+    };
+    app.out.data(&line)
+}

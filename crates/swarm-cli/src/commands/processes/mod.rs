@@ -1,0 +1,8 @@
+//! `swarm ps` and `swarm reap`: the processes of swarm, and ending those that belong nowhere.
+
+mod ps;
+mod reap;
+mod text;
+
+pub(super) use ps::run as ps;
+pub(super) use reap::run as reap;

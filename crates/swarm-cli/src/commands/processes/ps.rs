@@ -1,0 +1,111 @@
+//! `swarm ps`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::Value;
+use swarm_lead::{Seen, Standing, census};
+use swarm_ui::print::{Cell, Table, short_duration};
+
+use super::text;
+use crate::app::App;
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
+    let seen = census(&*app.store, &app.root)?;
+    if app.out.json {
+        let records: Vec<Value> = seen.iter().map(text::record).collect();
+        app.out.json(&records)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if seen.is_empty() {
+        app.out.say("no process of swarm runs");
+        return Ok(ExitCode::SUCCESS);
+    }
+    app.out.table(&table(app, &seen))?;
+    for line in advice(&seen) {
+        app.out.say(&line);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(app: &App, seen: &[Seen]) -> Table {
+    let mut table = Table::new([
+        "TEAM", "MEMBER", "KIND", "PID", "AGE", "STATE", "NOTE", "COMMAND",
+    ])
+    .right(3)
+    .right(4)
+    .spare([7, 4]);
+    for one in seen {
+        let word = Cell::new(text::state(&one.standing));
+        let word = match &one.standing {
+            Standing::Stray(_) => word.bad(),
+            Standing::Placed {
+                lead_lost: true, ..
+            }
+            | Standing::Unknown => word.warn(),
+            Standing::Elsewhere(_) => word.dim(),
+            Standing::Placed { .. } => word,
+        };
+        table.row([
+            Cell::new(one.team.as_deref().unwrap_or("-")),
+            Cell::new(one.member.as_deref().unwrap_or("-")),
+            Cell::new(one.kind.word()),
+            Cell::new(one.pid.to_string()),
+            Cell::new(one.age.map(age).unwrap_or_default()),
+            word,
+            Cell::new(text::note(app, one)),
+            Cell::new(short_command(&one.command)),
+        ]);
+    }
+    table
+}
+
+fn age(age: Duration) -> String {
+    short_duration(age.as_secs().max(1).saturating_mul(1000))
+}
+
+/// The program without its folder, and what fits of its arguments.
+fn short_command(command: &str) -> String {
+    const SHOWN: usize = 40;
+    let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let line = swarm_ui::clean_line(&format!("{program} {rest}"));
+    let line = line.trim_end();
+    match line.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+/// What can be done about strays and about teams without their lead.
+fn advice(seen: &[Seen]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let strays = seen
+        .iter()
+        .filter(|one| matches!(one.standing, Standing::Stray(_)))
+        .count();
+    if strays > 0 {
+        lines.push("`swarm reap` ends the strays".to_owned());
+    }
+    let mut lost: Vec<&str> = seen
+        .iter()
+        .filter(|one| {
+            matches!(
+                one.standing,
+                Standing::Placed {
+                    lead_lost: true,
+                    ..
+                }
+            )
+        })
+        .filter_map(|one| one.team.as_deref())
+        .collect();
+    lost.dedup();
+    for team in lost {
+        lines.push(format!(
+            "the lead of {team} is lost: `swarm resume {team}` takes the team over, `swarm reap --parked {team}` ends its members"
+        ));
+    }
+    lines
+}

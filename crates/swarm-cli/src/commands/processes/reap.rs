@@ -1,0 +1,142 @@
+//! `swarm reap`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use swarm_lead::{Reaped, Seen, Standing, census};
+use swarm_protocol::ErrorKind;
+
+use super::text::{self, whose};
+use crate::app::App;
+use crate::args::ReapArgs;
+use crate::commands::acting::require_person;
+use crate::commands::runtime;
+use crate::deployment::for_stopping;
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "reap")?;
+    let mut seen = census(&*app.store, &app.root)?;
+    let teams: Vec<String> = seen.iter().filter_map(|one| one.team.clone()).collect();
+    seen.retain(|one| is_meant(one, &args.names, &teams) && is_to_end(one, args.parked));
+    if args.dry_run {
+        return would(app, &seen);
+    }
+    let deployment = for_stopping(app);
+    let runtime = runtime()?;
+    let reaped = runtime.block_on(swarm_lead::reap(&deployment, &seen, args.parked));
+    // Threads that wait for a member's death end with the process.
+    runtime.shutdown_background();
+    report(app, reaped)
+}
+
+/// Whether a process is one of those that were named; without names every one is. A name that a team has means the
+/// team, and not also members of other teams.
+fn is_meant(seen: &Seen, names: &[String], teams: &[String]) -> bool {
+    let agent = whose(seen.team.as_deref(), seen.member.as_deref());
+    let is = |name: &String| {
+        let its_own = if teams.contains(name) {
+            &seen.team
+        } else {
+            &seen.member
+        };
+        its_own.as_ref() == Some(name) || *name == agent
+    };
+    names.is_empty() || names.iter().any(is)
+}
+
+fn is_to_end(seen: &Seen, parked: bool) -> bool {
+    match seen.standing {
+        Standing::Stray(_) => true,
+        Standing::Placed { lead_lost, .. } => lead_lost && parked,
+        Standing::Elsewhere(_) | Standing::Unknown => false,
+    }
+}
+
+fn would(app: &App, seen: &[Seen]) -> Result<ExitCode, Failure> {
+    if app.out.json {
+        let records: Vec<Value> = seen.iter().map(text::record).collect();
+        app.out.json(&records)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if seen.is_empty() {
+        app.out.say("there is nothing to reap");
+    }
+    for one in seen {
+        app.out.data(&format!(
+            "would end process {} of {}: {}",
+            one.pid,
+            whose(one.team.as_deref(), one.member.as_deref()),
+            text::note(app, one)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(app: &App, reaped: Vec<Reaped>) -> Result<ExitCode, Failure> {
+    if reaped.is_empty() && !app.out.json {
+        app.out.say("there is nothing to reap");
+    }
+    let mut records = Vec::new();
+    let mut failures = Vec::new();
+    for one in reaped {
+        let who = whose(one.team.as_deref(), one.member.as_deref());
+        records.push(json!({
+            "team": one.team, "member": one.member, "spawnId": one.spawn_id, "pids": one.pids,
+            "reason": one.why, "left": one.left,
+        }));
+        if let Some(error) = one.error {
+            failures.push(Failure::from(error));
+        } else if one.left > 0 {
+            let message = format!("{} of {who} would not end", processes(one.left));
+            failures.push(
+                Failure::new(ErrorKind::Internal, message)
+                    .with_hint("`swarm ps` shows them; try again"),
+            );
+        } else if !app.out.json {
+            let ended = processes(one.pids.len());
+            app.out
+                .data(&format!("{who}: ended {ended} ({})", one.why))?;
+        }
+    }
+    if app.out.json {
+        app.out.json(&records)?;
+    }
+    Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+fn processes(count: usize) -> String {
+    match count {
+        1 => "1 process".to_owned(),
+        count => format!("{count} processes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_a_team_has_means_the_team() {
+        let seen = |team: &str, member: &str| Seen {
+            team: Some(team.to_owned()),
+            member: Some(member.to_owned()),
+            spawn_id: None,
+            kind: swarm_lead::ProcessKind::Child,
+            pid: 1,
+            start: 1,
+            age: None,
+            command: String::new(),
+            standing: Standing::Unknown,
+        };
+        let teams = ["docs".to_owned(), "web".to_owned()];
+        let meant = |name: &str, team: &str, member: &str| {
+            is_meant(&seen(team, member), &[name.to_owned()], &teams)
+        };
+        assert!(meant("docs", "docs", "bob"));
+        assert!(!meant("docs", "web", "docs"), "a member of another team");
+        assert!(meant("docs@web", "web", "docs"));
+        assert!(meant("bob", "docs", "bob") && meant("bob", "web", "bob"));
+        assert!(is_meant(&seen("web", "bob"), &[], &teams));
+    }
+}

@@ -1,0 +1,74 @@
+//! A process in words and as a record.
+
+use serde_json::{Value, json};
+use swarm_lead::{Seen, Standing};
+
+use crate::app::App;
+
+/// The member that a process belongs to, as `NAME@TEAM` as far as it is known.
+pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
+    match (member, team) {
+        (Some(member), Some(team)) => format!("{member}@{team}"),
+        (Some(member), None) => member.to_owned(),
+        (None, Some(team)) => format!("somebody@{team}"),
+        (None, None) => "somebody".to_owned(),
+    }
+}
+
+/// The form that scripts read.
+pub(super) fn record(seen: &Seen) -> Value {
+    let (stray, root) = match &seen.standing {
+        Standing::Stray(stray) => (Some(stray.to_string()), None),
+        Standing::Elsewhere(root) => (None, root.as_ref()),
+        Standing::Placed { .. } | Standing::Unknown => (None, None),
+    };
+    let lead_lost = matches!(
+        seen.standing,
+        Standing::Placed {
+            lead_lost: true,
+            ..
+        }
+    );
+    json!({
+        "team": seen.team,
+        "member": seen.member,
+        "kind": seen.kind.word(),
+        "pid": seen.pid,
+        "procStart": seen.start.to_string(),
+        "spawnId": seen.spawn_id,
+        "ageSeconds": seen.age.map(|age| age.as_secs()),
+        "state": state(&seen.standing),
+        "stray": stray,
+        "leadLost": lead_lost,
+        "root": root,
+        "command": seen.command,
+    })
+}
+
+/// One word for where a process belongs.
+pub(super) fn state(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Placed { state, .. } => state.name(),
+        Standing::Stray(_) => "stray",
+        Standing::Elsewhere(_) => "elsewhere",
+        Standing::Unknown => "unknown",
+    }
+}
+
+/// What is to be said of a process beside its state.
+pub(super) fn note(app: &App, seen: &Seen) -> String {
+    match &seen.standing {
+        Standing::Stray(stray) => stray.to_string(),
+        Standing::Placed {
+            lead_lost: true, ..
+        } => "its lead is lost".to_owned(),
+        Standing::Placed { .. } => String::new(),
+        Standing::Elsewhere(Some(root)) => format!("of the root {}", root.display()),
+        Standing::Elsewhere(None) => "of a root that it does not name".to_owned(),
+        Standing::Unknown if seen.team.is_none() => "its lead has no team yet".to_owned(),
+        Standing::Unknown => format!(
+            "the roster of its team below {} cannot be read",
+            app.root.display()
+        ),
+    }
+}

@@ -1,0 +1,97 @@
+//! The rules in force for a member.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_protocol::{ErrorKind, Member, RightsReport, TeamName};
+use swarm_ui::print::{Cell, Table};
+
+use crate::app::App;
+use crate::args::PermissionsArgs;
+use crate::commands::members::{self, is_over};
+use crate::failure::Failure;
+
+pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<ExitCode, Failure> {
+    let team = app.team()?;
+    let views = app.store.member_view(&team)?;
+    let Some(view) = views.iter().find(|view| view.member.name == args.name) else {
+        members::known(&app.store.config(&team)?, &args.name)?;
+        return Err(not_known(&team, args));
+    };
+    let rights = app.store.rights(&team, &args.name)?;
+    let Some(rights) = rights.filter(|rights| is_of(rights, &view.member)) else {
+        return Err(not_known(&team, args));
+    };
+    if app.out.json {
+        let mut record = serde_json::to_value(&rights).map_err(anyhow::Error::from)?;
+        record["name"] = json!(args.name);
+        record["state"] = json!(view.state);
+        app.out.json(&record)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    app.out.data(&heading(args, &rights))?;
+    let table = table(&rights);
+    if table.is_empty() {
+        app.out.say("no rule is in force: the mode alone decides");
+    } else {
+        app.out.table(&table)?;
+    }
+    if is_over(view.state) {
+        app.out.say(&format!(
+            "{} is {}; this is what it was last allowed",
+            args.name,
+            view.state.name()
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_of(rights: &RightsReport, member: &Member) -> bool {
+    member.spawn_id() == Some(rights.spawn_id)
+}
+
+/// Only swarm's own teammates write down what they may do.
+fn not_known(team: &TeamName, args: &PermissionsArgs) -> Failure {
+    let name = &args.name;
+    let message = format!("what {name} of the team {team} may do is not known to swarm");
+    let hint = if name.is_lead() {
+        "a lead that is led by hand is a person; a lead process has the rules that `swarm config list` shows"
+    } else {
+        "it has not started yet, or belongs to another program"
+    };
+    Failure::new(ErrorKind::NotFound, message).with_hint(hint)
+}
+
+fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
+    let ceiling = if rights.ceiling == rights.mode {
+        "its ceiling".to_owned()
+    } else {
+        format!("below its ceiling {}", rights.ceiling)
+    };
+    let mut line = format!("{} runs in mode {}, {ceiling}", args.name, rights.mode);
+    if !rights.directories.is_empty() {
+        let folders: Vec<String> = rights
+            .directories
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect();
+        line = format!("{line}; also at home in {}", folders.join(", "));
+    }
+    swarm_ui::clean_line(&line)
+}
+
+/// In the order in which rules decide: what is refused, what is asked about, what runs.
+fn table(rights: &RightsReport) -> Table {
+    let mut table = Table::new(["CALLS", "RULE", "FROM"]);
+    let lists = [
+        (Cell::new("refused").bad(), &rights.deny),
+        (Cell::new("asked about").warn(), &rights.ask),
+        (Cell::new("allowed").good(), &rights.allow),
+    ];
+    for (word, rules) in lists {
+        for rule in rules {
+            table.row([word.clone(), Cell::new(&rule.rule), Cell::new(&rule.origin)]);
+        }
+    }
+    table
+}

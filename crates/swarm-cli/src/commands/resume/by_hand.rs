@@ -1,0 +1,90 @@
+//! A person takes the team over.
+
+use std::process::ExitCode;
+
+use futures::future::join_all;
+use swarm_lead::{DeadMember, Handover, Restored, bring_back, handover};
+use swarm_protocol::{Event, TeamConfig, TeamName};
+use tokio_util::sync::CancellationToken;
+
+use super::report;
+use crate::app::App;
+use crate::args::ResumeArgs;
+use crate::commands::{called_off_by_ctrl_c, runtime};
+use crate::deployment::{Choices, deployment, for_stopping, former_backend};
+use crate::failure::Failure;
+
+/// Members that park go on as soon as nobody is named as their lead.
+pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<ExitCode, Failure> {
+    let team = &config.name;
+    runtime()?.block_on(swarm_lead::end_leftovers_of_lead(&for_stopping(app), team))?;
+    if let Some(lost) = &config.lead_process {
+        app.store.clear_lost_lead(team, lost)?;
+        let taken = Event::LeadTaken {
+            by: "person".to_owned(),
+            pid: None,
+        };
+        app.store.journal(team, taken)?;
+    }
+    let mut found = handover(&*app.store, team)?;
+    let mut failures = Vec::new();
+    let mut back = Vec::new();
+    if args.respawn {
+        let dead = std::mem::take(&mut found.dead);
+        for (mut dead, result) in bring_all_back(app, args, team, dead)? {
+            match result {
+                Ok(restored) => {
+                    dead.tasks = restored.tasks;
+                    back.push((dead, restored.spawned));
+                }
+                Err(failure) => {
+                    failures.push(failure);
+                    found.dead.push(dead);
+                }
+            }
+        }
+        refresh(app, team, &mut found)?;
+    }
+    report::show(app, config, &found, &back)?;
+    Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Everything but the dead as it stands now.
+fn refresh(app: &App, team: &TeamName, found: &mut Handover) -> Result<(), Failure> {
+    let dead = std::mem::take(&mut found.dead);
+    *found = handover(&*app.store, team)?;
+    found.dead = dead;
+    Ok(())
+}
+
+type BroughtBack = (DeadMember, Result<Restored, Failure>);
+
+fn bring_all_back(
+    app: &App,
+    args: &ResumeArgs,
+    team: &TeamName,
+    dead: Vec<DeadMember>,
+) -> Result<Vec<BroughtBack>, Failure> {
+    let choices = Choices {
+        backend: args.backend.clone(),
+        ..Choices::default()
+    };
+    let prepared = deployment(app, &choices)?;
+    let cancel = CancellationToken::new();
+    let runtime = runtime()?;
+    let spawns = dead.iter().map(|one| {
+        let (prepared, cancel) = (&prepared, cancel.clone());
+        async move {
+            let mut deployment = prepared.for_return_of(&one.member)?;
+            if args.backend.is_none()
+                && let Some(former) = former_backend(app, &one.member)?
+            {
+                deployment.backend = former;
+            }
+            Ok(bring_back(&deployment, team, one, cancel).await?)
+        }
+    });
+    let results = runtime.block_on(called_off_by_ctrl_c(cancel.clone(), join_all(spawns)));
+    runtime.shutdown_background();
+    Ok(dead.into_iter().zip(results).collect())
+}

@@ -1,0 +1,75 @@
+//! What the sender is told about a receiver.
+
+use swarm_protocol::{MemberState, TeamName, UnixMs};
+use swarm_team::{Reads, Receiver};
+
+use crate::commands::members::age;
+
+/// What a receiver is doing and when it reads the message, as a sentence behind its name.
+pub(super) fn sentence(receiver: &Receiver, team: &TeamName, now: UnixMs) -> String {
+    let doing = doing(receiver, now);
+    match receiver.reads {
+        Reads::AtOnce => format!("{doing}; it reads this at once"),
+        Reads::BeforeNextCall => format!("{doing}; it reads this before its next tool call"),
+        Reads::AtTurnEnd => format!(
+            "{doing}; it reads this when its turn ends, with --urgent before its next tool call"
+        ),
+        Reads::WhenReady => format!("{doing}; it reads this when it is ready"),
+        Reads::WhenContinued => format!("{doing}; it reads this after `swarm continue`"),
+        Reads::WhenLed => format!("{doing}; it is read after `swarm resume {team}`"),
+        Reads::WhenSpawned => {
+            format!("{doing}; it is read only when `swarm spawn` starts it again")
+        }
+        Reads::PerhapsNever => format!("{doing}; it may end without reading this"),
+        Reads::ByHand => {
+            "no program leads this team; `swarm inbox team-lead` shows the mail".to_owned()
+        }
+        Reads::Unknown => {
+            "of another program; whether and when it reads this is not known".to_owned()
+        }
+    }
+}
+
+/// What it is doing, such as `working for 3m 05s (Bash cargo test)`.
+fn doing(receiver: &Receiver, now: UnixMs) -> String {
+    let busy = matches!(
+        receiver.state,
+        MemberState::Working | MemberState::Throttled
+    );
+    let word = if busy { "busy" } else { receiver.state.name() };
+    let time = receiver
+        .since
+        .map_or_else(String::new, |since| format!(" for {}", age(now, since)));
+    let detail = receiver
+        .detail
+        .as_ref()
+        .map_or_else(String::new, |detail| format!(" ({detail})"));
+    format!("{word}{time}{detail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d7_a_sender_is_told_since_when_the_receiver_is_busy_with_what_and_when_it_reads() {
+        let team = TeamName::parse("demo").unwrap();
+        let told = |reads| {
+            let receiver = Receiver {
+                state: MemberState::Working,
+                since: Some(UnixMs(0)),
+                detail: Some("Bash cargo test".to_owned()),
+                reads,
+            };
+            sentence(&receiver, &team, UnixMs(185_000))
+        };
+        assert_eq!(
+            told(Reads::AtTurnEnd),
+            "busy for 3m 05s (Bash cargo test); it reads this when its turn ends, with --urgent before its next tool call"
+        );
+        assert_eq!(
+            told(Reads::BeforeNextCall),
+            "busy for 3m 05s (Bash cargo test); it reads this before its next tool call"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! What became of a message, for each of its receivers.
+
+use serde_json::{Value, json};
+use swarm_protocol::{MemberName, TeamName};
+use swarm_store::Posted;
+use swarm_team::Receiver;
+use swarm_ui::print::counted;
+
+use super::receiver::sentence;
+use super::wait::Reached;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::output::plain;
+
+/// A message that was queued.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) to: MemberName,
+    pub(super) posted: Posted,
+    pub(super) reached: Reached,
+}
+
+/// A receiver that did not get it.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) to: MemberName,
+    pub(super) failure: Failure,
+}
+
+/// What is shown of one sending.
+pub(super) struct Report<'a> {
+    pub(super) team: &'a TeamName,
+    pub(super) urgent: bool,
+    /// Whether everybody was written to: then there is a list, however short.
+    pub(super) to_all: bool,
+    pub(super) sent: &'a [Sent],
+    pub(super) refused: &'a [Refused],
+}
+
+impl Report<'_> {
+    /// One line, or one object, for each receiver.
+    pub(super) fn show(&self, app: &App) -> Result<(), Failure> {
+        // What was sent is sent: a failure here would be taken for one of the sending, and the message sent again.
+        let views = app.store.member_view(self.team).unwrap_or_default();
+        let receiver = |sent: &Sent| {
+            let view = views.iter().find(|view| view.member.name == sent.to)?;
+            Some(Receiver::of(view, self.urgent))
+        };
+        if app.out.json {
+            let sent = self.sent.iter().map(|sent| record(sent, receiver(sent)));
+            let records: Vec<Value> = sent.chain(self.refused.iter().map(no_record)).collect();
+            return match &records[..] {
+                [one] if !self.to_all && self.refused.is_empty() => app.out.json(one),
+                _ if !self.to_all => Ok(()),
+                records => app.out.json(&records),
+            };
+        }
+        let now = app.clock.now();
+        for sent in self.sent {
+            let doing = receiver(sent).filter(|_| sent.reached == Reached::Queued);
+            let doing = doing.map_or_else(String::new, |receiver| {
+                format!(" ({})", sentence(&receiver, self.team, now))
+            });
+            let line = format!(
+                "{} {}{}{doing}",
+                words(sent.reached),
+                sent.to,
+                instead(sent)
+            );
+            app.out.data(&plain(&line))?;
+            if let Some(kept) = &sent.posted.set_aside {
+                app.out.say(&format!(
+                    "swarm: {}'s inbox was damaged and is kept as {}; what waited in it did not reach {}",
+                    sent.to,
+                    kept.display(),
+                    sent.to
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn words(reached: Reached) -> &'static str {
+    match reached {
+        Reached::Queued => "queued for",
+        Reached::Delivered => "delivered to",
+        Reached::Acked => "acknowledged by",
+        Reached::Superseded => "replaced by a newer one for",
+        Reached::Lost => "lost on its way to",
+    }
+}
+
+fn instead(sent: &Sent) -> String {
+    match sent.posted.superseded.len() as u64 {
+        0 => String::new(),
+        count => format!(", in place of {}", counted(count, "unread message")),
+    }
+}
+
+fn record(sent: &Sent, receiver: Option<Receiver>) -> Value {
+    json!({
+        "to": sent.to,
+        "msg_id": sent.posted.msg_id,
+        "state": sent.reached.word(),
+        "superseded": sent.posted.superseded,
+        "set_aside": sent.posted.set_aside,
+        "receiver": receiver.map(|receiver| json!({
+            "state": receiver.state,
+            "since": receiver.since,
+            "detail": receiver.detail,
+            "reads": receiver.reads,
+        })),
+    })
+}
+
+fn no_record(refused: &Refused) -> Value {
+    let mut record = refused.failure.to_json();
+    record["to"] = json!(refused.to);
+    record["state"] = json!("refused");
+    record
+}

@@ -1,0 +1,124 @@
+//! What a status takes from the journal.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs, Usage};
+use swarm_store::{Events, StoreError, TeamStore};
+
+/// What the journal says that no other file does. It is kept from one look to the next, so that each event is read once.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    /// When the team was made that this is the past of.
+    team_made: UnixMs,
+    /// Position in bytes behind the last event that was read.
+    next: u64,
+    /// Why each member died last.
+    pub(super) deaths: BTreeMap<MemberName, String>,
+    /// Tokens of all turns of each name.
+    pub(super) usage: BTreeMap<MemberName, Usage>,
+    /// Damaged files that were set aside: where each is kept, and the sentence about it.
+    set_aside: Vec<(String, String)>,
+}
+
+impl Past {
+    /// Reads what has come since the last look; everything where the team is another one of the same name.
+    pub(super) fn read_on(
+        &mut self,
+        store: &dyn TeamStore,
+        config: &TeamConfig,
+    ) -> Result<(), StoreError> {
+        if self.team_made != config.created_at {
+            *self = Self {
+                team_made: config.created_at,
+                ..Self::default()
+            };
+        }
+        self.add(store.events_from(&config.name, self.next)?);
+        Ok(())
+    }
+
+    fn add(&mut self, events: Events) {
+        self.next = events.next;
+        for entry in events.entries {
+            match entry.event {
+                Event::MemberDied { member, reason, .. } => {
+                    self.deaths.insert(member, reason);
+                }
+                Event::TurnEnded { member, usage, .. } => {
+                    *self.usage.entry(member).or_default() += usage;
+                }
+                Event::FileDamaged { file, kept, reason } => {
+                    let sentence = format!(
+                        "{file} was damaged ({reason}) and begun anew; it is kept as {kept} until you remove it"
+                    );
+                    self.set_aside.push((kept, sentence));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Damaged files that were set aside and that nobody has taken away since, each in a sentence, the latest first.
+    pub(super) fn set_aside(&self) -> impl Iterator<Item = String> {
+        let kept = self.set_aside.iter().rev();
+        kept.filter(|(kept, _)| Path::new(kept).exists())
+            .map(|(_, sentence)| sentence.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt as _;
+    use std::sync::Arc;
+
+    use swarm_protocol::{SystemClock, TeamName};
+    use swarm_store::{FileStore, NewTeam};
+
+    use super::*;
+
+    fn damaged(file: &str) -> Event {
+        Event::FileDamaged {
+            file: file.to_owned(),
+            kept: "/".to_owned(),
+            reason: "test".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_read_is_kept_and_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FileStore::new(folder.path().to_owned(), Arc::new(SystemClock));
+        let team = TeamName::parse("demo").unwrap();
+        let new = NewTeam {
+            name: team.clone(),
+            description: None,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: "/".into(),
+            lead_model: None,
+            created_by: "person".to_owned(),
+        };
+        let config = store.create_team(new).unwrap();
+        store.journal(&team, damaged("first")).unwrap();
+        let mut past = Past::default();
+        past.read_on(&store, &config).unwrap();
+        // Whoever reads it again finds no event there.
+        let journal = std::fs::File::options()
+            .write(true)
+            .open(store.journal_path(&team))
+            .unwrap();
+        let read = usize::try_from(past.next).unwrap();
+        journal.write_all_at(&vec![b'x'; read - 1], 0).unwrap();
+        store.journal(&team, damaged("second")).unwrap();
+        past.read_on(&store, &config).unwrap();
+        let told: Vec<String> = past.set_aside().collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("second") && told[1].starts_with("first"));
+        // Another team of this name has a past of its own.
+        let mut other = config;
+        other.created_at = UnixMs(1);
+        past.read_on(&store, &other).unwrap();
+        assert_eq!(past.set_aside().count(), 1);
+    }
+}

@@ -1,0 +1,47 @@
+//! Whether the root folder of all state can be used.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+use swarm_fs::{FsError, door_support, ensure_private_dir};
+use swarm_protocol::ErrorKind;
+
+use crate::failure::{Failure, with_causes};
+
+/// Refuses a root folder that cannot be looked into. One that is not there yet is well.
+///
+/// # Errors
+/// [`ErrorKind::Environment`].
+pub(crate) fn check(root: &Path) -> Result<(), Failure> {
+    match root.metadata() {
+        Ok(found) if !found.is_dir() => Err(unusable(root, "it is not a folder")),
+        Ok(_) => access(root, Access::READ_OK | Access::EXEC_OK)
+            .map_err(|error| unusable(root, &io::Error::from(error).to_string())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(unusable(root, &error.to_string())),
+    }
+}
+
+/// Makes the root folder where it is missing, and refuses one that nothing can be written into.
+///
+/// # Errors
+/// [`ErrorKind::Environment`].
+pub(crate) fn make(root: &Path) -> Result<(), Failure> {
+    let made = if root.exists() {
+        Ok(())
+    } else {
+        ensure_private_dir(root)
+    };
+    match made.and_then(|()| door_support(root)) {
+        Ok(_) => Ok(()),
+        Err(FsError::Gone { .. }) => Err(unusable(root, "nothing can be made in it")),
+        Err(error) => Err(unusable(root, &with_causes(&error))),
+    }
+}
+
+fn unusable(root: &Path, why: &str) -> Failure {
+    let message = format!("the root folder {} cannot be used: {why}", root.display());
+    Failure::new(ErrorKind::Environment, message)
+        .with_hint("make it writable, or set CLAUDE_CONFIG_DIR to another folder")
+}

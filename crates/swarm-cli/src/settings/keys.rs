@@ -1,0 +1,111 @@
+//! The table of settings. A setting is one line here and its built-in value in `config/default.toml`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use swarm_protocol::{ErrorKind, OnLost, PermissionMode};
+
+use super::kind::{FromSetting, Kind, MODES};
+use super::sources::Sources;
+use crate::failure::Failure;
+
+/// Who beside the user has a say in a setting. Managed policy is a ceiling for `Less`, and the last word otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Say {
+    /// A repository may not set it.
+    Users,
+    /// A repository may only make it less than it would be: a lower number, an earlier word.
+    Less,
+    /// A repository may set it: it grants nothing.
+    Anyones,
+}
+
+/// A setting as the table has it.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// `table.key`.
+    pub(super) name: &'static str,
+    /// What its value may be.
+    pub(super) kind: Kind,
+    /// Who may set it.
+    pub(super) say: Say,
+}
+
+macro_rules! settings {
+    ($($(#[$doc:meta])* $field:ident: $type:ty = $name:literal, $kind:expr, $say:expr;)+) => {
+        /// Every setting, with the value in force.
+        #[derive(Debug, Clone)]
+        pub(crate) struct Settings {
+            $($(#[$doc])* pub(crate) $field: $type,)+
+            /// Where the values come from.
+            pub(super) sources: Sources,
+        }
+
+        /// Every setting there is.
+        pub(super) const KEYS: &[Key] = &[
+            $(Key { name: $name, kind: $kind, say: $say }),+
+        ];
+
+        impl Settings {
+            /// The values in force where these were given.
+            pub(super) fn of(sources: Sources) -> Result<Self, Failure> {
+                Ok(Self {
+                    $($field: read(&sources, $name)?,)+
+                    sources,
+                })
+            }
+        }
+    };
+}
+
+settings! {
+    /// The model where none is named.
+    model: String = "model.default", Kind::Text, Say::Users;
+    /// Short names of models.
+    aliases: BTreeMap<String, String> = "model.aliases", Kind::Names, Say::Users;
+    /// The permission mode where none is named.
+    mode: PermissionMode = "permissions.mode", Kind::Word(MODES), Say::Less;
+    /// How long a permission request waits for a person.
+    permission_timeout: Duration = "permissions.timeout_s", Kind::Whole(1, 604_800), Say::Less;
+    /// Model requests in one turn.
+    max_requests: u32 = "turn.max_requests", Kind::Whole(1, 100_000), Say::Less;
+    /// Where members run.
+    backend: String = "spawn.backend", Kind::Word(&["auto", "tmux", "headless"]), Say::Users;
+    /// How long a child may take until its hello.
+    hello_timeout: Duration = "spawn.hello_timeout_s", Kind::Whole(1, 3600), Say::Users;
+    /// Teammates that a team may have at a time; 0 sets no limit.
+    max_members: usize = "spawn.max_members", Kind::Limit(10_000), Say::Less;
+    /// How long a member may take to finish its turn after a shutdown request.
+    shutdown_grace: Duration = "stop.grace_s", Kind::Whole(0, 86_400), Say::Users;
+    /// How long a process may take between SIGTERM and SIGKILL.
+    kill_grace: Duration = "stop.kill_grace_s", Kind::Whole(0, 3600), Say::Users;
+    /// What members do when the lead's process is gone.
+    on_lost: OnLost = "lead.on_lost", Kind::Word(&["stop", "park", "continue"]), Say::Less;
+    /// Unread messages beyond which a further one is refused.
+    max_unread: usize = "inbox.max_unread", Kind::Whole(1, 1_000_000), Say::Less;
+    /// Bytes of text that one message may have.
+    max_message_bytes: usize = "inbox.max_message_bytes", Kind::Whole(1024, 67_108_864), Say::Less;
+    /// Whether a member that goes idle with an open task is reminded of it.
+    remind: bool = "tasks.remind", Kind::Flag, Say::Anyones;
+    /// Where panes go inside tmux.
+    place: String = "tmux.place", Kind::Word(&["auto", "split", "window", "hidden"]), Say::Users;
+    /// Further variables that shell commands of agents get.
+    pass: Vec<String> = "env.pass", Kind::Texts, Say::Users;
+    /// Pace of scripted models.
+    pace: f64 = "scripted.pace", Kind::Factor(100.0), Say::Users;
+}
+
+/// The setting of this name.
+pub(super) fn key(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+fn read<T: FromSetting>(sources: &Sources, name: &str) -> Result<T, Failure> {
+    let value = sources.in_force(name).map(|(value, _)| value);
+    value
+        .and_then(|value| T::from_setting(&value))
+        .ok_or_else(|| {
+            let message = format!("the built-in settings lack `{name}`");
+            Failure::new(ErrorKind::Internal, message)
+        })
+}

@@ -1,0 +1,200 @@
+//! What the value of a setting may be.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use swarm_protocol::{OnLost, PermissionMode};
+
+/// The permission modes, from least to most.
+pub(super) const MODES: &[&str] = &[
+    "plan",
+    "dontAsk",
+    "default",
+    "acceptEdits",
+    "bypassPermissions",
+];
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// A text that is not empty.
+    Text,
+    /// One of these words, from least to most.
+    Word(&'static [&'static str]),
+    /// A whole number from one to the other.
+    Whole(u64, u64),
+    /// A whole number up to this one; 0 is no limit at all.
+    Limit(u64),
+    /// A number from 0 to this one.
+    Factor(f64),
+    /// Yes or no.
+    Flag,
+    /// A list of texts.
+    Texts,
+    /// A table of texts.
+    Names,
+}
+
+impl Kind {
+    /// Whether this may be the value.
+    pub(super) fn accepts(self, value: &Value) -> bool {
+        let filled = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+        match self {
+            Self::Text => filled(value),
+            Self::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+            Self::Whole(least, most) => value.as_u64().is_some_and(|n| (least..=most).contains(&n)),
+            Self::Limit(most) => value.as_u64().is_some_and(|n| n <= most),
+            Self::Factor(most) => value.as_f64().is_some_and(|n| (0.0..=most).contains(&n)),
+            Self::Flag => value.is_boolean(),
+            Self::Texts => value.as_array().is_some_and(|all| all.iter().all(filled)),
+            Self::Names => value
+                .as_object()
+                .is_some_and(|all| all.values().all(filled)),
+        }
+    }
+
+    /// What is expected, as the end of a sentence that begins with "must be".
+    pub(super) fn expected(self) -> String {
+        match self {
+            Self::Text => "a text".to_owned(),
+            Self::Word([first @ .., last]) => format!("{} or {last}", first.join(", ")),
+            Self::Word([]) => "nothing".to_owned(),
+            Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Limit(most) => format!("a whole number up to {most}, 0 being no limit"),
+            Self::Factor(most) => format!("a number from 0 to {most}"),
+            Self::Flag => "true or false".to_owned(),
+            Self::Texts => "a list of texts".to_owned(),
+            Self::Names => "a table of texts".to_owned(),
+        }
+    }
+
+    /// Reads a value from one line of text: lists have commas between their elements, tables are NAME=TEXT.
+    pub(super) fn parse(self, text: &str) -> Option<Value> {
+        let parts = || {
+            text.split(',')
+                .map(str::trim)
+                .filter(|part| !part.is_empty())
+        };
+        let value = match self {
+            Self::Text | Self::Word(_) => Value::from(text),
+            Self::Whole(..) | Self::Limit(_) => Value::from(text.trim().parse::<u64>().ok()?),
+            Self::Factor(_) => Value::from(text.trim().parse::<f64>().ok()?),
+            Self::Flag => match text.trim() {
+                "true" | "1" | "yes" | "on" => Value::Bool(true),
+                "false" | "0" | "no" | "off" => Value::Bool(false),
+                _ => return None,
+            },
+            Self::Texts => parts().map(Value::from).collect(),
+            Self::Names => {
+                let pair = |part: &str| {
+                    let (name, text) = part.split_once('=')?;
+                    Some((name.trim().to_owned(), Value::from(text.trim())))
+                };
+                Value::Object(parts().map(pair).collect::<Option<_>>()?)
+            }
+        };
+        self.accepts(&value).then_some(value)
+    }
+
+    /// Which of two values grants more. `None` for values without an order.
+    pub(super) fn compare(self, one: &Value, other: &Value) -> Option<Ordering> {
+        match self {
+            Self::Word(words) => {
+                let rank = |value: &Value| words.iter().position(|word| value == word);
+                Some(rank(one)?.cmp(&rank(other)?))
+            }
+            Self::Limit(_) => {
+                let most =
+                    |value: &Value| value.as_u64().map(|n| if n == 0 { u64::MAX } else { n });
+                Some(most(one)?.cmp(&most(other)?))
+            }
+            Self::Whole(..) => Some(one.as_u64()?.cmp(&other.as_u64()?)),
+            Self::Factor(_) => one.as_f64()?.partial_cmp(&other.as_f64()?),
+            Self::Text | Self::Flag | Self::Texts | Self::Names => None,
+        }
+    }
+
+    /// A stronger layer's value on top of a weaker one: tables keep the entries that the stronger one does not have.
+    pub(super) fn over(self, weaker: Option<&Value>, stronger: &Value) -> Value {
+        match (self, weaker, stronger) {
+            (Self::Names, Some(Value::Object(weaker)), Value::Object(stronger)) => {
+                let mut all = weaker.clone();
+                all.extend(stronger.clone());
+                Value::Object(all)
+            }
+            _ => stronger.clone(),
+        }
+    }
+}
+
+/// A type that a setting can have.
+pub(super) trait FromSetting: Sized {
+    /// The value, if it is of this type.
+    fn from_setting(value: &Value) -> Option<Self>;
+}
+
+impl FromSetting for String {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl FromSetting for bool {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl FromSetting for u32 {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_u64()?.try_into().ok()
+    }
+}
+
+impl FromSetting for usize {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_u64()?.try_into().ok()
+    }
+}
+
+impl FromSetting for f64 {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_f64()
+    }
+}
+
+/// Whole seconds.
+impl FromSetting for Duration {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_u64().map(Self::from_secs)
+    }
+}
+
+impl FromSetting for Vec<String> {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_array()?.iter().map(String::from_setting).collect()
+    }
+}
+
+impl FromSetting for BTreeMap<String, String> {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let entry =
+            |(name, text): (&String, &Value)| Some((name.clone(), String::from_setting(text)?));
+        value.as_object()?.iter().map(entry).collect()
+    }
+}
+
+impl FromSetting for PermissionMode {
+    fn from_setting(value: &Value) -> Option<Self> {
+        value.as_str()?.parse().ok()
+    }
+}
+
+impl FromSetting for OnLost {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL.into_iter().find(|on_lost| on_lost.name() == word)
+    }
+}

@@ -1,0 +1,163 @@
+//! The terminal of a teammate: a pane in which a person may type, or only a place to write to.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+use swarm_protocol::{MemberName, PaneId};
+use swarm_ui::{Console, PaneInput, Theme, read_keys};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::environment::Environment;
+use crate::output::terminal_width;
+
+/// The terminal on stdin as it was found. It is made so again when this is dropped, however the program ends by itself.
+#[derive(Debug)]
+pub(crate) struct Keyboard {
+    before: Termios,
+    console: Console,
+    /// The file that keeps the output, where tmux does not see to it.
+    log: Option<File>,
+}
+
+impl Keyboard {
+    /// Gives the terminal back. The last words of a failure are kept in the file that keeps the output.
+    pub(crate) fn give_back(mut self, last_words: Option<&str>) {
+        if let (Some(log), Some(words)) = (&mut self.log, last_words) {
+            writeln!(log, "{words}").ok();
+        }
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        self.console.close();
+        // A terminal that is gone needs no mending.
+        tcsetattr(io::stdin(), OptionalActions::Flush, &self.before).ok();
+    }
+}
+
+/// What a teammate draws on, and what comes from the person there.
+pub(crate) struct Terminal {
+    pub(crate) screen: Box<dyn Write + Send>,
+    pub(crate) person: Option<UnboundedReceiver<PaneInput>>,
+    /// To be kept while the teammate lives; absent where nobody can type.
+    pub(crate) keyboard: Option<Keyboard>,
+}
+
+impl Terminal {
+    /// Where nobody can type.
+    pub(crate) fn plain() -> Self {
+        Self {
+            screen: Box::new(io::stdout()),
+            person: None,
+            keyboard: None,
+        }
+    }
+
+    /// Takes over the terminal, if stdin and stdout are one. `log` is the file that keeps what the pane shows.
+    pub(crate) async fn open(
+        env: &Environment,
+        name: &MemberName,
+        color: bool,
+        log: &Path,
+    ) -> Self {
+        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return Self::plain();
+        }
+        let before = match keys_one_by_one() {
+            Ok(before) => before,
+            Err(error) => {
+                tracing::warn!(%error, "the terminal cannot be typed into");
+                return Self::plain();
+            }
+        };
+        let theme = Theme {
+            color,
+            width: None,
+            unicode: true,
+        };
+        let log = own_log(env, log).await;
+        let copy = log.as_ref().and_then(|log| log.try_clone().ok());
+        let console = Console::open(
+            Box::new(io::stdout()),
+            copy.map_or_else(|| Box::new(io::sink()) as _, |copy| Box::new(copy) as _),
+            theme,
+            Box::new(|| terminal_width(io::stdout())),
+            &format!("{name} > "),
+        );
+        let (tell, person) = unbounded_channel();
+        let reading = read_keys(console.clone(), move |input| {
+            // A member that has ended listens no more.
+            tell.send(input).ok();
+        });
+        if let Err(error) = reading {
+            tracing::warn!(%error, "no keys are read");
+        }
+        Self {
+            screen: Box::new(console.writer()),
+            person: Some(person),
+            keyboard: Some(Keyboard {
+                before,
+                console,
+                log,
+            }),
+        }
+    }
+}
+
+/// Lets keys come at once, unechoed, and none of them be a signal. Output stays as it is, so that what others print
+/// into the pane looks right.
+fn keys_one_by_one() -> io::Result<Termios> {
+    let before = tcgetattr(io::stdin())?;
+    let mut modes = before.clone();
+    modes.local_modes -=
+        LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+    modes.input_modes -= InputModes::ICRNL | InputModes::IXON | InputModes::INLCR;
+    modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+    tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
+    Ok(before)
+}
+
+/// The file that keeps the output. tmux would copy the input line into it as well, so it is told to stop; where it does
+/// not, the copy stays its own.
+async fn own_log(env: &Environment, log: &Path) -> Option<File> {
+    let program = env.find_program("tmux")?;
+    let (tmux_env, pane) = (env.get("TMUX")?, PaneId::new(env.get("TMUX_PANE")?));
+    let file = OpenOptions::new()
+        .append(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(log)
+        .inspect_err(|error| {
+            tracing::warn!(log = %log.display(), %error, "the output's file is left to tmux");
+        })
+        .ok()?;
+    match swarm_panes::take_over_log(program, tmux_env, &pane).await {
+        Ok(()) => {
+            keep_panics(&file);
+            Some(file)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the output's file is left to tmux");
+            None
+        }
+    }
+}
+
+/// Lets a panic be told in the file, too.
+fn keep_panics(file: &File) {
+    let Ok(file) = file.try_clone() else { return };
+    let file = Mutex::new(file);
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(file, "{panic}").ok();
+        usual(panic);
+    }));
+}
