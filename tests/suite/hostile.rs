@@ -101,3 +101,13 @@ fn grabs_tty_takes_screen_and_keys() {
         "1 1 0"
     );
 }
+
+#[test]
+fn prompts_waits_in_an_unfinished_line() {
+    let world = world_of(env!("CARGO_BIN_EXE_prompts"));
+    let mut running = world.start(&[]);
+    world.wait_for("its question", || {
+        running.stdout().ends_with("[y/N] ").then_some(())
+    });
+    assert!(!running.has_ended());
+}

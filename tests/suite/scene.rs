@@ -90,9 +90,12 @@ pub(crate) fn kill_member(world: &World, name: &str) {
 pub(crate) fn kill_process_of(world: &World, team: &str, name: &str) {
     let pid = signal_member(world, team, name, Signal::KILL);
     world.wait_for("it is gone", || {
-        let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
+        let process = std::path::PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
+        let status = std::fs::read_to_string(process.join("stat")).ok();
+        // A process whose first thread is a zombie holds its locks until the last of the others has ended.
+        let threads = std::fs::read_dir(process.join("task")).map_or(0, Iterator::count);
         status
-            .is_none_or(|status| status.contains(") Z "))
+            .is_none_or(|status| status.contains(") Z ") && threads <= 1)
             .then_some(())
     });
 }

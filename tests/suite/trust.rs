@@ -3,17 +3,25 @@
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{spawn_over, world_over};
+use crate::scene::{MODEL, spawn_over, world, world_over};
 
 /// A member whose shell runs one command for its first prompt; gives what the command printed, with its exit code in
 /// the last line.
 fn printed_by_a_member(command: &str) -> String {
+    printed_in_a_world_with(&[], command)
+}
+
+/// The same in a world where these files were written.
+fn printed_in_a_world_with(files: &[(&str, &str)], command: &str) -> String {
     let command = format!("{{ {command} ; }} 2>&1; echo \"exit $?\"");
     let api = FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "Bash", json!({"command": command})),
         Some(_) => Reply::text("done"),
     });
     let world = world_over(&api);
+    for (path, text) in files {
+        world.write(path, text);
+    }
     world.swarm(&["task", "create", "something"]).ok();
     spawn_over(&world, "bob");
     let told = api.wait_for("the result", "bob", |ask| ask.result_of("t1").is_some());
@@ -78,6 +86,40 @@ fn mail_from_an_agents_shell_is_its_own() {
 }
 
 #[test]
+fn a_member_without_a_terminal_acts_in_its_own_name_under_a_lead_that_started_it() {
+    let told = json!({"name": "bob", "description": "tell", "prompt": "tell me"});
+    let api = FakeApi::start(move |ask: &Ask| {
+        match (ask.agent.as_str(), ask.result_of("t1").is_some()) {
+            ("bob", false) => {
+                let input = json!({"command": "swarm send team-lead 'from my shell'"});
+                Reply::tool("t1", "Bash", input)
+            }
+            ("team-lead", false) => Reply::tool("t1", "Agent", told.clone()),
+            _ => Reply::text("done"),
+        }
+    });
+    let world = world().with_api(&api);
+    world
+        .swarm(&[
+            "run",
+            "go",
+            "--team",
+            "demo",
+            "--model",
+            MODEL,
+            "--mode",
+            "bypassPermissions",
+            "--backend",
+            "headless",
+        ])
+        .ok();
+    let mut mail = world.team("demo").inbox("team-lead");
+    mail.retain(|entry| entry["text"] == "from my shell");
+    assert_eq!(mail.len(), 1, "{}", world.report());
+    assert_eq!(mail[0]["from"], "bob");
+}
+
+#[test]
 fn file_tools_leave_the_teams_files_alone_in_every_mode() {
     let api = FakeApi::start(|ask: &Ask| {
         let root = ask.news();
@@ -125,4 +167,19 @@ fn file_tools_leave_the_teams_files_alone_in_every_mode() {
             && !world.root().join("settings.json").exists()
     );
     world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn shell_commands_get_the_variables_of_the_users_settings_but_no_keys_and_none_of_a_repositorys() {
+    let users = r#"{"env": {"FLAVOUR": "sour", "OPENAI_API_KEY": "sk-from-settings", "SWARM_NAME": "forged"}}"#;
+    let files = [
+        ("root/settings.json", users),
+        (
+            "project/.claude/settings.json",
+            r#"{"env": {"THEIRS": "planted"}}"#,
+        ),
+    ];
+    let command = r#"echo "$FLAVOUR,$OPENAI_API_KEY,$THEIRS,$SWARM_NAME""#;
+    let printed = printed_in_a_world_with(&files, command);
+    assert!(printed.starts_with("sour,,,bob\n"), "{printed}");
 }

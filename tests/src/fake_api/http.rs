@@ -1,4 +1,4 @@
-//! The little of HTTP/1.1 that a client of the Messages API uses: a POST with a length, a chunked answer.
+//! The little of HTTP/1.1 that a client of a model uses: a POST with a length, a chunked answer.
 
 use std::io::{self, BufRead, Read as _, Write};
 

@@ -1,8 +1,12 @@
-//! A server on the loopback address that speaks the Messages API: it writes down every request and answers as a test
-//! tells it to, whole or in ways that real servers fail.
+//! A server on the loopback address that speaks the Messages API and the chat completions API: it writes down every
+//! request and answers as a test tells it to, whole or in ways that real servers fail. Scripts are written in the words of
+//! the Messages API and serve both.
 
 mod account;
 mod ask;
+mod chat_request;
+mod chat_stream;
+mod dialect;
 mod http;
 mod reply;
 mod script;

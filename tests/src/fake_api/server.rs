@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::account::Account;
 use super::ask::Ask;
+use super::dialect::Dialect;
 use super::http::{self, Request};
 use super::reply::Reply;
 use super::stream;
@@ -35,8 +36,10 @@ impl<F: Fn(&Ask) -> Reply + Send + Sync> Brain for F {
 /// A request as it was received.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// Who asked for what.
+    /// Who asked for what, in the words of the Messages API.
     pub ask: Ask,
+    /// The body as it was sent.
+    pub sent: Value,
     /// Its headers, names in lower case.
     pub headers: Vec<(String, String)>,
     /// Where it was sent.
@@ -65,6 +68,7 @@ struct Shared {
     recorded: Mutex<Vec<Recorded>>,
     accounts: Mutex<BTreeMap<String, Account>>,
     open: Mutex<Vec<TcpStream>>,
+    refused: Mutex<Vec<String>>,
     messages: AtomicUsize,
     is_over: AtomicBool,
 }
@@ -97,6 +101,7 @@ impl FakeApi {
             recorded: Mutex::default(),
             accounts: Mutex::default(),
             open: Mutex::default(),
+            refused: Mutex::default(),
             messages: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
         });
@@ -111,7 +116,7 @@ impl FakeApi {
         }
     }
 
-    /// What to set `ANTHROPIC_BASE_URL` to.
+    /// What to set `ANTHROPIC_BASE_URL` or `OPENAI_BASE_URL` to.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -119,6 +124,11 @@ impl FakeApi {
     /// Every request so far.
     pub fn requests(&self) -> Vec<Recorded> {
         locked(&self.shared.recorded).clone()
+    }
+
+    /// What was wrong with requests that the server refused by itself.
+    pub fn refused(&self) -> Vec<String> {
+        locked(&self.shared.refused).clone()
     }
 
     /// The requests of one agent.
@@ -193,19 +203,26 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
     let mut from = BufReader::new(connection);
     let mut to = connection;
     while let Some(request) = http::read_request(&mut from)? {
-        if request.method != "POST" || !request.path.starts_with("/v1/messages") {
-            let body = stream::error_body("not_found_error").to_string();
+        let dialect = Dialect::of(&request.path).filter(|_| request.method == "POST");
+        let Some(dialect) = dialect else {
+            let body = stream::error_body("not_found_error", "no such place").to_string();
             http::write_whole(&mut to, 404, &[], &body)?;
             continue;
-        }
-        let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
-            let body = stream::error_body("invalid_request_error").to_string();
-            http::write_whole(&mut to, 400, &[], &body)?;
-            continue;
         };
-        let ask = shared.record(&request, body);
+        let sent = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
+        let body = match dialect.understood(&sent) {
+            Ok(body) if sent.is_object() => body,
+            refused => {
+                let why = refused.err().unwrap_or("not an object".to_owned());
+                locked(&shared.refused).push(why.clone());
+                let body = dialect.error_body("invalid_request_error", &why);
+                http::write_whole(&mut to, 400, &[], &body.to_string())?;
+                continue;
+            }
+        };
+        let ask = shared.record(&request, sent, body);
         let reply = shared.brain.reply(&ask);
-        if !answer(&mut to, shared, &ask, &reply)? {
+        if !answer(&mut to, shared, dialect, &ask, &reply)? {
             return Ok(());
         }
     }
@@ -213,7 +230,7 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 impl Shared {
-    fn record(&self, request: &Request, body: Value) -> Ask {
+    fn record(&self, request: &Request, sent: Value, body: Value) -> Ask {
         let at = Instant::now();
         let mut recorded = locked(&self.recorded);
         let ask = Ask::new(body, |agent| {
@@ -222,6 +239,7 @@ impl Shared {
         });
         recorded.push(Recorded {
             ask: ask.clone(),
+            sent,
             headers: request.headers.clone(),
             path: request.path.clone(),
             at,
@@ -231,7 +249,13 @@ impl Shared {
 }
 
 /// Sends a reply. False when the connection is not to be used again.
-fn answer(to: &mut &TcpStream, shared: &Shared, ask: &Ask, reply: &Reply) -> io::Result<bool> {
+fn answer(
+    to: &mut &TcpStream,
+    shared: &Shared,
+    dialect: Dialect,
+    ask: &Ask,
+    reply: &Reply,
+) -> io::Result<bool> {
     let hold = |sent: usize| {
         if let Some((gate, after)) = &reply.held_by
             && *after == sent
@@ -245,8 +269,8 @@ fn answer(to: &mut &TcpStream, shared: &Shared, ask: &Ask, reply: &Reply) -> io:
             Some(value) => vec![("retry-after", value)],
             None => Vec::new(),
         };
-        let body = stream::error_body(&refusal.kind).to_string();
-        http::write_whole(to, refusal.status, &extra, &body)?;
+        let body = dialect.error_body(&refusal.kind, &stream::made_up(&refusal.kind));
+        http::write_whole(to, refusal.status, &extra, &body.to_string())?;
         return Ok(true);
     }
     let usage = locked(&shared.accounts)
@@ -256,10 +280,8 @@ fn answer(to: &mut &TcpStream, shared: &Shared, ask: &Ask, reply: &Reply) -> io:
     let number = shared.messages.fetch_add(1, Ordering::SeqCst) + 1;
     let model = ask.body["model"].as_str().unwrap_or("unknown");
     http::begin_stream(to)?;
-    for (sent, (name, data)) in stream::events(reply, &format!("msg_{number:04}"), model, &usage)
-        .into_iter()
-        .enumerate()
-    {
+    let frames = dialect.frames(reply, number, model, &usage);
+    for (sent, frame) in frames.into_iter().enumerate() {
         if sent > 0 {
             hold(sent);
         }
@@ -268,15 +290,14 @@ fn answer(to: &mut &TcpStream, shared: &Shared, ask: &Ask, reply: &Reply) -> io:
             .as_ref()
             .filter(|(after, _)| *after == sent)
         {
-            let (name, data) = stream::error(kind);
-            http::write_chunk(to, &stream::frame(name, &data))?;
+            http::write_chunk(to, &dialect.error_frame(kind))?;
             http::end_stream(to)?;
             return Ok(true);
         }
         if reply.cut_after == Some(sent) {
             return Ok(false);
         }
-        http::write_chunk(to, &stream::frame(name, &data))?;
+        http::write_chunk(to, &frame)?;
     }
     http::end_stream(to)?;
     Ok(true)

@@ -6,10 +6,14 @@ use super::*;
 use crate::fake_api::reply::{Block, Gate};
 
 fn post(api: &FakeApi, body: &Value) -> TcpStream {
+    post_to(api, "/v1/messages", body)
+}
+
+fn post_to(api: &FakeApi, path: &str, body: &Value) -> TcpStream {
     let mut connection = TcpStream::connect(api.address).unwrap();
     let body = body.to_string();
     let head = format!(
-        "POST /v1/messages HTTP/1.1\r\nx-api-key: key\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nx-api-key: key\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     connection.write_all(head.as_bytes()).unwrap();
@@ -44,6 +48,38 @@ fn a_request_is_recorded_and_answered_as_a_stream() {
     assert!(read_all(post(&api, &body("bob"))).contains("bob 2"));
     assert!(read_all(post(&api, &body("eve"))).contains("eve 1"));
     assert_eq!(api.requests_of("bob").len(), 2);
+}
+
+#[test]
+fn the_same_reply_goes_out_in_the_dialect_of_the_request() {
+    let api = FakeApi::start(|ask: &Ask| match ask.agent.as_str() {
+        "eve" => Reply::refusal(429),
+        _ => Reply::tool(
+            "call_1",
+            "Read",
+            json!({"file_path": "/a/long/enough/path"}),
+        ),
+    });
+    let chat = |agent: &str| {
+        let body = json!({"model": "m", "messages": [
+            {"role": "system", "content": format!("agent id {agent}@t")}, {"role": "user", "content": "hi"}]});
+        read_all(post_to(&api, "/v1/chat/completions", &body))
+    };
+    let answer = chat("bob");
+    assert!(
+        answer.contains("\"finish_reason\":\"tool_calls\"") && answer.contains("data: [DONE]"),
+        "{answer}"
+    );
+    assert_eq!(api.requests_of("bob")[0].ask.news(), "hi");
+    let limited = chat("eve");
+    assert!(
+        limited.contains("HTTP/1.1 429") && limited.contains("\"type\":\"rate_limit_error\""),
+        "{limited}"
+    );
+    let wrong = json!({"messages": [{"role": "tool", "tool_call_id": "x", "content": ""}]});
+    let refused = read_all(post_to(&api, "/v1/chat/completions", &wrong));
+    assert!(refused.contains("HTTP/1.1 400"), "{refused}");
+    assert_eq!(api.refused(), ["message 0 answers no open call"]);
 }
 
 #[test]

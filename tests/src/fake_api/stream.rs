@@ -79,7 +79,7 @@ fn parts(block: &Block) -> (Value, Vec<Value>) {
     }
 }
 
-fn pieces(text: &str) -> impl Iterator<Item = String> {
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = String> {
     let chars: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = chars
         .chunks(PIECE)
@@ -93,14 +93,14 @@ pub(crate) fn frame(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-/// The event with which a stream reports a failure.
-pub(crate) fn error(kind: &str) -> (&'static str, Value) {
-    ("error", error_body(kind))
+/// The words of a failure that a test asked for.
+pub(crate) fn made_up(kind: &str) -> String {
+    format!("made up by the test: {kind}")
 }
 
 /// What an error looks like, in a stream and as the body of a refusal.
-pub(crate) fn error_body(kind: &str) -> Value {
-    json!({"type": "error", "error": {"type": kind, "message": format!("made up by the test: {kind}")},
+pub(crate) fn error_body(kind: &str, message: &str) -> Value {
+    json!({"type": "error", "error": {"type": kind, "message": message},
         "request_id": "req_test"})
 }
 

@@ -21,7 +21,7 @@ pub struct PaneLine {
     pub id: String,
     /// `session:window`.
     pub window: String,
-    /// Its title.
+    /// Its title: of a member its name, then ` · ` and its state.
     pub title: String,
     /// Columns.
     pub width: u32,

@@ -90,6 +90,13 @@ impl World {
             .with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key")
     }
 
+    /// Lets every program of this world ask this server through the chat completions API, without a key, as a server on
+    /// the user's own machine is asked.
+    #[must_use]
+    pub fn with_chat_api(self, api: &FakeApi) -> Self {
+        self.with_variable("OPENAI_BASE_URL", &api.base_url())
+    }
+
     /// Adds a variable to the environment of what is started from here on.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {

@@ -29,6 +29,17 @@ fn the_journal_tells_what_happened_and_can_be_sifted() {
 }
 
 #[test]
+fn the_journal_is_not_asked_for_names_and_types_that_do_not_exist() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["ann"]);
+    world.swarm(&["log", "--from", "ann"]).ok();
+    let error = world.swarm(&["log", "--from", "nobody", "--json"]).error(3);
+    assert!(error["hint"].as_str().unwrap().contains("ann"), "{error}");
+    world.swarm(&["log", "--to", "nobody", "--json"]).error(3);
+    world.swarm(&["log", "--type", "queud", "--json"]).error(2);
+}
+
+#[test]
 fn status_shows_members_tasks_and_what_waits() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
@@ -53,6 +64,50 @@ fn status_shows_members_tasks_and_what_waits() {
     assert!(peeked.ok().stdout.contains("here"), "{}", peeked.story());
     world.swarm(&["attach", "bob", "--json"]).error(7);
     world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn d7_a_sender_and_a_status_tell_what_a_busy_member_is_at_and_tokens_of_the_gone_are_counted() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None if ask.news_has("dig on") => Reply::tool("t1", "Bash", json!({"command": "sleep 30"})),
+        _ => Reply::text("here"),
+    });
+    let world = world_over(&api);
+    spawn_over(&world, "ann");
+    wait_for_state(&world, "ann", "idle");
+    let status = || world.swarm(&["status", "--json"]).json();
+    let tokens_in = |status: &serde_json::Value| status["usage"]["output_tokens"].as_u64().unwrap();
+    let before = world.wait_for("tokens in the journal", || {
+        Some(tokens_in(&status())).filter(|tokens| *tokens > 0)
+    });
+    world.swarm(&["kill", "ann"]).ok();
+    let after = status();
+    assert_eq!(column(&after["members"], "name"), ["team-lead"]);
+    assert_eq!(tokens_in(&after), before);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world
+        .swarm(&["task", "create", "dig", "--active-form", "Digging"])
+        .ok();
+    world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    world.swarm(&["send", "bob", "dig on"]).ok();
+    world.wait_for("bob is at its call", || {
+        let text = world.swarm(&["status"]).ok().stdout.clone();
+        text.contains("#1 Digging; Bash sleep 30").then_some(())
+    });
+    let told = world.swarm(&["send", "bob", "hurry"]).ok().stdout.clone();
+    assert!(
+        told.contains("queued for bob (busy for")
+            && told.contains("(Bash sleep 30); it reads this when its turn ends"),
+        "{told}"
+    );
+    let sent = world
+        .swarm(&["send", "bob", "stop", "--urgent", "--json"])
+        .json();
+    assert_eq!(sent["receiver"]["reads"], "before-next-call", "{sent}");
+    world.swarm(&["kill", "bob"]).ok();
+    let late = world.swarm(&["log", "--from", "ann"]).ok().stdout.clone();
+    assert!(late.contains("ann"), "{late}");
 }
 
 #[test]

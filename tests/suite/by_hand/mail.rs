@@ -1,8 +1,20 @@
 //! Writing, reading and acknowledging mail.
 
+use std::fs;
+
+use rustix::process::Signal;
 use serde_json::{Value, json};
+use swarm_tests::stage::World;
 
 use crate::scene::{column, enter_foreign, world_with_team};
+
+/// Puts another file in the place of an inbox, as another program would.
+fn replace_inbox(world: &World, member: &str, text: &str) {
+    let path = world.team("demo").inbox_path(member);
+    let aside = path.with_extension("aside");
+    std::fs::write(&aside, text).unwrap();
+    std::fs::rename(&aside, &path).unwrap();
+}
 
 #[test]
 fn d3_a_typo_in_the_recipient_names_the_members_and_makes_no_file() {
@@ -155,6 +167,266 @@ fn a_full_inbox_refuses_and_drops_nothing() {
     .unwrap();
     world.swarm(&["send", "bob", "one more", "--json"]).error(5);
     assert_eq!(world.team("demo").inbox("bob").len(), 1000);
+}
+
+#[test]
+fn d10_a_message_above_the_bound_is_refused_and_an_endless_input_is_not_read_on() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    world.write("root/swarm.toml", "[inbox]\nmax_message_bytes = 2000\n");
+    for (arguments, input) in [
+        (["send", "bob", "-", "--json"], "x".repeat(2001)),
+        (["send", "bob", &"x".repeat(2001), "--json"], String::new()),
+    ] {
+        let error = world.swarm_reading(&arguments, &input).error(5);
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("2000") || message.contains("2001"),
+            "{message}"
+        );
+    }
+    assert_eq!(world.team("demo").inbox("bob").len(), 0);
+    let piped = format!("yes | {} send bob -", world.program("swarm").display());
+    let status = world.command("sh").args(["-c", &piped]).status().unwrap();
+    assert_eq!(status.code(), Some(5));
+    world
+        .swarm_reading(&["send", "bob", "-"], &"x".repeat(2000))
+        .ok();
+}
+
+#[test]
+fn d7_of_messages_with_one_key_the_newest_is_left_and_who_waited_for_an_older_is_told() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    let send = |text: &str, more: &[&str]| {
+        let arguments = ["send", "bob", text, "--supersede", "progress", "--json"];
+        world.start(&[&arguments[..], more].concat())
+    };
+    let waiting = send("10 %", &["--wait", "acked", "--timeout", "20"]);
+    world.wait_for("the first", || {
+        (world.team("demo").inbox("bob").len() == 1).then_some(())
+    });
+    let newer = send("20 %", &[]).wait().json();
+    assert_eq!(
+        newer["superseded"].as_array().map(Vec::len),
+        Some(1),
+        "{newer}"
+    );
+    let error = waiting.wait().error(4);
+    assert!(
+        error["message"].as_str().unwrap().contains("newer message"),
+        "{error}"
+    );
+    let left = world.swarm(&["inbox", "bob", "--json"]).json();
+    assert_eq!(column(&left, "text"), ["20 %"]);
+    assert_eq!(left[0]["superseded"], newer["superseded"]);
+    let shown = world.swarm(&["inbox", "bob"]).ok().stdout.clone();
+    assert!(shown.contains("in place of 1 earlier one"), "{shown}");
+    let log = world
+        .swarm(&["log", "--type", "queued"])
+        .ok()
+        .stdout
+        .clone();
+    assert!(log.contains("in place of"), "{log}");
+}
+
+#[test]
+fn a_message_that_went_with_a_damaged_inbox_is_lost_and_not_acknowledged() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    let waiting = world.start(&[
+        "send",
+        "bob",
+        "one",
+        "--wait",
+        "acked",
+        "--timeout",
+        "20",
+        "--json",
+    ]);
+    world.wait_for("the first", || {
+        (world.team("demo").inbox("bob").len() == 1).then_some(())
+    });
+    replace_inbox(&world, "bob", "[{");
+    let status = world.swarm(&["status", "--json"]).json();
+    assert!(
+        status["damaged"].to_string().contains("bob.json"),
+        "{status}"
+    );
+    assert!(status["members"][1]["unread"].is_null(), "{status}");
+    let second = world.swarm(&["send", "bob", "two"]);
+    assert!(second.stderr.contains("damaged"), "{}", second.story());
+    let error = waiting.wait().error(8);
+    assert!(
+        error["message"].as_str().unwrap().contains("damaged"),
+        "{error}"
+    );
+    let mail = world.swarm(&["inbox", "bob"]).ok().stdout.clone();
+    assert!(
+        mail.starts_with("system") && mail.contains(".damaged-"),
+        "{mail}"
+    );
+}
+
+#[test]
+fn a_broadcast_tells_what_became_of_it_for_each() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["ann", "bob"]);
+    world.write("root/swarm.toml", "[inbox]\nmax_unread = 1\n");
+    world.swarm(&["send", "ann", "first"]).ok();
+    let sent = world.swarm(&["send", "*", "news", "--json"]);
+    let error = sent.error(5);
+    assert!(
+        error["message"].as_str().unwrap().contains("ann"),
+        "{error}"
+    );
+    let records: Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert_eq!(column(&records, "to"), ["bob", "ann"]);
+    assert_eq!(column(&records, "state"), ["queued", "refused"]);
+}
+
+#[test]
+fn an_agent_id_names_the_team_and_other_transports_are_refused() {
+    let world = world_with_team("demo");
+    world.swarm(&["team", "create", "other"]).ok();
+    enter_foreign(&world, "other", &["bob"]);
+    world.swarm(&["send", "bob@other", "hello"]).ok();
+    assert_eq!(world.team("other").inbox("bob").len(), 1);
+    for to in ["uds:/tmp/x", "bridge:1"] {
+        let error = world
+            .swarm(&["send", to, "x", "--team", "demo", "--json"])
+            .error(5);
+        assert!(
+            error["message"].as_str().unwrap().contains("transport"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn d11_what_the_program_says_stands_under_its_own_name_everywhere() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    world.swarm(&["task", "create", "first"]).ok();
+    let second = [
+        "task",
+        "create",
+        "second",
+        "--owner",
+        "bob",
+        "--blocked-by",
+        "1",
+    ];
+    world.swarm(&second).ok();
+    world
+        .swarm(&[
+            "task",
+            "update",
+            "1",
+            "--status",
+            "completed",
+            "--result",
+            "done",
+        ])
+        .ok();
+    let mail = world.swarm(&["inbox", "bob"]).ok().stdout.clone();
+    assert!(mail.starts_with("system, "), "{mail}");
+    let log = world
+        .swarm(&["log", "--from", "system"])
+        .ok()
+        .stdout
+        .clone();
+    assert!(log.contains("queued from system to bob"), "{log}");
+    assert_eq!(
+        world.team("demo").inbox("bob")[0]["swarm"]["kind"],
+        "system"
+    );
+}
+
+#[test]
+fn following_an_inbox_shows_each_message_once_and_acknowledges_it() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    world
+        .swarm(&["send", "team-lead", "one", "--from", "bob"])
+        .ok();
+    let follow = world.start(&[
+        "inbox",
+        "team-lead",
+        "--unread",
+        "--follow",
+        "--ack",
+        "--json",
+    ]);
+    let acked = |count: usize| {
+        world.wait_for("the messages are acknowledged", || {
+            let mail = world.team("demo").inbox("team-lead");
+            (mail.len() == count && mail.iter().all(|entry| entry["read"] == true)).then_some(())
+        });
+    };
+    acked(1);
+    world
+        .swarm(&["send", "team-lead", "two", "--from", "bob"])
+        .ok();
+    acked(2);
+    // Another program adds one without an id.
+    let mut mail = world.team("demo").inbox("team-lead");
+    mail.push(json!({"from": "bob", "text": "three", "timestamp": "now"}));
+    replace_inbox(&world, "team-lead", &Value::from(mail).to_string());
+    acked(3);
+    follow.signal(Signal::INT);
+    let shown = follow.wait();
+    // By the signal itself, which a shell shows as 130.
+    assert_eq!(shown.code, None, "{}", shown.story());
+    let lines = shown.stdout.lines();
+    let shown = lines
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .collect::<Value>();
+    assert_eq!(column(&shown, "text"), ["one", "two", "three"]);
+}
+
+#[test]
+fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    world
+        .swarm(&["send", "bob", "before", "--from", "team-lead"])
+        .ok();
+    let follow = world.start(&["inbox", "bob", "--follow", "--ack"]);
+    world.wait_for("the first is acknowledged", || {
+        let mail = world.team("demo").inbox("bob");
+        (mail[0]["read"] == true).then_some(())
+    });
+    // A program begins to live under the name.
+    let life = world.team("demo").member_folder("bob").join("life");
+    fs::create_dir_all(life.parent().unwrap()).unwrap();
+    let held = fs::File::create(life).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    world.swarm(&["send", "bob", "for the program"]).ok();
+    let ended = follow.wait();
+    ended.assert_code(4);
+    assert!(
+        ended.stderr.contains("acknowledges its own mail"),
+        "{}",
+        ended.story()
+    );
+    assert_eq!(world.team("demo").inbox("bob")[1]["read"], false);
+}
+
+#[test]
+fn a_message_that_was_sent_is_no_failure_when_its_receiver_cannot_be_looked_at() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    let life = world.team("demo").member_folder("bob").join("life");
+    fs::create_dir_all(life.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&life, &life).unwrap();
+    assert_ne!(world.swarm(&["status"]).code, Some(0));
+    let sent = world.swarm(&["send", "bob", "once", "--json"]).json();
+    assert_eq!(
+        (&sent["state"], &sent["receiver"]),
+        (&json!("queued"), &Value::Null)
+    );
+    assert_eq!(world.team("demo").inbox("bob").len(), 1);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use swarm_tests::fake_api::{FakeApi, Script};
 use swarm_tests::stage::World;
 
-use crate::scene::world_with_team;
+use crate::scene::{kill_member, spawn_over, world_over, world_with_team};
 
 /// A scenario in which everybody answers every prompt with one line.
 const POLITE: &str =
@@ -214,4 +215,27 @@ fn a_live_member_keeps_its_team_from_being_deleted() {
     assert!(error.to_string().contains("bob"), "{error}");
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     assert!(!world.team("demo").folder().exists());
+}
+
+#[test]
+fn a_member_without_a_terminal_that_died_comes_back_without_one() {
+    let api = FakeApi::start(Script::new());
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    kill_member(&world, "bob");
+    world.swarm(&["spawn", "bob"]).ok();
+    let bob = world.team("demo").member("bob").unwrap();
+    assert_eq!(bob["backendType"], "headless", "{bob}");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_definition_that_this_version_cannot_have_is_refused() {
+    let world = world_with_team("demo");
+    let error = world
+        .swarm(&["spawn", "bob", "--agent", "nosuch", "--json"])
+        .error(2);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("no agent definitions yet"), "{message}");
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
 }

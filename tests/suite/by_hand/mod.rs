@@ -1,8 +1,12 @@
 //! Teams that are driven from the shell, without any agent.
 
+mod answers;
+mod codes;
 mod help;
 mod looking;
 mod mail;
 mod members;
+mod policy;
+mod settings;
 mod tasks;
 mod teams;

@@ -162,6 +162,140 @@ fn a_file_of_tasks_is_taken_as_a_whole_or_not_at_all() {
 }
 
 #[test]
+fn tasks_of_a_file_wait_for_each_other_by_name() {
+    let world = world_with_team("demo");
+    world.swarm(&["task", "create", "there already"]).ok();
+    let list = json!([
+        {"subject": "fill", "blockedBy": ["dig", "1"]},
+        {"ref": "dig", "subject": "dig"},
+    ]);
+    let made = world
+        .swarm_reading(
+            &["task", "create", "--file", "-", "--json"],
+            &list.to_string(),
+        )
+        .json();
+    assert_eq!(column(&made, "id"), ["2", "3"]);
+    assert_eq!(made[0]["blockedBy"], json!(["1", "3"]));
+    assert_eq!(made[1]["ref"], "dig");
+    assert_eq!(world.team("demo").task(3)["blocks"], json!(["2"]));
+    let listed = world.swarm(&["task", "list"]).ok().stdout.clone();
+    let dig = listed.lines().find(|line| line.contains("#3 ")).unwrap();
+    assert!(dig.contains("#2"), "{listed}");
+    let circle = json!([{"ref": "a", "subject": "a", "blockedBy": ["b"]}, {"ref": "b", "subject": "b", "blockedBy": ["a"]}]);
+    world
+        .swarm_reading(
+            &["task", "create", "--file", "-", "--json"],
+            &circle.to_string(),
+        )
+        .error(4);
+    assert_eq!(world.team("demo").tasks().len(), 3);
+}
+
+#[test]
+fn tasks_are_listed_by_state_and_owner_and_given_to_members_only() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["ann"]);
+    for arguments in [
+        &["create", "a", "--owner", "ann"][..],
+        &["create", "b"],
+        &["create", "c", "--blocked-by", "2"],
+    ] {
+        world.swarm(&[&["task"], arguments].concat()).ok();
+    }
+    let listed = |more: &[&str]| {
+        let list = world
+            .swarm(&[&["task", "list", "--json"], more].concat())
+            .json();
+        column(&list, "subject")
+    };
+    assert_eq!(listed(&["--owner", "ann"]), ["a"]);
+    assert_eq!(listed(&["--status", "pending,blocked"]), ["a", "b", "c"]);
+    assert_eq!(listed(&["--status", "blocked"]), ["c"]);
+    world
+        .swarm(&["task", "list", "--owner", "nobody", "--json"])
+        .error(3);
+    for arguments in [
+        &["task", "create", "x", "--owner", "an"][..],
+        &["task", "update", "2", "--owner", "an"],
+    ] {
+        let error = world.swarm(&[arguments, &["--json"]].concat()).error(3);
+        assert!(error["hint"].as_str().unwrap().contains("ann"), "{error}");
+    }
+    assert_eq!(world.team("demo").tasks().len(), 3);
+}
+
+#[test]
+fn t7_an_assignment_is_told_once_and_a_finished_task_is_assigned_to_nobody() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["ann", "bob"]);
+    world
+        .swarm(&["task", "create", "paint", "--owner", "bob"])
+        .ok();
+    world.swarm(&["task", "update", "1", "--owner", "bob"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    world
+        .swarm(&["task", "claim", "--next", "--as", "bob", "--json"])
+        .error(3);
+    assert_eq!(world.team("demo").frames("bob", "task_assignment").len(), 1);
+    world
+        .swarm(&[
+            "task",
+            "update",
+            "1",
+            "--status",
+            "completed",
+            "--result",
+            "red",
+            "--force",
+        ])
+        .ok();
+    world
+        .swarm(&["task", "update", "1", "--owner", "ann", "--json"])
+        .error(4);
+    assert_eq!(world.team("demo").inbox("ann").len(), 0);
+    // What becomes free and is nobody's is pushed on nobody.
+    world.swarm(&["task", "create", "first"]).ok();
+    world
+        .swarm(&["task", "create", "second", "--blocked-by", "2"])
+        .ok();
+    world
+        .swarm(&["task", "update", "2", "--status", "completed"])
+        .ok();
+    assert_eq!(world.team("demo").inbox("ann").len(), 0);
+    assert_eq!(world.team("demo").inbox("bob").len(), 1);
+}
+
+#[test]
+fn t6_a_deleted_team_leaves_its_tasks_and_its_journal_in_the_archive() {
+    let world = world_with_team("demo");
+    world
+        .swarm(&["task", "create", "precious", "--description", "words"])
+        .ok();
+    world
+        .swarm(&[
+            "task",
+            "update",
+            "1",
+            "--status",
+            "completed",
+            "--result",
+            "done",
+        ])
+        .ok();
+    let task = world.team("demo").task(1);
+    let deleted = world.swarm(&["team", "delete", "demo", "--json"]).json();
+    let archive = std::path::PathBuf::from(deleted["archive"].as_str().unwrap());
+    let kept = std::fs::read_to_string(archive.join("tasks/1.json")).unwrap();
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&kept).unwrap(),
+        task
+    );
+    let journal = std::fs::read_to_string(archive.join("journal.jsonl")).unwrap();
+    assert!(journal.contains("\"description\":\"words\""), "{journal}");
+}
+
+#[test]
 fn numbers_are_never_used_again() {
     let world = world_with_team("demo");
     for subject in ["a", "b"] {

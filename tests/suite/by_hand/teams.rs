@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::scene::{column, enter_foreign, world, world_with_team};
+use swarm_tests::fake_api::{FakeApi, Script};
+
+use crate::scene::{MODEL, column, enter_foreign, spawn_over, world, world_with_team};
 
 #[test]
 fn a_team_is_made_with_its_folders_and_a_roster() {
@@ -96,6 +98,70 @@ fn the_only_team_needs_no_name_and_several_do() {
         world.swarm(&["team", "show", "--json"]).json()["name"],
         "two"
     );
+}
+
+#[test]
+fn of_several_teams_the_live_one_is_named_by_what_changes_it_and_none_is_ended_unnamed() {
+    let api = FakeApi::start(Script::new());
+    let world = world().with_api(&api);
+    world.swarm(&["team", "create", "old"]).ok();
+    spawn_over(&world, "bob");
+    world.swarm(&["team", "create", "new"]).ok();
+    let made = world.swarm(&["task", "create", "x"]);
+    assert!(
+        made.ok()
+            .stderr
+            .contains("in team `old`, the only one of 2"),
+        "{}",
+        made.story()
+    );
+    assert_eq!(world.swarm(&["task", "list"]).ok().stderr, "");
+    let quiet = world.swarm(&["task", "create", "y", "--json"]);
+    assert_eq!(quiet.ok().stderr, "");
+    for command in [
+        &["team", "delete", "--force"][..],
+        &["shutdown", "--all"],
+        &["kill", "--all"],
+    ] {
+        let refused = world.swarm(command);
+        refused.assert_code(2);
+        assert!(
+            refused.stderr.contains("several teams: new, old"),
+            "{}",
+            refused.story()
+        );
+    }
+    assert_eq!(world.team("old").names(), ["team-lead", "bob"]);
+    // The id names the team, whatever the variable says; a flag that contradicts it is a mistake.
+    let world = world.with_variable("SWARM_TEAM", "new");
+    world.swarm(&["send", "bob@old", "hi"]).ok();
+    world.swarm(&["pause", "bob@old"]).ok();
+    world.swarm(&["send", "bob@nosuch", "hi"]).assert_code(3);
+    for command in [&["send", "bob@old", "hi"][..], &["kill", "bob@old"]] {
+        let flagged = [command, &["--team", "new"]].concat();
+        world.swarm(&flagged).assert_code(2);
+    }
+    world.swarm(&["kill", "bob@old"]).ok();
+}
+
+#[test]
+fn a_team_that_is_there_already_offers_what_fits_it_before_anything_is_said() {
+    let world = world_with_team("demo");
+    let again = world.swarm(&["team", "create", "demo", "--json"]).error(4);
+    let hint = again["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("--team demo") && !hint.contains("resume"),
+        "{hint}"
+    );
+    let run = world.swarm(&["run", "go", "--team", "demo", "--model", MODEL]);
+    run.assert_code(4);
+    assert!(
+        run.stderr.contains("swarm resume demo PROMPT"),
+        "{}",
+        run.story()
+    );
+    assert!(!run.stderr.contains("--team demo"), "{}", run.story());
+    assert_eq!(run.stderr.lines().count(), 2, "{}", run.story());
 }
 
 #[test]

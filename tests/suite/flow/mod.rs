@@ -1,7 +1,9 @@
 //! `swarm run` from the prompt to the summary: a lead and three teammates, every answer of their models coming over
 //! the wire, every tool and file real.
 
+mod chat;
 mod outcomes;
 mod places;
 mod requests;
+mod typing;
 mod work;

@@ -224,6 +224,11 @@ fn what_is_missing_is_named_before_anything_is_begun() {
         .swarm(&["run", "go", "--model", MODEL, "--json"])
         .error(7);
     assert!(no_key.to_string().contains("ANTHROPIC_API_KEY"), "{no_key}");
+    let no_openai = ["run", "go", "--model", "openai/gpt-oss:20b", "--json"];
+    let no_openai = world.swarm(&no_openai).error(7).to_string();
+    for variable in ["OPENAI_API_KEY", "OPENAI_BASE_URL"] {
+        assert!(no_openai.contains(variable), "{no_openai}");
+    }
     world.swarm(&["run", "  ", "--model", MODEL]).assert_code(2);
     world
         .swarm(&["run", "go", "--model", "nobody/nothing"])

@@ -5,12 +5,13 @@ use swarm_tests::fake_api::{FakeApi, Gate};
 use swarm_tests::stage::{Finished, InsideTmux, PaneLine, Tmux, World};
 
 use super::work::{MATES, PROMPT, SUMMARY, TEAM, prepare, script};
-use crate::scene::{column, world};
+use crate::scene::{MODEL, column, world};
 
 /// A team at work, stopped before its last words.
 pub(super) struct AtWork {
     pub(super) world: World,
     pub(super) api: FakeApi,
+    model: &'static str,
     gate: Gate,
 }
 
@@ -19,8 +20,25 @@ impl AtWork {
         let gate = Gate::closed();
         let api = FakeApi::start(script(&gate));
         let world = world().with_api(&api);
+        Self::in_world(world, api, gate, MODEL)
+    }
+
+    /// The same team, whose models are asked through the chat completions API.
+    pub(super) fn over_chat() -> Self {
+        let gate = Gate::closed();
+        let api = FakeApi::start(script(&gate));
+        let world = world().with_chat_api(&api);
+        Self::in_world(world, api, gate, "openai/gpt-oss:20b")
+    }
+
+    fn in_world(world: World, api: FakeApi, gate: Gate, model: &'static str) -> Self {
         prepare(&world);
-        Self { world, api, gate }
+        Self {
+            world,
+            api,
+            model,
+            gate,
+        }
     }
 
     /// Runs the whole work; `look` sees the team while the tester's report is held back.
@@ -34,7 +52,7 @@ impl AtWork {
             "run",
             PROMPT,
             "--model",
-            "anthropic/claude-sonnet-4-6",
+            self.model,
             "--mode",
             "bypassPermissions",
             "--backend",
@@ -56,7 +74,7 @@ impl AtWork {
 }
 
 /// What holds wherever the team works.
-fn assert_done(work: &AtWork, finished: &Finished) {
+pub(super) fn assert_done(work: &AtWork, finished: &Finished) {
     let report = finished.json();
     assert_eq!(report["result"], SUMMARY, "{}", finished.story());
     assert_eq!(report["outcome"], "completed");

@@ -1,7 +1,15 @@
 //! What users of agent teams have suffered from, each as something that does not happen here. Names begin with the row
 //! of the list that the project keeps of such pains.
 
+mod ending;
+mod environment;
+mod holds;
 mod life;
 mod mail;
+mod panes;
+mod recovery;
+mod replies;
 mod spawning;
+mod starting;
+mod states;
 mod tasks;

@@ -215,7 +215,9 @@ fn s16_the_pane_of_a_crashed_member_goes_when_it_is_spawned_again_and_with_its_t
     };
     let panes = || {
         let all = inside.tmux().panes();
-        all.into_iter().filter(|pane| pane.title == "bob").count()
+        all.into_iter()
+            .filter(|pane| pane.title.starts_with("bob · "))
+            .count()
     };
     spawn("plan");
     kill_member(&world, "bob");

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::wait_until;
 
-use crate::scene::{spawn_over, wait_for_state, world_over};
+use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
 
 #[test]
 fn t3_the_owner_of_a_task_is_woken_once_when_its_last_blocker_is_completed() {
@@ -71,4 +72,44 @@ fn d6_an_assignment_wakes_an_idle_member() {
         woken.ask.news()
     );
     world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn t4_the_task_of_a_killed_owner_is_free_again_with_a_note_and_fails_after_three_attempts() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("ready"));
+    let world = world_over(&api);
+    world.swarm(&["task", "create", "hard work"]).ok();
+    for attempt in 1..=3 {
+        spawn_over(&world, "bob");
+        wait_for_state(&world, "bob", "idle");
+        world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+        kill_member(&world, "bob");
+        // Any command that looks at the team notices.
+        world.swarm(&["status"]).ok();
+        let task = world.team("demo").task(1);
+        let mark = &task["metadata"]["swarm"];
+        assert_eq!(
+            (&task["status"], &mark["attempt"]),
+            (&json!("pending"), &json!(attempt)),
+            "{task}"
+        );
+        assert!(
+            mark["note"].as_str().unwrap().contains("bob ended"),
+            "{task}"
+        );
+        assert!(
+            task["owner"].is_null() && mark["claimedBy"].is_null(),
+            "{task}"
+        );
+    }
+    let shown = world.swarm(&["task", "show", "1", "--json"]).json();
+    assert_eq!(shown["state"], "failed");
+    let text = world.swarm(&["task", "show", "1"]).ok().stdout.clone();
+    assert!(
+        text.contains("3 ended with their owner; the last: bob"),
+        "{text}"
+    );
+    world.swarm(&["task", "claim", "1", "--json"]).error(4);
+    world.swarm(&["task", "release", "1"]).ok();
+    world.swarm(&["task", "claim", "1"]).ok();
 }

@@ -1,0 +1,13 @@
+//! A program that asks a person something before it does anything, and waits for the answer.
+
+use std::io::{self, Write as _};
+
+fn main() {
+    swarm_tests::hostile::answer_version();
+    swarm_tests::hostile::say("Welcome back.");
+    let mut out = io::stdout();
+    // Nobody may be there to read it.
+    drop(write!(out, "Do you trust the files in this folder? [y/N] "));
+    drop(out.flush());
+    swarm_tests::hostile::stay()
+}

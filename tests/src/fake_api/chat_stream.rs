@@ -1,0 +1,75 @@
+//! A reply as the pieces that the chat completions API streams.
+
+use serde_json::{Value, json};
+
+use super::reply::{Block, Reply};
+use super::stream::pieces;
+
+/// The pieces of a reply in order, each with the line that ends it.
+pub(crate) fn frames(reply: &Reply, id: &str, model: &str, usage: &Value) -> Vec<String> {
+    let piece = |choices: Value| json!({"id": id, "object": "chat.completion.chunk", "model": model, "choices": choices});
+    let grow = |delta: Value| piece(json!([{"index": 0, "delta": delta, "finish_reason": null}]));
+    let mut all = vec![grow(json!({"role": "assistant", "content": ""}))];
+    let mut calls = 0;
+    let mut written = 0;
+    for block in &reply.blocks {
+        let deltas = deltas(block, calls);
+        calls += usize::from(matches!(block, Block::ToolUse { .. }));
+        written += deltas
+            .iter()
+            .map(|delta| delta.to_string().len())
+            .sum::<usize>();
+        all.extend(deltas.into_iter().map(grow));
+    }
+    let reason = finish_reason(reply.stop_reason());
+    all.push(piece(
+        json!([{"index": 0, "delta": {}, "finish_reason": reason}]),
+    ));
+    let mut last = piece(json!([]));
+    let counted = [
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ]
+    .map(|name| usage[name].as_u64().unwrap_or(0));
+    last["usage"] = json!({"prompt_tokens": counted.iter().sum::<u64>(), "completion_tokens": written / 4 + 1,
+        "prompt_tokens_details": {"cached_tokens": counted[1]}});
+    all.push(last);
+    let all = all.iter().map(|piece| format!("data: {piece}\n\n"));
+    all.chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+/// What a block grows by. A call's first piece has its id and name, the others only its index.
+fn deltas(block: &Block, call: usize) -> Vec<Value> {
+    match block {
+        Block::Text(text) => pieces(text)
+            .map(|piece| json!({"content": piece}))
+            .collect(),
+        Block::Thinking { text, .. } => pieces(text)
+            .map(|piece| json!({"reasoning_content": piece}))
+            .collect(),
+        Block::ToolUse { id, name, input } => {
+            let first = json!({"index": call, "id": id, "type": "function", "function": {"name": name, "arguments": ""}});
+            let input = input.to_string();
+            let more = pieces(&input)
+                .map(|piece| json!({"index": call, "function": {"arguments": piece}}));
+            let calls = std::iter::once(first).chain(more);
+            calls.map(|call| json!({"tool_calls": [call]})).collect()
+        }
+    }
+}
+
+fn finish_reason(stop_reason: &str) -> &str {
+    match stop_reason {
+        "end_turn" => "stop",
+        "tool_use" => "tool_calls",
+        "max_tokens" => "length",
+        "refusal" => "content_filter",
+        other => other,
+    }
+}
+
+/// What an error looks like, in a stream and as the body of a refusal.
+pub(crate) fn error_body(kind: &str, message: &str) -> Value {
+    json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
+}

@@ -1,0 +1,113 @@
+//! Questions of members and the rules that they have.
+
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{MODEL, column, enter_foreign, wait_for_state, world_over};
+
+/// A world in which bob asks whether it may touch a file.
+fn asking() -> (FakeApi, World) {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": "touch made"})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    let rules = json!({"permissions": {"allow": ["Edit(src/**)"], "deny": ["Bash(git push:*)"]}});
+    world.write("root/settings.json", &rules.to_string());
+    let arguments = [
+        "spawn",
+        "bob",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--mode",
+        "default",
+        "--prompt",
+        "go",
+    ];
+    world.swarm(&arguments).ok();
+    wait_for_state(&world, "bob", "waiting-permission");
+    (api, world)
+}
+
+#[test]
+fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted() {
+    let (_api, world) = asking();
+    enter_foreign(&world, "demo", &["stranger"]);
+    let rights = world.swarm(&["permissions", "bob", "--json"]).json();
+    assert_eq!(
+        (&rights["mode"], &rights["ceiling"]),
+        (&json!("default"), &json!("default"))
+    );
+    assert_eq!(column(&rights["deny"], "rule"), ["Bash(git push:*)"]);
+    let origin = rights["allow"][0]["origin"].as_str().unwrap();
+    assert!(origin.ends_with("settings.json"), "{rights}");
+    let id = world.team("demo").requests()[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let approved = world
+        .swarm(&["approve", &id, "--always"])
+        .ok()
+        .stdout
+        .clone();
+    for words in [
+        "bob may make this call once: Bash touch made",
+        "until it ends: Bash(touch made)",
+    ] {
+        assert!(approved.contains(words), "{approved}");
+    }
+    wait_for_state(&world, "bob", "idle");
+    let text = world.swarm(&["permissions", "bob"]).ok().stdout.clone();
+    for words in [
+        "mode default, its ceiling",
+        "Bash(touch made)",
+        "session",
+        "refused",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    world.swarm(&["permissions", "nobody", "--json"]).error(3);
+    world.swarm(&["permissions", "stranger", "--json"]).error(3);
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn of_several_answers_one_wins_and_the_others_are_told_which() {
+    let (_api, world) = asking();
+    let listed = world.swarm(&["requests"]).ok().stdout.clone();
+    assert!(!listed.contains("command: touch made"), "{listed}");
+    let id = world.team("demo").requests()[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let answer = |number: usize| {
+            let (world, id) = (&world, &id);
+            let verb = ["approve", "deny"][number % 2];
+            scope.spawn(move || world.swarm(&[verb, id, "--json"]))
+        };
+        let shells: Vec<_> = (0..6).map(answer).collect();
+        shells
+            .into_iter()
+            .map(|shell| shell.join().unwrap())
+            .collect()
+    });
+    let won = answers
+        .iter()
+        .filter(|answer| answer.code == Some(0))
+        .count();
+    assert_eq!(won, 1);
+    for lost in answers.iter().filter(|answer| answer.code != Some(0)) {
+        let error = lost.error(4);
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("already approved") || message.contains("already denied"),
+            "{message}"
+        );
+    }
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["shutdown", "bob"]).ok();
+}

@@ -1,0 +1,148 @@
+//! Settings, completion and the manual, as somebody at a shell meets them.
+
+use std::fs;
+
+use crate::scene::{column, world, world_with_team};
+
+#[test]
+fn the_settings_in_force_are_listed_with_whoever_gave_them() {
+    let world = world();
+    world.commit_project();
+    world.write("root/swarm.toml", "[turn]\nmax_requests = 50\n");
+    let project = world.write(
+        "project/.claude/swarm.toml",
+        "[turn]\nmax_requests = 20\n\n[stop]\n",
+    );
+    world.write(
+        "root/settings.json",
+        r#"{"permissions": {"defaultMode": "acceptEdits"}}"#,
+    );
+    let world = world.with_variable("SWARM_TMUX_PLACE", "hidden");
+    let listed = world
+        .swarm(&["config", "list", "--origins", "--json"])
+        .json();
+    let of = |key: &str| {
+        let found = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|it| it["key"] == key);
+        found.unwrap_or_else(|| panic!("{key} in {listed}")).clone()
+    };
+    let requests = of("turn.max_requests");
+    assert_eq!(
+        (&requests["value"], &requests["layer"]),
+        (&20.into(), &"project".into())
+    );
+    assert_eq!(
+        requests["place"],
+        format!("{}:2", fs::canonicalize(project).unwrap().display())
+    );
+    assert_eq!(column(&requests["origins"], "value"), ["20", "50", "200"]);
+    assert_eq!(
+        column(&requests["origins"], "state"),
+        ["in-force", "overridden", "overridden"]
+    );
+    assert_eq!(of("permissions.mode")["value"], "acceptEdits");
+    assert_eq!(of("tmux.place")["layer"], "environment");
+    assert_eq!(of("spawn.backend")["layer"], "built-in");
+    let one = world.swarm(&["config", "list", "turn"]);
+    let words: Vec<&str> = one.ok().stdout.split_whitespace().collect();
+    assert_eq!(
+        words,
+        [
+            "SETTING",
+            "VALUE",
+            "FROM",
+            "turn.max_requests",
+            "20",
+            "project"
+        ]
+    );
+    let unknown = world
+        .swarm(&["config", "list", "turn.max_request", "--json"])
+        .error(3);
+    assert!(
+        unknown["hint"]
+            .as_str()
+            .unwrap()
+            .contains("turn.max_requests"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_mistake_in_the_settings_is_told_and_does_not_keep_anybody_from_stopping() {
+    let world = world_with_team("demo");
+    world.write("root/swarm.toml", "[spawn]\nbackned = \"tmux\"\n");
+    for command in [&["status"][..], &["spawn", "bob"], &["config", "list"]] {
+        let error = world.swarm(&[command, &["--json"]].concat()).error(2);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("swarm.toml:2: "), "{message}");
+        assert!(
+            message.contains("did you mean `spawn.backend`?"),
+            "{message}"
+        );
+    }
+    for command in [
+        &["completions", "bash"][..],
+        &["man"],
+        &["kill", "--all"],
+        &["team", "delete"],
+    ] {
+        world.swarm(command).ok();
+    }
+}
+
+#[test]
+fn a_shell_completes_names_of_teams_members_and_tasks() {
+    let world = world_with_team("crew");
+    world.swarm(&["task", "create", "write it"]).ok();
+    world.swarm(&["team", "create", "other"]).ok();
+    let complete = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
+        let script = format!(
+            "source <(swarm completions bash)\nCOMP_WORDS=({})\nCOMP_CWORD={}\nCOMP_TYPE=9\n\
+             _clap_complete_swarm swarm \"${{COMP_WORDS[COMP_CWORD]}}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len() - 1
+        );
+        let asked = world
+            .command("bash")
+            .args(["--norc", "-c", &script])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&asked.stderr), "", "{line}");
+        let offered = String::from_utf8_lossy(&asked.stdout);
+        // bash is told to part them by a vertical tab.
+        let offered = offered.trim().split(['\n', '\u{b}']);
+        offered.map(str::to_owned).collect::<Vec<String>>()
+    };
+    assert_eq!(complete("swarm --team "), ["crew", "other"]);
+    assert_eq!(complete("swarm inbox --team crew team"), ["team-lead"]);
+    assert_eq!(complete("swarm --team crew task show 1"), ["1"]);
+    assert_eq!(complete("swarm conf"), ["config"]);
+    assert_eq!(complete("swarm config list turn"), ["turn.max_requests"]);
+    assert_eq!(complete("swarm run --mode ac"), ["acceptEdits"]);
+    world.write("root/swarm.toml", "what is this");
+    assert_eq!(complete("swarm --team "), ["crew", "other"]);
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let world = world();
+    let page = world.swarm(&["man", "task", "create"]);
+    assert!(
+        page.ok().stdout.contains(".TH SWARM-TASK-CREATE 1"),
+        "{}",
+        page.stdout
+    );
+    let names = world.swarm(&["man", "--dir", "pages", "--json"]).json();
+    let names = names.as_array().unwrap();
+    assert!(names.iter().any(|name| name == "swarm.1"));
+    for name in names {
+        let path = world.project().join("pages").join(name.as_str().unwrap());
+        assert!(fs::read_to_string(path).unwrap().contains(".SH NAME"));
+    }
+    world.swarm(&["man", "task", "nonsense", "--json"]).error(3);
+}

@@ -1,0 +1,176 @@
+//! A person types into the pane of a teammate.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::{InsideTmux, World};
+
+use crate::scene::{MODEL, wait_for_state, world_over};
+
+/// Bob in a pane of the user's tmux, idle after his first turn; and that pane.
+fn bob_in_a_pane(world: &World) -> (InsideTmux, String) {
+    let inside = InsideTmux::start(world, 200, 50);
+    let arguments = [
+        "spawn",
+        "bob",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "hello",
+    ];
+    world.start_with(&arguments, inside.variables()).wait().ok();
+    wait_for_state(world, "bob", "idle");
+    let pane = world.team("demo").member("bob").expect("bob")["tmuxPaneId"].clone();
+    (inside, pane.as_str().expect("a pane").to_owned())
+}
+
+fn type_in(inside: &InsideTmux, pane: &str, text: &str) {
+    inside.tmux().run(&["send-keys", "-t", pane, "-l", text]);
+}
+
+fn press(inside: &InsideTmux, pane: &str, key: &str) {
+    inside.tmux().run(&["send-keys", "-t", pane, key]);
+}
+
+fn brain(ask: &Ask) -> Reply {
+    if ask.news_has("work for long") {
+        Reply::tool("t1", "Bash", json!({"command": "sleep 60"}))
+    } else if ask.news_has("work a little") {
+        Reply::tool("t2", "Bash", json!({"command": "sleep 1"}))
+    } else {
+        Reply::text("heard")
+    }
+}
+
+#[test]
+fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
+    let api = FakeApi::start(brain);
+    let world = world_over(&api);
+    let (inside, pane) = bob_in_a_pane(&world);
+    inside.tmux().wait_for_text(&pane, "bob >");
+    type_in(&inside, &pane, "worky a little 日本");
+    for key in [
+        "BSpace", "BSpace", "BSpace", "C-a", "Right", "Right", "Right", "Right", "DC",
+    ] {
+        press(&inside, &pane, key);
+    }
+    press(&inside, &pane, "Enter");
+    let ask = api.wait_for("the line", "bob", |ask| ask.news_has("work a little\n</"));
+    assert!(ask.ask.news_has("teammate_id=\"team-lead\""));
+    inside.tmux().run(&["set-buffer", "and then\nstop"]);
+    inside.tmux().run(&["paste-buffer", "-p", "-t", &pane]);
+    inside.tmux().wait_for_text(&pane, "bob > and then↵stop");
+    press(&inside, &pane, "Enter");
+    api.wait_for("both lines of the paste beside the result", "bob", |ask| {
+        ask.result_of("t2").is_some() && ask.news_has("and then\nstop")
+    });
+    wait_for_state(&world, "bob", "idle");
+    inside.tmux().wait_for_text(&pane, "from you, typed here");
+
+    let queued = world.team("demo").events("queued");
+    let typed = queued
+        .iter()
+        .filter(|event| event["to"] == "bob" && event["from"] == "team-lead");
+    assert_eq!(typed.count(), 3, "the prompt and two lines: {queued:?}");
+    let log = std::fs::read_to_string(world.team("demo").member_folder("bob").join("output.log"));
+    let log = log.expect("bob's output");
+    assert!(log.contains("typed here") && log.contains("heard"), "{log}");
+    assert!(!log.contains("bob >") && !log.contains("worky"), "{log}");
+    press(&inside, &pane, "C-d");
+    world.wait_for("bob has ended in order", || {
+        (world.team("demo").state("bob")["state"] == "stopped").then_some(())
+    });
+    world.wait_for("and is no process any more", || {
+        world
+            .processes()
+            .iter()
+            .all(|(_, line)| !line.contains("swarm-teammate"))
+            .then_some(())
+    });
+}
+
+#[test]
+fn esc_cuts_a_long_call_and_tells_the_lead_and_ctrl_c_is_no_different() {
+    let api = FakeApi::start(brain);
+    let world = world_over(&api);
+    let (inside, pane) = bob_in_a_pane(&world);
+    // At rest there is nothing to interrupt.
+    press(&inside, &pane, "Escape");
+    for (count, key) in [(1, "Escape"), (2, "C-c")] {
+        type_in(&inside, &pane, "work for long");
+        press(&inside, &pane, "Enter");
+        inside.tmux().wait_for_text(&pane, "Bash sleep 60");
+        wait_for_state(&world, "bob", "working");
+        let pressed = Instant::now();
+        press(&inside, &pane, key);
+        world.wait_for("the lead is told", || {
+            let notices = world.team("demo").frames("team-lead", "idle_notification");
+            let interrupted = notices
+                .iter()
+                .filter(|notice| notice["idleReason"] == "interrupted");
+            (interrupted.count() == count).then_some(())
+        });
+        assert!(pressed.elapsed() < Duration::from_secs(3));
+        wait_for_state(&world, "bob", "idle");
+        inside.tmux().run(&["clear-history", "-t", &pane]);
+        inside.tmux().run(&["send-keys", "-R", "-t", &pane]);
+    }
+    let heard = |ask: &Ask| ask.news_has("are you well?");
+    world.swarm(&["send", "bob", "are you well?"]).ok();
+    api.wait_for("the next message", "bob", heard);
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn d14_nothing_that_stands_in_a_pane_changes_a_state() {
+    let api = FakeApi::start(brain);
+    let world = world_over(&api);
+    let (inside, pane) = bob_in_a_pane(&world);
+    let tty = inside
+        .tmux()
+        .run(&["display-message", "-p", "-t", &pane, "#{pane_tty}"]);
+    let strings = [
+        "\u{276f} ",
+        "> ",
+        "$ ",
+        "\u{273b} Thinking\u{2026} (12s \u{b7} \u{2191} 1.2k tokens \u{b7} esc to interrupt)",
+        "\u{23f5}\u{23f5} bypass permissions on (shift+tab to cycle)",
+        "Do you want to proceed?\n\u{276f} 1. Yes\n  2. No (esc)",
+        "Context left until auto-compact: 4%",
+        "\u{280b} Working (3s \u{2022} esc to interrupt)",
+        "? for shortcuts",
+        "rate limit reached, resets 3pm",
+        "[Process completed]",
+    ];
+    let report = |world: &World| world.team("demo").state("bob").to_string();
+    let print = || {
+        let text = strings.join("\r\n") + "\r\n";
+        std::fs::write(tty.trim(), text).expect("the pane's terminal");
+        inside.tmux().wait_for_text(&pane, "[Process completed]");
+        inside.tmux().run(&["clear-history", "-t", &pane]);
+    };
+    let before = report(&world);
+    print();
+    let status = world.swarm(&["status", "--json"]).json();
+    assert_eq!(status["members"][1]["state"], "idle");
+    assert_eq!(report(&world), before);
+
+    world.swarm(&["send", "bob", "work for long"]).ok();
+    wait_for_state(&world, "bob", "working");
+    api.wait_for("the call", "bob", |ask| ask.news_has("work for long"));
+    let before = world.wait_for("the call runs", || {
+        let report = report(&world);
+        let shown = inside.tmux().whole_text(&pane).contains("sleep 60");
+        (shown && report.contains("sleep 60")).then_some(report)
+    });
+    print();
+    let sent = world
+        .swarm(&["send", "bob", "take your time", "--json"])
+        .json();
+    assert!(sent.to_string().contains("working"), "{sent}");
+    assert_eq!(report(&world), before);
+    world.swarm(&["kill", "bob"]).ok();
+}

@@ -1,0 +1,284 @@
+//! Members and teams that do not want to end, and what they would leave behind.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::stage::{InsideTmux, World};
+
+use crate::scene::{MODEL, kill_member, signal_member, spawn_over, wait_for_state, world_over};
+
+/// Members that run the shell command they are sent, and else are idle.
+fn obedient() -> FakeApi {
+    FakeApi::start(|ask: &Ask| {
+        let command = ask.news().rsplit_once("run: ").map(|(_, rest)| {
+            let line = rest.lines().next().unwrap_or_default();
+            line.to_owned()
+        });
+        match command {
+            Some(command) => Reply::tool("t1", "Bash", json!({"command": command})),
+            None => Reply::text("done"),
+        }
+    })
+}
+
+/// Lets a member run a command and waits until that has made the file `made`.
+fn has_run(world: &World, name: &str, command: &str, made: &str) {
+    world
+        .swarm(&["send", name, &format!("run: {command}")])
+        .ok();
+    world.wait_for(made, || world.project().join(made).exists().then_some(()));
+}
+
+/// A program that ignores every polite signal, with a child in a session of its own.
+const STUBBORN: &str = "trap '' TERM HUP INT; setsid sleep 600 & touch stuck; sleep 600; sleep 600";
+
+#[test]
+fn l2_a_team_of_frozen_crashed_and_busy_members_is_deleted_within_seconds() {
+    let api = obedient();
+    let world = world_over(&api);
+    for name in ["frozen", "crashed", "busy"] {
+        spawn_over(&world, name);
+        wait_for_state(&world, name, "idle");
+    }
+    has_run(&world, "busy", STUBBORN, "stuck");
+    signal_member(&world, "demo", "frozen", Signal::STOP);
+    kill_member(&world, "crashed");
+    let refused = world.swarm(&["team", "delete", "demo", "--json"]).error(4);
+    let told = refused["message"].as_str().unwrap();
+    assert!(
+        told.contains("busy lives (working)") && told.contains("frozen lives"),
+        "{told}"
+    );
+    assert!(!told.contains("crashed"), "{told}");
+    let begun = Instant::now();
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(world.processes(), []);
+    assert!(!world.team("demo").folder().exists());
+    assert!(!world.team("demo").tasks_folder().exists());
+}
+
+#[test]
+fn l3_after_a_delete_there_is_no_process_no_pane_and_no_folder() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let inside = InsideTmux::start(&world, 200, 50);
+    let panes = inside.tmux().panes().len();
+    let arguments = [
+        "spawn",
+        "bob",
+        "--model",
+        MODEL,
+        "--backend",
+        "tmux",
+        "--prompt",
+        "hello",
+    ];
+    for round in 0..6 {
+        world.swarm(&["team", "create", "demo"]);
+        let spawning = world.start_with(&arguments, inside.variables());
+        if round % 2 == 0 {
+            spawning.wait().ok();
+            if round == 4 {
+                // The pane of one that was killed stays to be read, until its team goes.
+                kill_member(&world, "bob");
+                assert_eq!(inside.tmux().panes().len(), panes + 1);
+            }
+        } else {
+            // In the middle of its start.
+            world.wait_for("its place is held", || world.team("demo").member("bob"));
+        }
+        world
+            .swarm(&["team", "delete", "demo", "--force", "--purge"])
+            .ok();
+        assert!(!world.team("demo").folder().exists(), "round {round}");
+        world.wait_for("panes are as before", || {
+            (inside.tmux().panes().len() == panes).then_some(())
+        });
+        world.wait_for("no process is left", || {
+            let mut left = world.processes();
+            left.retain(|(_, command)| command.contains("swarm-teammate"));
+            left.is_empty().then_some(())
+        });
+    }
+}
+
+#[test]
+fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    let roster = world.team("demo").folder().join("config.json");
+    std::fs::write(&roster, "{ not a roster").unwrap();
+    world.swarm(&["team", "delete", "demo"]).assert_code(8);
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    assert_eq!(world.processes(), []);
+    assert!(!world.team("demo").folder().exists());
+}
+
+#[test]
+fn l5_a_stuck_member_is_killed_with_its_tree_by_any_of_its_names() {
+    let api = obedient();
+    let world = world_over(&api);
+    // One that would clear up after itself, and one that cannot.
+    for (name, frozen) in [("bob", false), ("bob@demo", true)] {
+        spawn_over(&world, "bob");
+        wait_for_state(&world, "bob", "idle");
+        drop(std::fs::remove_file(world.project().join("stuck")));
+        has_run(&world, "bob", STUBBORN, "stuck");
+        if frozen {
+            signal_member(&world, "demo", "bob", Signal::STOP);
+        }
+        let begun = Instant::now();
+        world.swarm(&["kill", name]).ok();
+        assert!(
+            begun.elapsed() < Duration::from_secs(3),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert_eq!(world.processes(), []);
+        assert_eq!(world.team("demo").names(), ["team-lead"]);
+    }
+}
+
+#[test]
+fn l13_the_port_of_a_server_that_a_member_left_is_free_after_its_stop_and_after_its_death() {
+    let api = obedient();
+    let world = world_over(&api);
+    let leaves_one = format!(
+        "{} >port 2>/dev/null </dev/null &",
+        env!("CARGO_BIN_EXE_serves")
+    );
+    let told = world.project().join("port");
+    // Of somebody else, and none of the team's business.
+    let neighbour = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    for ending in ["shutdown", "death"] {
+        spawn_over(&world, "bob");
+        wait_for_state(&world, "bob", "idle");
+        drop(std::fs::remove_file(&told));
+        has_run(&world, "bob", &leaves_one, "port");
+        wait_for_state(&world, "bob", "idle");
+        let port: u16 = world.wait_for("the port", || {
+            let told = std::fs::read_to_string(&told).ok()?;
+            told.trim().parse().ok()
+        });
+        let is_served = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        assert!(is_served(), "before its {ending}");
+        if ending == "shutdown" {
+            world.swarm(&["shutdown", "bob"]).ok();
+        } else {
+            kill_member(&world, "bob");
+            assert!(is_served(), "it outlives its member by itself");
+            // Nobody leads this team; whoever opens it next clears up.
+            world.swarm(&["status"]).ok();
+        }
+        assert!(!is_served(), "after its {ending}: {:?}", world.processes());
+        assert_eq!(world.processes(), [], "after its {ending}");
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+    }
+    TcpStream::connect(neighbour.local_addr().unwrap()).unwrap();
+}
+
+#[test]
+fn l14_a_cap_names_its_holders_and_finished_members_hold_no_place() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    world.write("root/swarm.toml", "[spawn]\nmax_members = 2\n");
+    spawn_over(&world, "ann");
+    spawn_over(&world, "bob");
+    let full = [
+        "spawn",
+        "eve",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--json",
+    ];
+    let refused = world.swarm(&full).error(5);
+    let told = refused["message"].as_str().unwrap();
+    assert!(
+        told.contains("2 teammates") && told.contains("has 2: ann, bob"),
+        "{told}"
+    );
+    for _ in 0..4 {
+        world.swarm(&["shutdown", "bob"]).ok();
+        spawn_over(&world, "bob");
+    }
+    kill_member(&world, "bob");
+    world.swarm(&full).ok();
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn l14_a_wait_ends_at_its_deadline_even_for_a_frozen_member() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    signal_member(&world, "demo", "bob", Signal::STOP);
+    let begun = Instant::now();
+    let waited = world.swarm(&["send", "bob", "hello", "--wait", "acked", "--timeout", "1"]);
+    waited.assert_code(6);
+    assert!(
+        begun.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        begun.elapsed()
+    );
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn l14_the_end_of_a_run_says_whom_it_waits_for_and_counts_the_time() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |ask: &Ask| {
+        let is_lead = ask.agent == "team-lead";
+        match (is_lead, ask.result_of("spawn")) {
+            (true, None) => Reply::tool(
+                "spawn",
+                "Agent",
+                json!({"name": "bob", "description": "work", "prompt": "work"}),
+            ),
+            (true, Some(_)) => Reply::text("it is out of my hands"),
+            (false, _) => Reply::text("at last").held_by(&held, 1),
+        }
+    });
+    let world = crate::scene::world().with_api(&api);
+    let arguments = [
+        "run",
+        "go",
+        "--team",
+        "demo",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--timeout",
+        "2",
+        "--output",
+        "json",
+    ];
+    let running = world.start(&arguments);
+    world.wait_for("it says whom it waits for", || {
+        running
+            .stderr()
+            .contains("waiting for bob (working for")
+            .then_some(())
+    });
+    let begun = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    gate.open();
+    let finished = running.wait();
+    finished.assert_code(6);
+    let report: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    let least = 2000 + u64::try_from(begun.elapsed().as_millis()).unwrap() / 2;
+    assert!(report["duration_ms"].as_u64().unwrap() > least, "{report}");
+}

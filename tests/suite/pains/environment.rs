@@ -1,0 +1,222 @@
+//! What the machine has, has not, or has in an odd version (rows R).
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{MODEL, world_over};
+
+/// Where the world's programs come before all others.
+fn path_with(world: &World, first: &str) -> String {
+    let ours = world.program("swarm");
+    let ours = ours.parent().unwrap().display().to_string();
+    format!("{first}:{ours}:/usr/local/bin:/usr/bin:/bin")
+}
+
+/// A folder with nothing but a program called tmux, which only tells a version.
+fn tmux_that_says(world: &World, version: &str) -> String {
+    let path = world.write("fake/tmux", &format!("#!/bin/sh\necho '{version}'\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.parent().unwrap().display().to_string()
+}
+
+/// A folder with what a member's shell needs, and no tmux.
+fn folder_without_tmux(world: &World) -> String {
+    let folder = world.folder().join("bare");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["sh", "bash", "env", "git", "cat"] {
+        let from = ["/usr/bin", "/bin", "/usr/local/bin"]
+            .map(|place| std::path::Path::new(place).join(name));
+        if let Some(from) = from.into_iter().find(|from| from.exists()) {
+            std::os::unix::fs::symlink(from, folder.join(name)).unwrap();
+        }
+    }
+    let ours = world.program("swarm");
+    format!("{}:{}", folder.display(), ours.parent().unwrap().display())
+}
+
+fn spawn<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["spawn", name, "--model", MODEL, "--mode", "plan"];
+    words.extend(more);
+    words
+}
+
+fn finding(world: &World, path: &str, name: &str) -> serde_json::Value {
+    let variables = [("PATH".to_owned(), path.to_owned())];
+    let looked = world.start_with(&["doctor", "--json"], &variables).wait();
+    let findings: serde_json::Value = serde_json::from_str(&looked.stdout).unwrap();
+    let found = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["name"] == name);
+    found
+        .unwrap_or_else(|| panic!("{name} in {findings}"))
+        .clone()
+}
+
+#[test]
+fn r4_doctor_and_every_start_say_what_an_old_tmux_lacks() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    let path = path_with(&world, &tmux_that_says(&world, "tmux 3.1c"));
+    let with = |words: &[&str]| {
+        let variables = [("PATH".to_owned(), path.clone())];
+        world.start_with(words, &variables).wait()
+    };
+    let refused = with(&spawn("ann", &["--backend", "tmux", "--json"])).error(7);
+    let run = with(&["run", "go", "--model", MODEL, "--backend", "tmux", "--json"]);
+    for lacks in [
+        "tmux 3.1c",
+        "remain-on-exit failed",
+        "pane-border-format",
+        "upgrade to tmux 3.3",
+    ] {
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains(lacks), "{lacks}: {message}");
+    }
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+    assert!(run.error(7).to_string().contains("3.1c"));
+    let demo = with(&["demo", "--no-attach", "--json"]).error(7);
+    assert!(demo["message"].as_str().unwrap().contains("3.1c"), "{demo}");
+    let told = finding(&world, &path, "tmux");
+    assert_eq!(told["state"], "warning");
+    assert!(
+        told["found"]
+            .as_str()
+            .unwrap()
+            .contains("remain-on-exit failed"),
+        "{told}"
+    );
+    let headless = with(&spawn("ann", &[]));
+    assert!(
+        headless.ok().stderr.contains("tmux 3.1c"),
+        "{}",
+        headless.story()
+    );
+    assert_eq!(
+        world.team("demo").member("ann").unwrap()["backendType"],
+        "headless"
+    );
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn r4_a_tmux_that_nobody_tried_is_a_warning_and_what_is_no_tmux_is_told() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    let path = path_with(&world, &tmux_that_says(&world, "tmux 9.1"));
+    let told = finding(&world, &path, "tmux");
+    assert_eq!(told["state"], "warning");
+    assert!(
+        told["hint"].as_str().unwrap().contains("tried up to"),
+        "{told}"
+    );
+    let path = path_with(&world, &tmux_that_says(&world, "no such thing"));
+    let variables = [("PATH".to_owned(), path)];
+    let words = spawn("ann", &["--backend", "tmux", "--json"]);
+    let refused = world.start_with(&words, &variables).wait().error(7);
+    assert!(
+        refused["message"]
+            .as_str()
+            .unwrap()
+            .contains("no such thing"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    let variables = [("PATH".to_owned(), folder_without_tmux(&world))];
+    let with = |words: &[&str]| world.start_with(words, &variables).wait();
+    let refused = with(&spawn("ann", &["--backend", "tmux", "--json"])).error(7);
+    assert!(
+        refused["message"]
+            .as_str()
+            .unwrap()
+            .contains("tmux was not found"),
+        "{refused}"
+    );
+    for later in ["iterm2", "in-process", "command"] {
+        let refused = with(&spawn("ann", &["--backend", later, "--json"])).error(7);
+        let message = refused["message"].as_str().unwrap();
+        assert!(
+            message.contains(later) && message.contains("auto, tmux and headless"),
+            "{message}"
+        );
+    }
+    with(&spawn("ann", &["--backend", "screen"])).assert_code(2);
+    assert_eq!(
+        world.team("demo").names(),
+        ["team-lead"],
+        "nothing is left of what was refused"
+    );
+    let taken = with(&spawn("ann", &["--json"])).json();
+    assert_eq!(taken["backendType"], "headless");
+    assert!(
+        taken["why"]
+            .as_str()
+            .unwrap()
+            .contains("tmux was not found"),
+        "{taken}"
+    );
+    let plain = with(&spawn("bob", &[]));
+    assert!(
+        plain
+            .ok()
+            .stderr
+            .contains("without a terminal: tmux was not found"),
+        "{}",
+        plain.story()
+    );
+    for name in ["ann", "bob"] {
+        assert_eq!(
+            world.team("demo").member(name).unwrap()["backendType"],
+            "headless"
+        );
+    }
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn doctor_names_what_is_missing_and_ends_with_7_only_then() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    let well = world.swarm(&["doctor"]);
+    assert!(
+        well.ok().stdout.contains("swarm-teammate: "),
+        "{}",
+        well.story()
+    );
+    assert!(
+        !well.stdout.contains("sk-test"),
+        "a key is never shown\n{}",
+        well.story()
+    );
+    let unwell = |name: &str, variables: &[(&str, &str)]| {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let variables: Vec<_> = variables.iter().map(own).collect();
+        let looked = world
+            .start_with(&["doctor", "--json"], &variables)
+            .wait()
+            .code(7);
+        let findings: serde_json::Value = serde_json::from_str(&looked.stdout).unwrap();
+        let missing = findings
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|it| it["state"] == "missing");
+        let missing: Vec<_> = missing.map(|it| it["name"].clone()).collect();
+        assert_eq!(missing, [name], "{findings}");
+    };
+    unwell("model", &[("ANTHROPIC_API_KEY", "")]);
+    let file = world.write("a-file", "");
+    unwell(
+        "root folder",
+        &[("CLAUDE_CONFIG_DIR", file.to_str().unwrap())],
+    );
+    unwell("settings", &[("SWARM_TURN_MAX_REQUESTS", "many")]);
+}

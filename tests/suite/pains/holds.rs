@@ -1,0 +1,145 @@
+//! Members without a lead, and members that a person stops for a while.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply, Script, Step};
+
+use crate::scene::{MODEL, spawn_over, wait_for_state, world, world_over};
+
+#[test]
+fn l4_members_of_a_killed_lead_park_at_once_and_spend_nothing() {
+    let gate = Gate::closed();
+    let agents = [("a", "bob"), ("b", "eve")].map(|(id, name)| {
+        let input = json!({"name": name, "description": "work", "prompt": "work for long"});
+        Block::tool(id, "Agent", input)
+    });
+    let script = Script::new()
+        .agent(
+            "team-lead",
+            [
+                Step::says(Reply::blocks(agents)),
+                Step::says(Reply::text("both work")),
+            ],
+        )
+        .agent(
+            "bob",
+            [Step::says(Reply::text("at last").held_by(&gate, 1))],
+        )
+        .agent("eve", [Step::says(Reply::text("I am done"))]);
+    let api = FakeApi::start(script);
+    let world = world().with_api(&api);
+    let arguments = [
+        "run",
+        "have them work",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ];
+    let lead = world.start(&arguments);
+    api.wait_for("bob's turn", "bob", |_| true);
+    let teams = world.swarm(&["team", "list", "--json"]).json();
+    let team = teams[0]["name"].as_str().expect("a team").to_owned();
+    let state = |name: &str| world.team(&team).state(name)["state"].clone();
+    world.wait_for("eve is idle", || (state("eve") == "idle").then_some(()));
+
+    lead.signal(Signal::KILL);
+    let killed = Instant::now();
+    for name in ["bob", "eve"] {
+        world.wait_for("it is parked", || (state(name) == "parked").then_some(()));
+    }
+    assert!(killed.elapsed() < Duration::from_secs(5));
+    let asked = api.requests().len();
+    gate.open();
+    world.swarm(&["send", "eve", "more work"]).ok();
+    let status = world.swarm(&["status", "--json"]).json();
+    assert_eq!(status["state"], "orphaned");
+    assert_eq!(status["members"][2]["unread"], 1, "{status}");
+    world.wait_for("both say so in the journal", || {
+        (world.team(&team).events("member_parked").len() == 2).then_some(())
+    });
+
+    let ended = world.swarm(&["shutdown", "--all", "--json"]).json();
+    assert_eq!(ended[0]["outcome"], "approved", "{ended}");
+    assert_eq!(ended[1]["outcome"], "approved", "{ended}");
+    assert_eq!(
+        api.requests().len(),
+        asked,
+        "nothing was asked while parked"
+    );
+    assert_eq!(world.processes(), []);
+}
+
+#[test]
+fn l5_pause_lets_the_turn_end_and_holds_the_next_until_continue() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.news_has("long work") {
+            Reply::text("at last").held_by(&held, 1)
+        } else {
+            Reply::text("ok")
+        }
+    });
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["send", "bob", "long work"]).ok();
+    api.wait_for("the turn", "bob", |ask| ask.news_has("long work"));
+
+    let pausing = world.swarm(&["pause", "bob", "--reason", "lunch"]);
+    assert!(
+        pausing.ok().stdout.contains("pauses when its turn ends"),
+        "{}",
+        pausing.story()
+    );
+    world.swarm(&["send", "bob", "and then this"]).ok();
+    world
+        .swarm(&["pause", "bob", "--wait", "--timeout", "1"])
+        .assert_code(6);
+    let waiting = world.start(&["pause", "bob", "--wait", "--json"]);
+    gate.open();
+    let paused = waiting.wait().json();
+    assert_eq!(
+        (&paused["state"], &paused["reason"]),
+        (&json!("paused"), &json!("lunch"))
+    );
+    let status = world.swarm(&["status", "--json"]).json();
+    assert_eq!(status["members"][1]["unread"], 1, "{status}");
+    assert_eq!(status["members"][1]["detail"], "by person: lunch");
+
+    let on = world.swarm(&["continue", "bob"]);
+    assert_eq!(on.ok().stdout.trim(), "bob goes on", "{}", on.story());
+    api.wait_for("the next turn", "bob", |ask| ask.news_has("and then this"));
+    wait_for_state(&world, "bob", "idle");
+    let again = world.swarm(&["continue", "bob"]);
+    assert_eq!(again.ok().stdout.trim(), "bob was not paused");
+    world.swarm(&["pause", "team-lead"]).assert_code(2);
+    world.swarm(&["pause", "nobody"]).assert_code(3);
+    world.swarm(&["pause", "bob"]).ok();
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn l5_an_agent_can_neither_pause_nor_continue() {
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.news_has("try it") {
+            let command = "swarm pause bob; echo $?; swarm continue bob; echo $?";
+            Reply::tool("t1", "Bash", json!({"command": command}))
+        } else {
+            Reply::text("ok")
+        }
+    });
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["send", "bob", "try it"]).ok();
+    api.wait_for("the result", "bob", |ask| {
+        ask.news().lines().filter(|line| line.trim() == "5").count() == 2
+    });
+    world.swarm(&["shutdown", "bob"]).ok();
+}

@@ -1,0 +1,155 @@
+//! What a team is told of its members: the state of each.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world_over};
+
+/// Everybody does what brings it into the state that it is named after, and waits there.
+fn players(gate: &Gate) -> FakeApi {
+    let held = gate.clone();
+    FakeApi::start(move |ask: &Ask| {
+        let first = |tool: &str, input: Value| match ask.result_of("t1") {
+            None => Reply::tool("t1", tool, input),
+            Some(_) => Reply::text("that was it"),
+        };
+        match ask.agent.as_str() {
+            "works" => Reply::text("at last").held_by(&held, 1),
+            "asks" => first("Bash", json!({"command": "touch made"})),
+            "forgets" => first(
+                "TaskUpdate",
+                json!({"taskId": "1", "status": "in_progress"}),
+            ),
+            "throttled" => Reply::refusal(429).retry_after("300"),
+            "team-lead" if ask.result_of("member").is_none() => Reply::tool(
+                "member",
+                "Agent",
+                json!({"name": "parked", "description": "work", "prompt": "hello"}),
+            ),
+            "team-lead" => Reply::text("not yet").held_by(&held, 1),
+            _ => Reply::text("here"),
+        }
+    })
+}
+
+/// Waits until scripts are told exactly this of a team's members.
+#[track_caller]
+fn are_told(world: &World, team: &str, expected: &[(&str, &str)]) {
+    world.wait_for(&format!("these states: {expected:?}"), || {
+        let status = world.swarm(&["status", "--team", team, "--json"]).json();
+        let members = &status["members"].as_array()?[1..];
+        let told = members
+            .iter()
+            .map(|member| (member["name"].as_str(), member["state"].as_str()));
+        let expected = expected
+            .iter()
+            .map(|(name, state)| (Some(*name), Some(*state)));
+        told.eq(expected).then_some(())
+    });
+}
+
+/// A team whose lead was killed, with one member.
+fn lose_a_lead(world: &World) {
+    let arguments = [
+        "run",
+        "go",
+        "--team",
+        "lost",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ];
+    let lead = world.start(&arguments);
+    let is_idle = || world.team("lost").state("parked")["state"] == "idle";
+    world.wait_for("its member is idle", || is_idle().then_some(()));
+    lead.signal(Signal::KILL);
+    assert_eq!(lead.wait().code, None);
+}
+
+#[test]
+fn d8_each_state_is_told_as_what_it_is() {
+    let gate = Gate::closed();
+    let api = players(&gate);
+    let world = world_over(&api);
+    world.swarm(&["task", "create", "the one"]).ok();
+    for name in [
+        "works",
+        "forgets",
+        "throttled",
+        "rests",
+        "pauses",
+        "stops",
+        "dies",
+    ] {
+        spawn_over(&world, name);
+    }
+    let asks = [
+        "spawn",
+        "asks",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--mode",
+        "default",
+        "--prompt",
+        "go",
+    ];
+    world.swarm(&asks).ok();
+    for name in ["pauses", "stops", "dies"] {
+        wait_for_state(&world, name, "idle");
+    }
+    world.swarm(&["pause", "pauses", "--wait"]).ok();
+    kill_member(&world, "dies");
+    let mut expected = [
+        ("works", "working"),
+        ("forgets", "idle-unreported"),
+        ("throttled", "throttled"),
+        ("rests", "idle"),
+        ("pauses", "paused"),
+        ("stops", "idle"),
+        ("dies", "dead"),
+        ("asks", "waiting-permission"),
+    ];
+    are_told(&world, "demo", &expected);
+
+    // Another program has the lead's inbox, so that who agrees to stop cannot tell it yet.
+    let inbox = world.team("demo").inbox_path("team-lead");
+    let lock = inbox.with_extension("json.lock");
+    std::fs::create_dir(&lock).unwrap();
+    let stopping = world.start(&["shutdown", "stops"]);
+    expected[5].1 = "stopping";
+    are_told(&world, "demo", &expected);
+    std::fs::remove_dir(&lock).unwrap();
+    stopping.wait().ok();
+    let left = [&expected[..5], &expected[6..]].concat();
+    are_told(&world, "demo", &left);
+    world.swarm(&["kill", "--all", "--team", "demo"]).ok();
+}
+
+#[test]
+fn d8_a_member_that_its_lead_left_is_parked() {
+    let gate = Gate::closed();
+    let api = players(&gate);
+    let world = world_over(&api);
+    lose_a_lead(&world);
+    are_told(&world, "lost", &[("parked", "parked")]);
+    world.swarm(&["kill", "--all", "--team", "lost"]).ok();
+}
+
+#[test]
+fn d8_a_member_that_has_not_said_hello_is_starting() {
+    let silent = Path::new(env!("CARGO_BIN_EXE_ignores-shutdown"));
+    let api = FakeApi::start(|_: &Ask| Reply::text("never asked for"));
+    let world = world_over(&api).with_teammate(silent);
+    let _spawning = world.start(&["spawn", "bob", "--backend", "headless", "--model", MODEL]);
+    are_told(&world, "demo", &[("bob", "starting")]);
+    world.swarm(&["kill", "--all"]);
+}
