@@ -347,16 +347,17 @@ fn l12_a_run_ends_when_all_tasks_are_terminal_and_its_code_tells_how() {
 #[test]
 fn s14_members_that_join_at_once_are_all_there_and_failures_are_not() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let program = Path::new(env!("CARGO_BIN_EXE_some-stay-silent"));
+    let world = world_over(&api).with_teammate(program);
     let spawns: Vec<_> = (0..9)
         .map(|number| {
-            let name = format!("mate{number}");
-            // One refused before it has a place, one that has a place and is not ready in time, one that joins.
-            let (folder, seconds, code) = match number % 3 {
-                0 => (".", "30", 0),
-                1 => ("no-such-folder", "30", 2),
-                _ => (".", "0", 6),
+            // One that joins, one refused before it has a place, one that has a place and is never ready.
+            let (kind, folder, seconds, code) = match number % 3 {
+                0 => ("mate", ".", "30", 0),
+                1 => ("nowhere", "no-such-folder", "30", 2),
+                _ => ("silent", ".", "1", 6),
             };
+            let name = format!("{kind}{number}");
             let running = world.start(&[
                 "spawn",
                 &name,
