@@ -15,6 +15,7 @@ use swarm_team::MemberLimits;
 use crate::app::App;
 use crate::claude_settings::ClaudeSettings;
 use crate::environment::Environment;
+use crate::equipment;
 use crate::failure::Failure;
 use crate::models;
 use crate::settings::Settings;
@@ -91,6 +92,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
         mode,
         ceiling: mode,
         rules: claude.rule_texts(),
+        equipment: Arc::new(equipment::load(app)?),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),
         provider: app.env.provider_with(&claude.env),
         ..for_stopping(app)
@@ -123,6 +125,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
         mode: PermissionMode::Plan,
         ceiling: PermissionMode::Plan,
         rules: RuleTexts::default(),
+        equipment: Arc::default(),
         limits: limits(app),
         hello_deadline: app.settings.hello_timeout,
         kill_grace: app.settings.kill_grace,

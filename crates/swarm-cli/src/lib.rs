@@ -7,6 +7,7 @@ mod commands;
 mod deployment;
 mod entry;
 mod environment;
+mod equipment;
 mod failure;
 mod identity;
 mod logging;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use swarm_fs::FolderWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
+use swarm_policy::Equipment;
 use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
 use swarm_store::TeamStore;
@@ -87,6 +88,8 @@ pub struct Deployment {
     pub ceiling: PermissionMode,
     /// Rules that every member inherits.
     pub rules: RuleTexts,
+    /// Definitions, hooks and MCP servers of the actor and its members.
+    pub equipment: Arc<Equipment>,
     /// Bounds of members.
     pub limits: MemberLimits,
     /// How long a child may take to say hello.

@@ -3,6 +3,7 @@
 mod command;
 mod decide;
 mod decision;
+mod equipment;
 mod files;
 mod question;
 mod rule;
@@ -13,6 +14,11 @@ mod suggestion;
 
 pub use decide::decide;
 pub use decision::Decision;
+pub use equipment::{
+    AgentCatalog, AgentDefinition, AgentSource, Equipment, HookCommand, HookEvent, HookGroup,
+    HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpUse, MemoryScope,
+    ToolAllowance,
+};
 pub use files::ReadFilter;
 pub use question::Question;
 pub use rule::{Rule, RuleError};

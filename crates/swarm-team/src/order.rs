@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use swarm_policy::{Rule, RuleError, RuleSet, SourcedRule};
+use swarm_policy::{AgentDefinition, Equipment, Rule, RuleError, RuleSet, SourcedRule};
 use swarm_protocol::{
     AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs,
 };
@@ -80,6 +80,10 @@ pub struct SpawnOrder {
     pub color: Option<Color>,
     /// Type of its definition.
     pub agent_type: Option<String>,
+    /// Its definition, as it was when it was spawned.
+    pub definition: Option<AgentDefinition>,
+    /// What it may equip its own agents with.
+    pub equipment: Equipment,
     /// Working folder.
     pub cwd: PathBuf,
     /// `provider/model`.

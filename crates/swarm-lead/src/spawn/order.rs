@@ -78,6 +78,12 @@ pub(super) fn build(
         color: member.known_color(),
         agent,
         agent_type: options.agent_type.clone(),
+        definition: options
+            .agent_type
+            .as_deref()
+            .and_then(|name| deployment.equipment.agents.find(name))
+            .cloned(),
+        equipment: (*deployment.equipment).clone(),
         cwd: options.cwd.clone(),
         model: values.model,
         mode: values.mode,

@@ -378,6 +378,7 @@ fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment 
             deny: vec![rule("Bash(rm:*)")],
             ask: vec![rule("Bash(make:*)")],
         },
+        equipment: Arc::default(),
         limits: MemberLimits {
             max_unread: 1000,
             max_message_bytes: 256 * 1024,

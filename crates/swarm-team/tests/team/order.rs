@@ -14,6 +14,8 @@ pub(crate) fn order() -> SpawnOrder {
         agent: "bob@crew".parse().unwrap(),
         color: None,
         agent_type: None,
+        definition: None,
+        equipment: swarm_policy::Equipment::default(),
         cwd: "/".into(),
         model: "anthropic/claude".to_owned(),
         mode: PermissionMode::Default,

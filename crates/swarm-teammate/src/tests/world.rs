@@ -221,6 +221,8 @@ impl World {
             agent: AgentId::new(bob(), self.team.clone()),
             color: None,
             agent_type: None,
+            definition: None,
+            equipment: swarm_policy::Equipment::default(),
             cwd: self.folder.path().to_owned(),
             model: "fake/fake-1".to_owned(),
             mode: self.mode,
