@@ -1,0 +1,17 @@
+//! All of it together.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentCatalog, HookSettings, McpSettings};
+
+/// Everything that a process can equip its agents with.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Equipment {
+    /// Agent definitions.
+    pub agents: AgentCatalog,
+    /// Hooks of the settings layers; those of a definition stand in it.
+    pub hooks: HookSettings,
+    /// MCP servers that agents share; inline servers of a definition stand in it.
+    pub mcp: McpSettings,
+}
