@@ -190,6 +190,8 @@ fn tool_context(
         cwd: order.cwd.clone(),
         env: Arc::new(order.env.clone()),
         protected: Arc::new(protected),
+        confine: None,
+        guards: Arc::new(order.equipment.shell.clone()),
         files: Arc::new(Mutex::new(FileState::new())),
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use swarm_protocol::{AgentId, MemberName, TeamName};
+use swarm_protocol::{AgentId, MemberName, ShellGuards, TeamName};
 use tokio_util::sync::CancellationToken;
 
-use crate::{FileState, ProtectedPaths};
+use crate::{Confinement, FileState, ProtectedPaths};
 
 /// Everything a call is given besides its input. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -20,6 +20,10 @@ pub struct ToolContext {
     pub env: Arc<BTreeMap<String, String>>,
     /// What file tools leave alone in every mode.
     pub protected: Arc<ProtectedPaths>,
+    /// The only folder in which this agent writes, where it has one of its own.
+    pub confine: Option<Arc<Confinement>>,
+    /// What surrounds its shell commands.
+    pub guards: Arc<ShellGuards>,
     /// Which files this agent has read, and how they were then.
     pub files: Arc<Mutex<FileState>>,
     /// Ends the call when the turn is interrupted.

@@ -18,7 +18,7 @@ mod write;
 pub use bash::Bash;
 pub use context::{Caller, ToolContext, ToolLimits};
 pub use edit::Edit;
-pub use files::{FileState, ProtectedPaths};
+pub use files::{Confinement, FileState, ProtectedPaths};
 pub use read::Read;
 pub use search::{Glob, Grep};
 pub use tool::{Tool, ToolOutput, builtin};

@@ -98,11 +98,21 @@ pub(crate) fn refuse_unseen(freshness: Freshness, target: &Target) -> Result<(),
         Freshness::NeverRead => Err(format!(
             "{given} exists and was not read in this session. Read it first."
         )),
-        Freshness::Changed => Err(format!(
-            "{given} was changed since it was last read, by a person, a program or another agent. Read it again, then \
-             redo the change on what it holds now."
+        Freshness::Changed { seen, now } => Err(format!(
+            "{given} was changed since it was last read, by a person, a program or another agent: its content was {} \
+             then and is {} now. Read it again, then redo the change on what it holds now.",
+            named(seen),
+            named(now)
         )),
     }
+}
+
+/// A hash as the model reads it.
+fn named(hash: Option<u64>) -> String {
+    hash.map_or_else(
+        || "seen in part only".to_owned(),
+        |hash| format!("{hash:016x}"),
+    )
 }
 
 /// What a failed write means to the model.

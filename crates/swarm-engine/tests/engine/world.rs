@@ -193,6 +193,8 @@ impl World {
                 cwd: "/work/repo".into(),
                 env: Arc::new(BTreeMap::new()),
                 protected: Arc::new(ProtectedPaths::new(self.scratch.path())),
+                confine: None,
+                guards: Arc::default(),
                 files: Arc::new(Mutex::new(FileState::new())),
                 cancel: CancellationToken::new(),
                 limits: ToolLimits::default(),

@@ -143,6 +143,8 @@ fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
         cwd: dep.cwd.clone(),
         env: Arc::new(env),
         protected: Arc::new(protected),
+        confine: None,
+        guards: Arc::new(dep.equipment.shell.clone()),
         files: Arc::new(Mutex::new(FileState::new())),
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),

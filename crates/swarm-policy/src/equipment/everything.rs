@@ -1,6 +1,7 @@
 //! All of it together.
 
 use serde::{Deserialize, Serialize};
+use swarm_protocol::ShellGuards;
 
 use super::{AgentCatalog, HookSettings, McpSettings};
 
@@ -14,4 +15,6 @@ pub struct Equipment {
     pub hooks: HookSettings,
     /// MCP servers that agents share; inline servers of a definition stand in it.
     pub mcp: McpSettings,
+    /// What surrounds shell commands.
+    pub shell: ShellGuards,
 }

@@ -274,6 +274,8 @@ pub(crate) async fn call(tool: &dyn Tool, input: Value) -> ToolOutput {
         cwd: PathBuf::from("/"),
         env: Arc::default(),
         protected: Arc::new(ProtectedPaths::new(std::path::Path::new("/nonexistent"))),
+        confine: None,
+        guards: Arc::default(),
         files: Arc::new(Mutex::new(FileState::new())),
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),

@@ -1,5 +1,6 @@
 //! What the file tools share: which path is meant, whether it may be touched, and how a file is replaced.
 
+mod confinement;
 mod load;
 mod protected;
 mod replace;
@@ -7,6 +8,7 @@ mod resolve;
 mod state;
 mod target;
 
+pub use confinement::Confinement;
 pub(crate) use load::load;
 pub use protected::ProtectedPaths;
 pub(crate) use replace::{create, replace};

@@ -1,6 +1,6 @@
 //! Putting content in place as a whole.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], expected: &Stamp) -> io::Result
     // Private until it has the mode of the file it replaces.
     let temporary = Temporary::write(path, bytes, 0o600)?;
     fs::set_permissions(&temporary.path, Permissions::from_mode(mode))?;
+    // Of two agents that replace a file at once, one takes the lock of what both have seen; the other finds it taken, or
+    // another file under the path. Where there are no such locks, the look at the metadata is all there is.
+    let seen = File::open(path)?;
+    if matches!(seen.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
     if !expected.same_metadata(&fs::symlink_metadata(path)?) {
         return Err(io::ErrorKind::ResourceBusy.into());
     }

@@ -6,8 +6,9 @@ use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The files that one agent has read or written, by resolved path, and how they were then.
-#[derive(Debug, Default)]
+/// The files that one agent has read or written, by resolved path, and how they were then. A sub-agent begins with a
+/// clone of its parent's: what either of them sees afterwards is its own knowledge.
+#[derive(Debug, Clone, Default)]
 pub struct FileState {
     seen: HashMap<PathBuf, Stamp>,
 }
@@ -31,7 +32,12 @@ pub(crate) enum Freshness {
     /// It was never read.
     NeverRead,
     /// It was changed since by somebody else.
-    Changed,
+    Changed {
+        /// The hash of what was seen, where the whole of it was.
+        seen: Option<u64>,
+        /// The hash of what it holds now.
+        now: Option<u64>,
+    },
 }
 
 impl Stamp {
@@ -106,7 +112,10 @@ impl FileState {
         match self.seen.get(real) {
             None => Freshness::NeverRead,
             Some(seen) if seen.same_content(stamp) => Freshness::Known,
-            Some(_) => Freshness::Changed,
+            Some(seen) => Freshness::Changed {
+                seen: seen.hash,
+                now: stamp.hash,
+            },
         }
     }
 }

@@ -57,6 +57,11 @@ impl Target {
         if let Some(why) = ctx.protected.write_refusal(&target.real) {
             return Err(why);
         }
+        if let Some(confine) = &ctx.confine
+            && let Some(why) = confine.refusal(&target.given, &target.real)
+        {
+            return Err(why);
+        }
         let home = resolve(&ctx.cwd).unwrap_or_else(|| ctx.cwd.clone());
         if target.given.starts_with(&ctx.cwd) && !target.real.starts_with(&home) {
             return Err(format!(

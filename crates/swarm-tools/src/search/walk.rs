@@ -177,6 +177,8 @@ mod tests {
             cwd: scratch.path().to_owned(),
             env: Arc::default(),
             protected: Arc::default(),
+            confine: None,
+            guards: Arc::default(),
             files: Arc::default(),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),

@@ -6,6 +6,7 @@
 
 mod bash;
 mod files;
+mod guard;
 mod processes;
 mod scene;
 mod search;

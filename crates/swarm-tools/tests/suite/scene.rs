@@ -34,6 +34,8 @@ impl Scene {
             cwd,
             env: Arc::new(env),
             protected: Arc::new(ProtectedPaths::new(&base.join("root"))),
+            confine: None,
+            guards: Arc::default(),
             files: Arc::new(Mutex::new(FileState::new())),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
