@@ -1,10 +1,14 @@
-//! Decisions without I/O: which tool calls an agent may make, by rules and mode, and why.
+//! Decisions without I/O: what an agent is by its definition, which tools, model and mode it gets, and which calls it may
+//! make, by rules and mode, and why.
 
 mod command;
 mod decide;
 mod decision;
 mod equipment;
 mod files;
+mod mode_choice;
+mod model_choice;
+mod pool;
 mod question;
 mod rule;
 mod rule_set;
@@ -17,9 +21,15 @@ pub use decision::Decision;
 pub use equipment::{
     AgentCatalog, AgentDefinition, AgentSource, Equipment, HookCommand, HookEvent, HookGroup,
     HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpUse, MemoryScope,
-    ToolAllowance,
+    ToolAllowance, same_agent_type,
 };
 pub use files::ReadFilter;
+pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
+pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
+pub use pool::{
+    AgentKind, FilterLayer, PoolRequest, RemovedTool, SelectorError, ToolCeiling, ToolPool,
+    ToolSelector, tool_pool,
+};
 pub use question::Question;
 pub use rule::{Rule, RuleError};
 pub use rule_set::{RuleSet, SourcedRule};

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use swarm_policy::{Behavior, Decision, Question, Rule, RuleSet, bash_is_read_only, decide};
+use swarm_policy::{
+    AgentDefinition, AgentKind, AgentSource, Behavior, Decision, PoolRequest, Question, Rule,
+    RuleSet, ToolAllowance, ToolCeiling, bash_is_read_only, choose_mode, decide, tool_pool,
+};
 use swarm_protocol::{PermissionMode, ToolKind};
 
 fn rule() -> impl Strategy<Value = Rule> {
@@ -154,8 +157,104 @@ fn ask(mode: PermissionMode, rules: &RuleSet, call: &(&str, Value, ToolKind)) ->
     decide(mode, rules, &question)
 }
 
+/// One level of a chain of spawns: what the definition and the call of a child say.
+#[derive(Debug, Clone)]
+struct Level {
+    kind: AgentKind,
+    definition: AgentDefinition,
+    call: Option<PermissionMode>,
+    rules: RuleSet,
+}
+
+const TOOLS: [&str; 9] = [
+    "Read",
+    "Write",
+    "Bash",
+    "Agent",
+    "Grep",
+    "WebFetch",
+    "Skill",
+    "mcp__a__x",
+    "mcp__b__x",
+];
+
+fn level() -> impl Strategy<Value = Level> {
+    let entries = || {
+        proptest::collection::vec(
+            prop_oneof![
+                proptest::sample::select(TOOLS.to_vec()),
+                Just("mcp__a"),
+                Just("mcp__*"),
+                Just("Agent(x)")
+            ]
+            .prop_map(str::to_owned),
+            0..6,
+        )
+    };
+    let tools = prop_oneof![
+        Just(ToolAllowance::All),
+        entries().prop_map(ToolAllowance::Only)
+    ];
+    let source = prop_oneof![Just(AgentSource::BuiltIn), Just(AgentSource::Project)];
+    let kind = prop_oneof![
+        Just(AgentKind::SubAgent),
+        Just(AgentKind::Background),
+        Just(AgentKind::TeammateProcess)
+    ];
+    let maybe = || proptest::option::of(mode());
+    let definition = (tools, entries(), source, maybe()).prop_map(
+        |(tools, disallowed_tools, source, permission_mode)| AgentDefinition {
+            tools,
+            disallowed_tools,
+            source,
+            permission_mode,
+            ..AgentDefinition::new("x", "x", "x")
+        },
+    );
+    (kind, definition, maybe(), rule_set()).prop_map(|(kind, definition, call, rules)| Level {
+        kind,
+        definition,
+        call,
+        rules,
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn p5_no_chain_of_spawns_ever_widens(
+        top in mode(), top_rules in rule_set(), chain in proptest::collection::vec(level(), 1..5), call in call(),
+    ) {
+        let mut modes = vec![top];
+        let mut rules = top_rules;
+        let mut above = ToolCeiling::default();
+        let mut tools: Vec<String> = TOOLS.iter().map(|tool| (*tool).to_owned()).collect();
+        let mut allowed = ask(top, &rules, &call).is_allow();
+        for level in &chain {
+            let parent = modes[modes.len() - 1];
+            let chosen = choose_mode(parent, level.definition.permission_mode, level.call);
+            for bound in modes.iter().copied().chain(level.definition.permission_mode).chain(level.call) {
+                prop_assert!(bound.covers(chosen.mode), "{bound} does not cover {}", chosen.mode);
+            }
+            // A stricter request is always honoured.
+            if let Some(call) = level.call && parent.covers(call) && level.definition.permission_mode.is_none() {
+                prop_assert_eq!(chosen.mode, call);
+            }
+            modes.push(chosen.mode);
+            rules = level.rules.tightened_by(&rules);
+            let now = ask(chosen.mode, &rules, &call).is_allow();
+            prop_assert!(allowed || !now, "a child is allowed what its parent is not");
+            allowed = now;
+            let request = PoolRequest {
+                kind: level.kind, levels_left: 9, mode: chosen.mode, definition: Some(&level.definition), above: &above,
+            };
+            let left = tool_pool(&request, TOOLS).kept;
+            prop_assert!(left.iter().all(|tool| tools.contains(tool)), "{left:?} out of {tools:?}");
+            tools = left;
+            above = above.below(Some(&level.definition));
+        }
+    }
 
     #[test]
     fn one_more_denial_or_question_never_opens_anything(

@@ -20,9 +20,8 @@ impl AgentCatalog {
 
     /// The definition that counts for a type; case and separators do not matter.
     pub fn find(&self, name: &str) -> Option<&AgentDefinition> {
-        let wanted = folded(name);
         self.winners()
-            .find(|definition| folded(&definition.name) == wanted)
+            .find(|definition| same_agent_type(&definition.name, name))
     }
 
     /// The definitions that count, strongest source first.
@@ -40,10 +39,15 @@ impl AgentCatalog {
                 definition,
                 !earlier
                     .iter()
-                    .any(|other| folded(&other.name) == folded(&definition.name)),
+                    .any(|other| same_agent_type(&other.name, &definition.name)),
             )
         })
     }
+}
+
+/// Whether two spellings mean one type; case and separators do not matter.
+pub fn same_agent_type(one: &str, other: &str) -> bool {
+    folded(one) == folded(other)
 }
 
 fn folded(name: &str) -> String {

@@ -7,7 +7,7 @@ mod everything;
 mod hooks;
 mod mcp;
 
-pub use catalog::AgentCatalog;
+pub use catalog::{AgentCatalog, same_agent_type};
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
 pub use everything::Equipment;
 pub use hooks::{HookCommand, HookEvent, HookGroup, HookSettings};

@@ -182,7 +182,7 @@ fn parse_content(tool: &str, text: &str) -> Result<Content, String> {
 }
 
 /// `mcp__server` and `mcp__server__*` name every tool of a server, `mcp__*` every tool of every server.
-fn names_mcp(rule: &str, tool: &str) -> bool {
+pub(crate) fn names_mcp(rule: &str, tool: &str) -> bool {
     if !rule.starts_with("mcp__") {
         return false;
     }

@@ -6,6 +6,6 @@ mod path_pattern;
 mod wildcard;
 
 pub(crate) use command_pattern::CommandPattern;
-pub(crate) use grammar::Content;
+pub(crate) use grammar::{Content, names_mcp};
 pub use grammar::{Rule, RuleError};
 pub(crate) use path_pattern::{Bases, PathPattern};

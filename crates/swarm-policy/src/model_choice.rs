@@ -1,0 +1,200 @@
+//! Which model an agent gets.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that may name an agent's model. Blank counts as not said.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelRequest<'a> {
+    /// `CLAUDE_CODE_SUBAGENT_MODEL`; `inherit` counts as not said.
+    pub environment: Option<&'a str>,
+    /// The flag or parameter of this very spawn.
+    pub call: Option<&'a str>,
+    /// The definition.
+    pub definition: Option<&'a str>,
+    /// The model that the parent runs with at this moment.
+    pub parent: &'a str,
+}
+
+/// A model and who chose it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenModel {
+    /// The model as it was written, or the parent's to the letter. Whoever knows aliases and policy resolves it, and
+    /// refuses what is unknown.
+    pub written: String,
+    /// Who chose it.
+    pub source: ModelSource,
+}
+
+/// Who chose a model, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelSource {
+    /// `CLAUDE_CODE_SUBAGENT_MODEL`.
+    Environment,
+    /// The spawn.
+    Call,
+    /// The definition.
+    Definition,
+    /// Nobody, or somebody who wrote `inherit`: it is the parent's.
+    Parent,
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ModelSource::Environment => "environment",
+            ModelSource::Call => "call",
+            ModelSource::Definition => "definition",
+            ModelSource::Parent => "parent",
+        })
+    }
+}
+
+/// Families of models that are also aliases.
+const FAMILIES: [&str; 4] = ["opus", "sonnet", "haiku", "fable"];
+
+/// Environment, then call, then definition, then the parent. `inherit`, and the alias of the parent's own family, give
+/// the parent's model to the letter: an alias would lead to another version of it, or to another provider.
+pub fn choose_model(request: &ModelRequest<'_>) -> ChosenModel {
+    let said = |text: Option<&'_ str>| {
+        let text = text.map(str::trim).filter(|text| !text.is_empty());
+        text.map(str::to_owned)
+    };
+    let environment = said(request.environment).filter(|text| !inherits(text));
+    let sources = [
+        (environment, ModelSource::Environment),
+        (said(request.call), ModelSource::Call),
+        (said(request.definition), ModelSource::Definition),
+    ];
+    let first = sources
+        .into_iter()
+        .find_map(|(text, source)| text.map(|text| (text, source)));
+    match first {
+        Some((text, source)) if !inherits(&text) => ChosenModel {
+            written: if is_family_of(&text, request.parent) {
+                request.parent.to_owned()
+            } else {
+                text
+            },
+            source,
+        },
+        _ => ChosenModel {
+            written: request.parent.to_owned(),
+            source: ModelSource::Parent,
+        },
+    }
+}
+
+fn inherits(text: &str) -> bool {
+    text.eq_ignore_ascii_case("inherit")
+}
+
+/// Whether a word is the alias of the family to which the parent's model belongs.
+fn is_family_of(word: &str, parent: &str) -> bool {
+    let is_family = FAMILIES
+        .iter()
+        .any(|family| family.eq_ignore_ascii_case(word));
+    // A scenario's path may hold any word.
+    is_family
+        && !parent.starts_with("scripted/")
+        && parent
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|part| part.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARENT: &str = "anthropic/claude-opus-4-6";
+
+    fn chosen(
+        environment: Option<&str>,
+        call: Option<&str>,
+        definition: Option<&str>,
+        parent: &str,
+    ) -> (String, ModelSource) {
+        let chosen = choose_model(&ModelRequest {
+            environment,
+            call,
+            definition,
+            parent,
+        });
+        (chosen.written, chosen.source)
+    }
+
+    /// Three sources that may or may not speak, over a parent whose model came from a setting or a flag.
+    #[test]
+    fn c1_all_sixteen_combinations_of_sources() {
+        let table = [
+            // environment, call, definition, decided by
+            (false, false, false, ModelSource::Parent),
+            (false, false, true, ModelSource::Definition),
+            (false, true, false, ModelSource::Call),
+            (false, true, true, ModelSource::Call),
+            (true, false, false, ModelSource::Environment),
+            (true, false, true, ModelSource::Environment),
+            (true, true, false, ModelSource::Environment),
+            (true, true, true, ModelSource::Environment),
+        ];
+        for parent in [PARENT, "openai/gpt-oss:20b"] {
+            for (environment, call, definition, source) in table {
+                let given = |is: bool, model: &'static str| is.then_some(model);
+                let got = chosen(
+                    given(environment, "e-model"),
+                    given(call, "c-model"),
+                    given(definition, "d-model"),
+                    parent,
+                );
+                let model = match source {
+                    ModelSource::Environment => "e-model",
+                    ModelSource::Call => "c-model",
+                    ModelSource::Definition => "d-model",
+                    ModelSource::Parent => parent,
+                };
+                assert_eq!(
+                    got,
+                    (model.to_owned(), source),
+                    "{environment} {call} {definition} {parent}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn c1_inherit_is_the_parents_model_to_the_letter() {
+        let parent = (PARENT.to_owned(), ModelSource::Parent);
+        assert_eq!(chosen(None, None, Some("inherit"), PARENT), parent);
+        assert_eq!(chosen(None, Some("Inherit"), Some("haiku"), PARENT), parent);
+        // The variable cannot be used to take the word away from those below it.
+        let call = ("haiku".to_owned(), ModelSource::Call);
+        assert_eq!(chosen(Some("inherit"), Some("haiku"), None, PARENT), call);
+        assert_eq!(chosen(Some(" "), Some("haiku"), None, PARENT), call);
+    }
+
+    #[test]
+    fn c1_an_alias_of_the_parents_family_is_the_parents_model() {
+        for (alias, parent, written) in [
+            ("opus", PARENT, PARENT),
+            ("Opus", PARENT, PARENT),
+            ("sonnet", PARENT, "sonnet"),
+            (
+                "sonnet",
+                "anthropic/claude-3-5-sonnet-20241022",
+                "anthropic/claude-3-5-sonnet-20241022",
+            ),
+            ("opus", "scripted//srv/opus/a.toml", "opus"),
+            ("fast", "anthropic/fast-1", "fast"),
+            ("claude-opus-4-1", PARENT, "claude-opus-4-1"),
+        ] {
+            let got = chosen(None, Some(alias), None, parent);
+            assert_eq!(
+                got,
+                (written.to_owned(), ModelSource::Call),
+                "{alias} below {parent}"
+            );
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Which tools an agent is offered: four filter layers, each one table, and what those above it may use.
+
+mod ceiling;
+mod kind;
+mod select;
+mod selector;
+mod tables;
+
+pub use ceiling::ToolCeiling;
+pub use kind::{AgentKind, FilterLayer};
+pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
+pub use selector::{SelectorError, ToolSelector};

@@ -1,0 +1,183 @@
+//! One entry of a definition's `tools` or `disallowedTools`.
+
+use crate::rule::names_mcp;
+
+/// What one entry of a definition's tool list speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolSelector {
+    /// One tool, under its present name.
+    Tool(String),
+    /// Tools of MCP servers: `mcp__server`, `mcp__server__tool`, or one that ends in a star.
+    Mcp(String),
+    /// The Agent tool, for these types alone.
+    AgentTypes(Vec<String>),
+}
+
+/// An entry of a tool list means nothing that can be applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a tool: {why}", .entry.escape_debug())]
+pub struct SelectorError {
+    /// The entry as it was given.
+    pub entry: String,
+    /// What is wrong, and what to write instead.
+    pub why: String,
+}
+
+/// Other names of tools: earlier ones of Claude Code's, and those of teaching programs whose definitions people copy.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("Task", "Agent"),
+    ("KillShell", "TaskStop"),
+    ("KillBash", "TaskStop"),
+    ("BashOutput", "TaskOutput"),
+    ("AgentOutputTool", "TaskOutput"),
+    ("MultiEdit", "Edit"),
+    ("read_file", "Read"),
+    ("write_file", "Write"),
+    ("edit_file", "Edit"),
+    ("list_files", "Glob"),
+    ("grep_search", "Grep"),
+    ("run_shell", "Bash"),
+];
+
+impl ToolSelector {
+    /// Reads an entry.
+    ///
+    /// # Errors
+    /// [`SelectorError`], also for a pattern on a tool's calls: such a limit belongs into the permission rules, and to
+    /// leave it out would give the agent more than its author meant.
+    pub fn parse(entry: &str) -> Result<Self, SelectorError> {
+        let error = |why: String| SelectorError {
+            entry: entry.to_owned(),
+            why,
+        };
+        let trimmed = entry.trim();
+        let (name, content) = match trimmed.split_once('(') {
+            None => (trimmed, None),
+            Some((name, rest)) => match rest.strip_suffix(')') {
+                Some(content) => (name.trim(), Some(content.trim())),
+                None => return Err(error("its bracket is not closed".into())),
+            },
+        };
+        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let is_mcp = name.starts_with("mcp__");
+        let bare = name.strip_suffix('*').filter(|_| is_mcp).unwrap_or(name);
+        if bare.is_empty() || !bare.chars().all(known) {
+            let why =
+                "a tool's name has letters, digits, `_` and `-`; several are parted by commas";
+            return Err(error(why.into()));
+        }
+        let tool = present_name(name);
+        match content.filter(|content| *content != "*") {
+            None if is_mcp => Ok(Self::Mcp(name.to_owned())),
+            None => Ok(Self::Tool(tool)),
+            Some(types) if tool == "Agent" => {
+                let types: Vec<_> = split(types).collect();
+                if types.is_empty() {
+                    return Err(error("there is no type between its brackets".into()));
+                }
+                Ok(Self::AgentTypes(types))
+            }
+            Some(_) => Err(error(format!(
+                "a definition gives a tool as a whole; write `{tool}`, and put the pattern into the permission rules"
+            ))),
+        }
+    }
+
+    /// Whether it speaks of a tool, letter case aside.
+    pub fn names(&self, tool: &str) -> bool {
+        match self {
+            Self::Tool(name) => name.eq_ignore_ascii_case(tool),
+            Self::Mcp(pattern) => pattern == tool || names_mcp(pattern, tool),
+            Self::AgentTypes(_) => tool == "Agent",
+        }
+    }
+}
+
+fn present_name(name: &str) -> String {
+    let known = OTHER_NAMES
+        .iter()
+        .find(|(other, _)| other.eq_ignore_ascii_case(name))
+        .map_or(name, |(_, now)| *now);
+    if known.eq_ignore_ascii_case("agent") {
+        return "Agent".to_owned();
+    }
+    known.to_owned()
+}
+
+/// The entries of a list in one line: parted by commas, but not by those in brackets.
+pub(crate) fn split(list: &str) -> impl Iterator<Item = String> {
+    let mut depth = 0_u32;
+    let parts: Vec<String> = list
+        .split(|c: char| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        })
+        .map(|part| part.trim().to_owned())
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_split_outside_of_brackets() {
+        let parts: Vec<_> = split("Read, Agent(a, b),, Bash ").collect();
+        assert_eq!(parts, ["Read", "Agent(a, b)", "Bash"]);
+    }
+
+    #[test]
+    fn earlier_names_mean_the_present_tools() {
+        for (given, tool) in [
+            ("Task", "Agent"),
+            ("agent", "Agent"),
+            ("read_file", "Read"),
+            ("run_shell", "Bash"),
+            ("Grep", "Grep"),
+        ] {
+            assert_eq!(
+                ToolSelector::parse(given),
+                Ok(ToolSelector::Tool(tool.into())),
+                "{given}"
+            );
+        }
+        let types = ToolSelector::parse("Task(explore, plan)").unwrap();
+        assert_eq!(
+            types,
+            ToolSelector::AgentTypes(vec!["explore".into(), "plan".into()])
+        );
+        assert!(types.names("Agent"));
+    }
+
+    #[test]
+    fn servers_are_named_in_three_ways() {
+        for entry in ["mcp__git", "mcp__git__*", "mcp__*", "mcp__git__log"] {
+            let selector = ToolSelector::parse(entry).unwrap();
+            assert!(selector.names("mcp__git__log"), "{entry}");
+            assert!(!selector.names("Read"), "{entry}");
+        }
+        assert!(
+            !ToolSelector::parse("mcp__git")
+                .unwrap()
+                .names("mcp__github__log")
+        );
+    }
+
+    #[test]
+    fn a_pattern_on_calls_is_refused_with_what_to_write() {
+        let error = ToolSelector::parse("Bash(git log:*)").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`Bash(git log:*)` is not a tool: a definition gives a tool as a whole; write `Bash`, and put the pattern into the permission rules"
+        );
+        for entry in ["", "Read Grep", "Bash(", "Agent()", "*x"] {
+            assert!(ToolSelector::parse(entry).is_err(), "{entry}");
+        }
+    }
+}

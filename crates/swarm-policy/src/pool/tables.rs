@@ -1,0 +1,134 @@
+//! The tables of the filter layers. They follow Claude Code 2.1.88 (its newer lists are in `docs/formats.md`), but that
+//! agents may have agents of their own down to a depth.
+
+use swarm_protocol::PermissionMode;
+
+use super::AgentKind;
+
+/// A tool that a layer takes away.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Barred {
+    pub(super) tool: &'static str,
+    pub(super) unless: Unless,
+    pub(super) why: &'static str,
+}
+
+/// Who keeps a barred tool all the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unless {
+    /// Nobody.
+    Never,
+    /// An agent that may have agents below it.
+    LevelsLeft,
+    /// An agent in plan mode.
+    PlanMode,
+    /// A teammate: it has a conversation of its own, and background work of its own.
+    Teammate,
+}
+
+impl Unless {
+    pub(super) fn holds(self, kind: AgentKind, levels_left: u32, mode: PermissionMode) -> bool {
+        match self {
+            Self::Never => false,
+            Self::LevelsLeft => levels_left > 0,
+            Self::PlanMode => mode == PermissionMode::Plan,
+            Self::Teammate => kind.is_teammate(),
+        }
+    }
+}
+
+const fn barred(tool: &'static str, unless: Unless, why: &'static str) -> Barred {
+    Barred { tool, unless, why }
+}
+
+/// What no agent below a lead gets: it would steer the one who steers it, or ask a person who is not there.
+pub(super) const ALL_AGENTS: &[Barred] = &[
+    barred(
+        "Agent",
+        Unless::LevelsLeft,
+        "agents are as deep as they may be here",
+    ),
+    barred(
+        "TaskOutput",
+        Unless::Teammate,
+        "background work reports to the conversation that a person leads",
+    ),
+    barred(
+        "TaskStop",
+        Unless::Teammate,
+        "background work is stopped by the conversation that a person leads",
+    ),
+    barred(
+        "AskUserQuestion",
+        Unless::Never,
+        "no person sits at an agent; it asks whoever started it",
+    ),
+    barred(
+        "EnterPlanMode",
+        Unless::Never,
+        "an agent's mode is chosen by whoever starts it",
+    ),
+    barred("ExitPlanMode", Unless::PlanMode, "it is not in plan mode"),
+    barred(
+        "Workflow",
+        Unless::Never,
+        "workflows are started by the lead",
+    ),
+    barred("TeamCreate", Unless::Never, "the lead makes teams"),
+    barred("TeamDelete", Unless::Never, "the lead deletes teams"),
+];
+
+/// What no agent gets whose definition is not built in. The same as for all agents; a table of its own, so that what
+/// somebody else wrote can be held tighter than what came with the program.
+pub(super) const CUSTOM_AGENTS: &[Barred] = ALL_AGENTS;
+
+/// What alone an agent keeps that works in the background.
+pub(super) const BACKGROUND: &[&str] = &[
+    "Read",
+    "Grep",
+    "Glob",
+    "Edit",
+    "Write",
+    "NotebookEdit",
+    "Bash",
+    "PowerShell",
+    "WebFetch",
+    "WebSearch",
+    "TodoWrite",
+    "Skill",
+    "ToolSearch",
+    "StructuredOutput",
+    "EnterWorktree",
+    "ExitWorktree",
+    // Not in Claude Code 2.1.88, which had one level only; the depth is the first layer's business.
+    "Agent",
+];
+
+/// What a teammate keeps beside it, in whatever process it lives.
+pub(super) const TEAMMATES_TOO: &[&str] = &[
+    "SendMessage",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskStop",
+    "TaskOutput",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+];
+
+/// What a teammate keeps even where its definition's `tools` does not list it: without these it is no member.
+pub(super) const TEAMMATES_ALWAYS: &[&str] = &[
+    "SendMessage",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+];
+
+/// What an agent with a memory needs to keep it.
+pub(super) const MEMORY: &[&str] = &["Read", "Write", "Edit"];
+
+/// What alone a coordinator has.
+pub(super) const COORDINATOR: &[&str] = &["Agent", "SendMessage", "TaskStop", "StructuredOutput"];
