@@ -18,15 +18,25 @@ pub(crate) struct Finished {
     pub(crate) released: Vec<TaskId>,
     /// Why its pane is still there, where that could not be closed.
     pub(crate) pane_left: Option<String>,
+    /// Processes of its shell that could not be ended.
+    pub(crate) processes_left: usize,
 }
 
 impl Finished {
+    fn leaving(processes: usize) -> Self {
+        Self {
+            processes_left: processes,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn into_stopped(self, member: MemberName, outcome: StopOutcome) -> Stopped {
         Stopped {
             member,
             outcome,
             released: self.released,
             pane_left: self.pane_left,
+            processes_left: self.processes_left,
         }
     }
 }
@@ -41,7 +51,7 @@ pub(crate) async fn finish(
     outcome: &StopOutcome,
 ) -> Result<Finished, LeadError> {
     // Programs that its shell left behind carry its mark.
-    processes::end_marked(
+    let ended = processes::end_marked(
         "SWARM_SPAWN_ID",
         &spawn_id.to_string(),
         deployment.kill_grace,
@@ -50,10 +60,10 @@ pub(crate) async fn finish(
     let store = &deployment.store;
     if store.abort_spawn(team, &spawn_id, "it was ended before it was ready")? {
         SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
-        return Ok(Finished::default());
+        return Ok(Finished::leaving(ended.left));
     }
     let Some(removed) = store.remove_member(team, name, Some(&spawn_id))? else {
-        return Ok(Finished::default());
+        return Ok(Finished::leaving(ended.left));
     };
     let closed = close_pane(deployment, &removed.member, spawn_id).await;
     // A reconcile that saw the end first has entered it.
@@ -73,6 +83,7 @@ pub(crate) async fn finish(
     Ok(Finished {
         released: removed.released,
         pane_left: closed.err().map(|error| error.to_string()),
+        processes_left: ended.left,
     })
 }
 

@@ -61,4 +61,15 @@ pub struct Stopped {
     /// Why its pane is still there, where that could not be closed.
     #[serde(rename = "paneLeft", skip_serializing_if = "Option::is_none")]
     pub pane_left: Option<String>,
+    /// Processes that it had started and that could not be ended.
+    #[serde(rename = "processesLeft", skip_serializing_if = "is_zero")]
+    pub processes_left: usize,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands out references"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

@@ -31,6 +31,7 @@ pub async fn shutdown(
             outcome,
             released: Vec::new(),
             pane_left: None,
+            processes_left: 0,
         });
     }
     let finished = finish(deployment, team, name, spawn_id, &outcome).await?;

@@ -6,5 +6,5 @@ mod shutdown;
 mod whom;
 
 pub(super) use kill::run as kill;
-pub(super) use report::tell_pane_left;
+pub(super) use report::tell_left;
 pub(super) use shutdown::run as shutdown;

@@ -22,7 +22,7 @@ pub(super) fn report(
     for (name, result) in results {
         match result {
             Ok(stopped) => {
-                tell_pane_left(app, &stopped);
+                tell_left(app, &stopped);
                 records.push(serde_json::to_value(&stopped).map_err(anyhow::Error::from)?);
                 match refusal(&stopped) {
                     Some(failure) => failures.push(failure),
@@ -46,8 +46,14 @@ pub(super) fn report(
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Says that the pane of a member that has ended is still there.
-pub(in crate::commands) fn tell_pane_left(app: &App, stopped: &Stopped) {
+/// Says what of a member that has ended is still there: its pane, processes of its shell.
+pub(in crate::commands) fn tell_left(app: &App, stopped: &Stopped) {
+    if stopped.processes_left > 0 {
+        app.out.say(&format!(
+            "{} of the processes that {} started could not be ended: `swarm ps` shows them",
+            stopped.processes_left, stopped.member,
+        ));
+    }
     if let Some(why) = &stopped.pane_left {
         app.out.say(&format!(
             "the pane of {} is still there: {}",

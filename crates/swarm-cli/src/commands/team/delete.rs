@@ -13,7 +13,7 @@ use super::dispatch::named;
 use crate::app::App;
 use crate::args::TeamDeleteArgs;
 use crate::commands::runtime;
-use crate::commands::stop::tell_pane_left;
+use crate::commands::stop::tell_left;
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -33,7 +33,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     }
     let cleared = runtime()?.block_on(clear_dead(&for_stopping(app), &team))?;
     for one in &cleared {
-        tell_pane_left(app, one);
+        tell_left(app, one);
     }
     stopped.extend(cleared);
     let archive = app.store.delete_team(&team, args.purge, args.force)?;
@@ -97,7 +97,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
     for stopped in &ended.stopped {
         app.out
             .say(&format!("{}: {}", stopped.member, stopped.outcome.word()));
-        tell_pane_left(app, stopped);
+        tell_left(app, stopped);
     }
     match ended.failed.into_iter().next() {
         Some((_, error)) => Err(error.into()),
