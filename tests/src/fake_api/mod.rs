@@ -2,18 +2,19 @@
 //! request and answers as a test tells it to, whole or in ways that real servers fail. Scripts are written in the words of
 //! the Messages API and serve both.
 
-mod account;
 mod ask;
 mod chat_request;
 mod chat_stream;
 mod dialect;
 mod http;
+mod prompt_cache;
 mod reply;
 mod script;
 mod server;
 mod stream;
 
 pub use ask::{Ask, agent_of};
+pub use prompt_cache::PromptTokens;
 pub use reply::{Block, Gate, Reply};
 pub use script::{NOTHING_TO_DO, Script, Step};
 pub use server::{Brain, FakeApi, Recorded};

@@ -1,6 +1,5 @@
 //! The server: one thread that accepts, one for each connection.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::account::Account;
 use super::ask::Ask;
 use super::dialect::Dialect;
 use super::http::{self, Request};
+use super::prompt_cache::{Counted, PromptCache, PromptTokens};
 use super::reply::Reply;
 use super::stream;
 use crate::wait::wait_for;
@@ -46,6 +45,8 @@ pub struct Recorded {
     pub path: String,
     /// When it had come in completely.
     pub at: Instant,
+    /// How the prompt cache counted it.
+    pub tokens: PromptTokens,
 }
 
 impl Recorded {
@@ -66,7 +67,7 @@ pub struct FakeApi {
 struct Shared {
     brain: Box<dyn Brain>,
     recorded: Mutex<Vec<Recorded>>,
-    accounts: Mutex<BTreeMap<String, Account>>,
+    cache: Mutex<PromptCache>,
     open: Mutex<Vec<TcpStream>>,
     refused: Mutex<Vec<String>>,
     messages: AtomicUsize,
@@ -99,7 +100,7 @@ impl FakeApi {
         let shared = Arc::new(Shared {
             brain: Box::new(brain),
             recorded: Mutex::default(),
-            accounts: Mutex::default(),
+            cache: Mutex::default(),
             open: Mutex::default(),
             refused: Mutex::default(),
             messages: AtomicUsize::new(0),
@@ -210,8 +211,12 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
             continue;
         };
         let sent = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
-        let body = match dialect.understood(&sent) {
-            Ok(body) if sent.is_object() => body,
+        let understood = dialect.understood(&sent).and_then(|body| {
+            let counted = locked(&shared.cache).count(&body)?;
+            Ok((body, counted))
+        });
+        let (body, counted) = match understood {
+            Ok(understood) if sent.is_object() => understood,
             refused => {
                 let why = refused.err().unwrap_or("not an object".to_owned());
                 locked(&shared.refused).push(why.clone());
@@ -220,9 +225,9 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
                 continue;
             }
         };
-        let ask = shared.record(&request, sent, body);
+        let ask = shared.record(&request, sent, body, counted.tokens);
         let reply = shared.brain.reply(&ask);
-        if !answer(&mut to, shared, dialect, &ask, &reply)? {
+        if !answer(&mut to, shared, dialect, &ask, &reply, counted)? {
             return Ok(());
         }
     }
@@ -230,7 +235,7 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 impl Shared {
-    fn record(&self, request: &Request, sent: Value, body: Value) -> Ask {
+    fn record(&self, request: &Request, sent: Value, body: Value, tokens: PromptTokens) -> Ask {
         let at = Instant::now();
         let mut recorded = locked(&self.recorded);
         let ask = Ask::new(body, |agent| {
@@ -243,6 +248,7 @@ impl Shared {
             headers: request.headers.clone(),
             path: request.path.clone(),
             at,
+            tokens,
         });
         ask
     }
@@ -255,6 +261,7 @@ fn answer(
     dialect: Dialect,
     ask: &Ask,
     reply: &Reply,
+    counted: Counted,
 ) -> io::Result<bool> {
     let hold = |sent: usize| {
         if let Some((gate, after)) = &reply.held_by
@@ -273,10 +280,8 @@ fn answer(
         http::write_whole(to, refusal.status, &extra, &body.to_string())?;
         return Ok(true);
     }
-    let usage = locked(&shared.accounts)
-        .entry(ask.agent.clone())
-        .or_default()
-        .input_usage(&ask.body);
+    let usage = counted.tokens.usage();
+    locked(&shared.cache).answer_begins(counted);
     let number = shared.messages.fetch_add(1, Ordering::SeqCst) + 1;
     let model = ask.body["model"].as_str().unwrap_or("unknown");
     http::begin_stream(to)?;
