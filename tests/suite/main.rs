@@ -15,5 +15,6 @@ mod flow;
 mod hostile;
 mod pages;
 mod pains;
+mod prompt_cache;
 mod scene;
 mod trust;

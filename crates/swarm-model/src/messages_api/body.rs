@@ -1,33 +1,20 @@
 //! The body of a request: the same request gives the same bytes.
 //!
 //! The server's prompt cache matches byte prefixes, so nothing here may depend on hashing, time or earlier
-//! requests. Up to four blocks carry a cache marker, the API's limit: the ends of the last and of the previous
-//! user message (the previous one reads what the request before wrote), the last tool, and as many of the
-//! flagged system blocks as are left, counted from the last.
+//! requests. Which blocks carry a cache marker is decided in [`super::marks`].
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::marks::Marks;
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Message, Role, sendable_input};
 use crate::request::{ModelRequest, SystemBlock, ToolSpec};
 
-/// Markers that one request may carry
-/// (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
-const MOST_MARKERS: usize = 4;
-
-/// User messages that get a marker at their end.
-const MARKED_MESSAGES: usize = 2;
-
 /// Serializes a request.
 pub(super) fn request_body(request: &ModelRequest) -> Result<Bytes, ModelError> {
-    let messages = wire_messages(&request.messages);
-    let message_markers = messages
-        .iter()
-        .filter(|message| message.is_marked())
-        .count();
-    let tool_markers = usize::from(!request.tools.is_empty());
+    let marks = Marks::of(request);
     let body = Body {
         model: &request.model,
         max_tokens: request.max_tokens,
@@ -36,12 +23,9 @@ pub(super) fn request_body(request: &ModelRequest) -> Result<Bytes, ModelError> 
             kind: "enabled",
             budget_tokens,
         }),
-        tools: wire_tools(&request.tools),
-        system: wire_system(
-            &request.system,
-            MOST_MARKERS - message_markers - tool_markers,
-        ),
-        messages,
+        tools: wire_tools(&request.tools, &marks),
+        system: wire_system(&request.system, &marks),
+        messages: wire_messages(&request.messages, &marks),
     };
     match serde_json::to_vec(&body) {
         Ok(bytes) => Ok(Bytes::from(bytes)),
@@ -125,15 +109,7 @@ enum Shape<'a> {
     },
 }
 
-impl WireMessage<'_> {
-    fn is_marked(&self) -> bool {
-        self.content
-            .iter()
-            .any(|block| block.cache_control.is_some())
-    }
-}
-
-fn wire_tools(tools: &[ToolSpec]) -> Vec<WireTool<'_>> {
+fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks) -> Vec<WireTool<'a>> {
     let last = tools.len().saturating_sub(1);
     tools
         .iter()
@@ -142,56 +118,50 @@ fn wire_tools(tools: &[ToolSpec]) -> Vec<WireTool<'_>> {
             name: &tool.name,
             description: &tool.description,
             input_schema: &tool.input_schema,
-            cache_control: (index == last).then_some(MARKER),
+            cache_control: (marks.tools && index == last).then_some(MARKER),
         })
         .collect()
 }
 
-fn wire_system(blocks: &[SystemBlock], mut markers: usize) -> Vec<WireSystem<'_>> {
-    let mut wire: Vec<WireSystem<'_>> = blocks
+fn wire_system<'a>(blocks: &'a [SystemBlock], marks: &Marks) -> Vec<WireSystem<'a>> {
+    blocks
         .iter()
-        .rev()
-        .filter(|block| !block.text.is_empty())
-        .map(|block| {
-            let marked = block.cache && markers > 0;
-            markers -= usize::from(marked);
-            WireSystem {
-                kind: "text",
-                text: &block.text,
-                cache_control: marked.then_some(MARKER),
-            }
+        .enumerate()
+        .filter(|(_, block)| !block.text.is_empty())
+        .map(|(index, block)| WireSystem {
+            kind: "text",
+            text: &block.text,
+            cache_control: marks.system.contains(&index).then_some(MARKER),
         })
-        .collect();
-    wire.reverse();
-    wire
+        .collect()
 }
 
 /// The server refuses empty text blocks and empty messages, so neither is sent; messages of one role in a row
 /// are one turn to it.
-fn wire_messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
-    let mut wire: Vec<WireMessage<'_>> = messages
+fn wire_messages<'a>(messages: &'a [Message], marks: &Marks) -> Vec<WireMessage<'a>> {
+    messages
         .iter()
-        .map(|message| WireMessage {
-            role: message.role,
-            content: message.content.iter().filter_map(wire_block).collect(),
+        .enumerate()
+        .map(|(index, message)| {
+            let blocks = message.content.iter().enumerate();
+            WireMessage {
+                role: message.role,
+                content: blocks
+                    .filter_map(|(at, block)| {
+                        Some(WireBlock {
+                            shape: shape(block)?,
+                            cache_control: marks.blocks.contains(&(index, at)).then_some(MARKER),
+                        })
+                    })
+                    .collect(),
+            }
         })
         .filter(|message| !message.content.is_empty())
-        .collect();
-    let users = wire
-        .iter_mut()
-        .rev()
-        .filter(|message| message.role == Role::User);
-    for message in users.take(MARKED_MESSAGES) {
-        let last = message.content.iter_mut().rev();
-        if let Some(block) = last.into_iter().find(|block| takes_marker(&block.shape)) {
-            block.cache_control = Some(MARKER);
-        }
-    }
-    wire
+        .collect()
 }
 
-fn wire_block(block: &ContentBlock) -> Option<WireBlock<'_>> {
-    let shape = match block {
+fn shape(block: &ContentBlock) -> Option<Shape<'_>> {
+    Some(match block {
         ContentBlock::Text { text } if text.is_empty() => return None,
         // Thinking of another provider's model, which the server would refuse.
         ContentBlock::Thinking { signature, .. } if signature.is_empty() => return None,
@@ -202,18 +172,7 @@ fn wire_block(block: &ContentBlock) -> Option<WireBlock<'_>> {
             input: sendable_input(input).into_owned(),
         },
         _ => Shape::AsIs(block),
-    };
-    Some(WireBlock {
-        shape,
-        cache_control: None,
     })
-}
-
-fn takes_marker(shape: &Shape<'_>) -> bool {
-    matches!(
-        shape,
-        Shape::AsIs(ContentBlock::Text { .. } | ContentBlock::ToolResult { .. })
-    )
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ fn a_request_has_exactly_these_bytes() {
     let expected = [
         r#"{"model":"claude-x","max_tokens":4096,"stream":true,"thinking":{"type":"enabled","budget_tokens":1024},"#,
         &format!(r#""tools":[{{"name":"Read","description":"Does Read.","input_schema":{schema}}},"#),
-        &format!(r#"{{"name":"Write","description":"Does Write.","input_schema":{schema},{marker}}}],"#),
+        &format!(r#"{{"name":"Write","description":"Does Write.","input_schema":{schema}}}],"#),
         r#""system":[{"type":"text","text":"You are an agent."},"#,
         &format!(r#"{{"type":"text","text":"Rules.",{marker}}}],"#),
         &format!(r#""messages":[{{"role":"user","content":[{{"type":"text","text":"find the bug",{marker}}}]}},"#),
@@ -134,7 +134,7 @@ fn a_request_has_exactly_these_bytes() {
         r#"{"type":"text","text":"Looking."},{"type":"tool_use","id":"toolu_1","name":"Read","input":{"file_path":"/b","a":1}},"#,
         r#"{"type":"tool_use","id":"toolu_2","name":"Read","input":{}}]},"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"fn main"},"#,
-        r#"{"type":"tool_result","tool_use_id":"toolu_2","content":"no file"},"#,
+        &format!(r#"{{"type":"tool_result","tool_use_id":"toolu_2","content":"no file",{marker}}},"#),
         &format!(r#"{{"type":"text","text":"urgent: hurry",{marker}}}]}}]}}"#),
     ]
     .concat();
@@ -160,19 +160,48 @@ fn the_same_request_has_the_same_bytes_and_a_longer_one_starts_with_them() {
     }
 }
 
+/// The marked blocks as (message, block), and how many of the system prompt and of the tools are marked.
+fn marked(request: &ModelRequest) -> (Vec<(usize, usize)>, usize, usize) {
+    let body = json_of(request);
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut blocks = Vec::new();
+    for (at, message) in list(&body["messages"]).iter().enumerate() {
+        for (block, value) in list(&message["content"]).iter().enumerate() {
+            blocks.extend((markers(value) > 0).then_some((at, block)));
+        }
+    }
+    (blocks, markers(&body["system"]), markers(&body["tools"]))
+}
+
 #[test]
-fn the_marker_that_one_request_writes_is_read_by_the_next() {
+fn each_request_marks_where_those_before_it_ended() {
     let all = conversation();
-    let ends = |length: usize| -> Vec<usize> {
-        let body = json_of(&request(all[..length].to_vec()));
-        let messages = body["messages"].as_array().unwrap().clone();
-        let marked = |index: &usize| markers(&messages[*index]) > 0;
-        (0..messages.len()).filter(marked).collect()
-    };
-    assert_eq!(ends(1), [0]);
-    assert_eq!(ends(3), [0, 2]);
-    assert_eq!(ends(5), [2, 4]);
-    assert_eq!(ends(7), [4, 6]);
+    let ends = |length: usize| marked(&request(all[..length].to_vec()));
+    assert_eq!(ends(1), (vec![(0, 0)], 1, 1));
+    // Behind the results stands mail: forks of that answer would part there.
+    assert_eq!(ends(3), (vec![(0, 0), (2, 1), (2, 2)], 1, 0));
+    assert_eq!(ends(5), (vec![(0, 0), (2, 2), (4, 0)], 1, 0));
+    assert_eq!(ends(7), (vec![(2, 2), (4, 0), (6, 0)], 1, 0));
+}
+
+#[test]
+fn an_end_that_takes_no_marker_is_marked_before_it() {
+    let image = || ContentBlock::Other(json!({"type":"image","source":{}}));
+    let unmarkable = user(vec![image()]);
+    let mixed = user(vec![
+        ContentBlock::text("see"),
+        image(),
+        ContentBlock::text(""),
+    ]);
+    let answer = Message::assistant(vec![ContentBlock::text("ok")]);
+    let messages = vec![
+        Message::user_text("hi"),
+        answer.clone(),
+        unmarkable,
+        answer,
+        mixed,
+    ];
+    assert_eq!(marked(&request(messages)).0, [(0, 0), (4, 0)]);
 }
 
 #[test]
@@ -180,14 +209,14 @@ fn there_are_at_most_four_markers_and_the_last_system_blocks_win() {
     let mut request = request(conversation());
     request.system = (0..4).map(|n| system(&format!("s{n}"), true)).collect();
     let body = json_of(&request);
-    assert_eq!(markers(&body), MOST_MARKERS);
+    assert_eq!(markers(&body), 4);
     assert_eq!(markers(&body["system"][3]), 1);
     assert_eq!(markers(&body["system"]), 1);
+    request.messages.truncate(1);
+    assert_eq!(marked(&request), (vec![(0, 0)], 2, 1));
     request.tools.clear();
-    let body = json_of(&request);
-    assert_eq!(markers(&body), MOST_MARKERS);
-    assert_eq!(markers(&body["system"]), 2);
-    assert!(body.get("tools").is_none());
+    assert_eq!(marked(&request), (vec![(0, 0)], 3, 0));
+    assert!(json_of(&request).get("tools").is_none());
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod body;
 mod client;
 mod config;
 mod event;
+mod marks;
 
 #[cfg(test)]
 mod client_tests;

@@ -1,0 +1,3 @@
+//! What the prompt cache of a provider makes of the requests of real programs.
+
+mod long;
