@@ -44,6 +44,7 @@ fn an_agent_cannot_answer_grant_or_end_through_its_shell() {
         "shutdown --all",
         "team create other",
         "team delete --force",
+        "trust",
     ] {
         let printed = printed_by_a_member(&format!("swarm {verb}"));
         assert!(printed.trim_end().ends_with("exit 5"), "{verb}: {printed}");

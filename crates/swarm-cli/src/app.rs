@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::output::{Output, plain, say};
 use crate::root_folder;
 use crate::settings::{Places, Settings};
+use crate::trust::is_trusted;
 
 /// The program's surroundings, read once.
 pub(crate) struct App {
@@ -21,6 +22,8 @@ pub(crate) struct App {
     pub(crate) store: Arc<dyn TeamStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) out: Output,
+    /// Whether this command trusts the repository that it is in.
+    trusts: bool,
     /// What `--team` says.
     pub(crate) flag_team: Option<String>,
     /// What `SWARM_TEAM` says.
@@ -61,8 +64,13 @@ impl App {
             store: Arc::new(store),
             clock,
             out,
+            trusts: args.command.trusts(),
             flag_team: global.team.clone(),
             env_team,
         })
+    }
+    /// Whether what is the present repository's own may run.
+    pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
+        Ok(self.trusts || is_trusted(&self.root, &self.env.cwd)?)
     }
 }

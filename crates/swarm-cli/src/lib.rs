@@ -17,6 +17,7 @@ mod root_folder;
 mod settings;
 mod teammate_entry;
 mod teammate_terminal;
+mod trust;
 mod which_team;
 
 pub use entry::main_impl;

@@ -146,3 +146,36 @@ fn every_command_has_a_manual_page() {
     }
     world.swarm(&["man", "task", "nonsense", "--json"]).error(3);
 }
+
+#[test]
+fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
+    let world = world();
+    world.commit_project();
+    let hook =
+        r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./notify.sh"}]}]}}"#;
+    world.write("project/.claude/settings.json", hook);
+    world.write(
+        "project/.mcp.json",
+        r#"{"mcpServers": {"tickets": {"command": "npx", "args": ["tickets"]}}}"#,
+    );
+    world.write(
+        "project/.claude/agents/deep/judge.md",
+        "---\nname: judge\n---\n",
+    );
+    let waits = world.swarm(&["doctor"]).stdout;
+    assert!(waits.contains("is not trusted, so these wait"), "{waits}");
+    let told = world.swarm(&["trust", "--json"]).json();
+    let runs = &told["runs"];
+    assert_eq!(column(runs, "kind"), ["hook", "mcp server", "definition"]);
+    assert_eq!(column(runs, "name"), ["Stop", "tickets", "judge"]);
+    assert_eq!(runs[1]["command"], "npx tickets");
+    assert_eq!(told["changed"], true);
+    assert_eq!(world.swarm(&["trust", "--json"]).json()["changed"], false);
+    let listed = world.swarm(&["trust", "--list", "--json"]).json();
+    assert_eq!(listed[0]["path"], told["path"]);
+    let trusted = world.swarm(&["doctor"]).stdout;
+    assert!(trusted.contains("is trusted: hook Stop"), "{trusted}");
+    world.swarm(&["trust", "--remove"]).ok();
+    assert_eq!(world.swarm(&["trust", "--remove"]).code, Some(3));
+    assert_eq!(world.swarm(&["trust", "nowhere"]).code, Some(3));
+}

@@ -7,7 +7,7 @@ use super::{
     ApproveArgs, AttachArgs, CompletionsArgs, ConfigCommand, ContinueArgs, DemoArgs, DenyArgs,
     GcArgs, InboxArgs, KillArgs, LogArgs, LogsArgs, ManArgs, PauseArgs, PeekArgs, PermissionsArgs,
     ReapArgs, ResumeArgs, RunArgs, SendArgs, ShutdownArgs, SpawnArgs, StatusArgs, TaskCommand,
-    TeamCommand,
+    TeamCommand, TrustArgs,
 };
 
 /// A team of coding agents at work in tmux panes.
@@ -123,6 +123,8 @@ Examples:
         after_help = "Ends with 0 when everything that is needed is there, with 7 otherwise."
     )]
     Doctor,
+    /// Let a repository run its own hooks and servers.
+    Trust(TrustArgs),
     /// Show the settings in force.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -133,6 +135,16 @@ Examples:
 }
 
 impl Command {
+    /// Whether it trusts the present repository for as long as it runs.
+    pub(crate) fn trusts(&self) -> bool {
+        match self {
+            Self::Run(args) => args.trust,
+            Self::Spawn(args) => args.trust,
+            Self::Resume(args) => args.trust,
+            _ => false,
+        }
+    }
+
     /// Whether it ends what runs and starts nothing: such a command must not fail for a mistake in the settings.
     pub(crate) fn only_stops(&self) -> bool {
         matches!(

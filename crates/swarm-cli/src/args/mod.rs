@@ -15,6 +15,7 @@ mod spawn;
 mod stop;
 mod task;
 mod team;
+mod trust;
 
 pub(crate) use command::{Args, Command, GlobalArgs};
 pub(crate) use config::{ConfigCommand, ConfigListArgs};
@@ -30,6 +31,7 @@ pub(crate) use spawn::SpawnArgs;
 pub(crate) use stop::{ContinueArgs, KillArgs, MemberWord, PauseArgs, ShutdownArgs, Whom};
 pub(crate) use task::{TaskClaimArgs, TaskCommand, TaskCreateArgs, TaskListArgs, TaskUpdateArgs};
 pub(crate) use team::{TeamCommand, TeamCreateArgs, TeamDeleteArgs};
+pub(crate) use trust::TrustArgs;
 
 #[cfg(test)]
 mod shown;

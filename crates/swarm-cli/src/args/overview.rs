@@ -21,7 +21,15 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("After a crash", &["resume", "ps", "reap", "gc"]),
     (
         "Try and set up",
-        &["demo", "doctor", "config", "completions", "man", "help"],
+        &[
+            "demo",
+            "doctor",
+            "config",
+            "trust",
+            "completions",
+            "man",
+            "help",
+        ],
     ),
 ];
 

@@ -33,6 +33,9 @@ pub(crate) struct ResumeArgs {
     /// Where members that are started run: auto, tmux or headless [default: `spawn.backend` of the settings].
     #[arg(long)]
     pub(crate) backend: Option<String>,
+    /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// What is printed on stdout.
     #[arg(long, requires = "prompt", value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) output: OutputFormat,

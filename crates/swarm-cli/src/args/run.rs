@@ -38,6 +38,9 @@ pub(crate) struct RunArgs {
     /// Delete the team at the end; its tasks and journal go to the archive.
     #[arg(long)]
     pub(crate) rm: bool,
+    /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Also write the report into this file.
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) report: Option<std::path::PathBuf>,

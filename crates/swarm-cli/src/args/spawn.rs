@@ -47,6 +47,9 @@ pub(crate) struct SpawnArgs {
     /// Begin a new conversation instead of carrying on the one it had.
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Seconds that it may take to be ready [default: `spawn.hello_timeout_s` of the settings].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,

@@ -153,7 +153,6 @@ fn words_of_later_versions_are_told_from_slips() {
         &["lead"][..],
         &["worktree", "list"],
         &["agents", "show", "x", "--effective"],
-        &["trust", "."],
         &["spawn", "bob", "--worktree"],
         &["spawn", "bob", "--worktree=x"],
         &["spawn", "bob", "--plan"],

@@ -10,7 +10,7 @@ use crate::output::Output;
 
 use super::{
     completions, config, demo, doctor, gc, inbox, journal, man, pane, pause, processes, requests,
-    resume, run as run_command, send, spawn, status, stop, task, team,
+    resume, run as run_command, send, spawn, status, stop, task, team, trust,
 };
 
 /// Runs a command that must work whatever is wrong with settings and teams; `None` for any other.
@@ -54,6 +54,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
         Command::Reap(args) => processes::reap(app, &args),
         Command::Gc(args) => gc::run(app, &args),
         Command::Config(command) => config::run(app, &command),
+        Command::Trust(args) => trust::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),
         Command::Completions(args) => completions::run(&app.env, app.out, &args),
         Command::Man(args) => man::run(&app.env, app.out, &args),

@@ -27,6 +27,7 @@ mod status;
 mod stop;
 mod task;
 mod team;
+mod trust;
 mod watch;
 
 pub(crate) use completions::answer as answer_shell;

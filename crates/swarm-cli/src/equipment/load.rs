@@ -6,10 +6,8 @@ use crate::app::App;
 use crate::failure::Failure;
 
 /// What holds for agents that this command starts.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the sources that are read here can be wrong"
-)]
-pub(crate) fn load(_app: &App) -> Result<Equipment, Failure> {
+pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
+    let trusted = app.is_trusted()?;
+    tracing::debug!(trusted, "equipment");
     Ok(Equipment::default())
 }

@@ -5,6 +5,7 @@ mod finding;
 mod leftovers;
 mod programs;
 mod run;
+mod trust;
 mod written;
 
 pub(super) use run::run;

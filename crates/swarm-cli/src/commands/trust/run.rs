@@ -1,0 +1,119 @@
+//! Giving trust, taking it back, and telling what it means.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_protocol::ErrorKind;
+use swarm_ui::print::{Cell, Table};
+
+use super::own;
+use crate::app::App;
+use crate::args::TrustArgs;
+use crate::commands::acting;
+use crate::failure::Failure;
+use crate::output::plain;
+use crate::root_folder;
+use crate::trust::{TrustFile, top_of};
+
+pub(in crate::commands) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
+    if args.list {
+        list(app)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    acting::require_person(app, "trust")?;
+    let asked = match &args.path {
+        Some(path) => app.env.cwd.join(path),
+        None => app.env.cwd.clone(),
+    };
+    if args.remove {
+        remove(app, &asked)?;
+    } else {
+        add(app, &asked)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn add(app: &App, asked: &Path) -> Result<(), Failure> {
+    let top = top_of(asked).map_err(|error| {
+        let message = format!("{} cannot be trusted: {error}", asked.display());
+        Failure::new(ErrorKind::NotFound, message).with_hint("name a folder that is there")
+    })?;
+    if !top.is_dir() {
+        let message = format!("{} is not a folder", top.display());
+        return Err(Failure::usage(message).with_hint("name the repository that it is in"));
+    }
+    if top.to_str().is_none() {
+        let message = format!("{} cannot be trusted: its path is not text", top.display());
+        return Err(Failure::usage(message).with_hint("give it a name in UTF-8"));
+    }
+    root_folder::make(&app.root)?;
+    let is_new = TrustFile::of(&app.root).add(&top, app.clock.now().iso())?;
+    let own = own::find(&top);
+    if app.out.json {
+        return app
+            .out
+            .json(&json!({"path": top, "trusted": true, "changed": is_new, "runs": own}));
+    }
+    let word = if is_new { "now" } else { "already" };
+    app.out.data(&format!(
+        "{} is {word} trusted",
+        plain(&top.to_string_lossy())
+    ))?;
+    if own.is_empty() {
+        app.out.say("it has nothing of its own to run at present");
+    } else {
+        app.out.say("from now on it runs as you:");
+        for one in &own {
+            app.out.say(&format!("  {}", plain(&one.to_string())));
+        }
+    }
+    app.out
+        .say("what changes there later runs too; `swarm trust --remove` takes it back");
+    Ok(())
+}
+
+/// A repository that is gone can still be taken off the list, by the path that it had.
+fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
+    let top: PathBuf = top_of(asked).unwrap_or_else(|_| asked.to_owned());
+    if !TrustFile::of(&app.root).remove(&top)? {
+        let message = format!("{} is not trusted", top.display());
+        return Err(Failure::new(ErrorKind::NotFound, message)
+            .with_hint("`swarm trust --list` shows which are"));
+    }
+    if app.out.json {
+        return app
+            .out
+            .json(&json!({"path": top, "trusted": false, "changed": true}));
+    }
+    let path = plain(&top.to_string_lossy());
+    app.out.data(&format!("{path} is no longer trusted"))?;
+    app.out
+        .say("members that run already keep what they were started with");
+    Ok(())
+}
+
+fn list(app: &App) -> Result<(), Failure> {
+    let trusted = TrustFile::of(&app.root).read()?;
+    if app.out.json {
+        let rows: Vec<_> = trusted
+            .iter()
+            .map(|(path, at)| json!({"path": path, "trustedAt": at, "there": path.is_dir()}))
+            .collect();
+        return app.out.json(&rows);
+    }
+    if trusted.is_empty() {
+        app.out.say("no repository is trusted");
+        return Ok(());
+    }
+    let mut table = Table::new(["PATH", "SINCE", ""]);
+    for (path, at) in trusted.iter() {
+        let there = if path.is_dir() { "" } else { "gone" };
+        table.row([
+            Cell::new(plain(&path.to_string_lossy())),
+            Cell::new(plain(at.as_str())),
+            Cell::new(there),
+        ]);
+    }
+    app.out.table(&table)
+}

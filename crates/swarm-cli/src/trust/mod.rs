@@ -1,0 +1,12 @@
+//! Which repositories the user trusts to run what is their own: hooks, MCP servers, definitions and backends.
+
+mod ask;
+mod file;
+mod repository;
+
+pub(crate) use ask::is_trusted;
+pub(crate) use file::TrustFile;
+pub(crate) use repository::top_of;
+
+#[cfg(test)]
+mod tests;
