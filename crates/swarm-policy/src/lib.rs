@@ -20,8 +20,8 @@ pub use decide::decide;
 pub use decision::Decision;
 pub use equipment::{
     AgentCatalog, AgentDefinition, AgentSource, Equipment, HookCommand, HookEvent, HookGroup,
-    HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpUse, MemoryScope,
-    ToolAllowance, same_agent_type,
+    HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpToolSpec, McpUse,
+    MemoryScope, ToolAllowance, same_agent_type,
 };
 pub use files::ReadFilter;
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};

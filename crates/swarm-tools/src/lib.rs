@@ -19,6 +19,7 @@ pub use bash::Bash;
 pub use context::{Caller, ToolContext, ToolLimits};
 pub use edit::Edit;
 pub use files::{Confinement, FileState, ProtectedPaths};
+pub use one_line::one_line;
 pub use read::Read;
 pub use search::{Glob, Grep};
 pub use tool::{Tool, ToolOutput, builtin};

@@ -4,7 +4,7 @@
 const LONGEST: usize = 100;
 
 /// A text on one line, without control or direction characters, cut at its end when too long.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     shorten(&flat(text), |kept| format!("{kept}…"))
 }
 

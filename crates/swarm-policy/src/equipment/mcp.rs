@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// MCP servers by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,22 @@ pub struct McpServer {
     pub config: McpServerConfig,
     /// The file it stands in.
     pub origin: String,
+    /// Its tools, as somebody else's process has listed them: who has them may wait with a connection of its own until
+    /// the first call. `None` if nobody has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<McpToolSpec>>,
+}
+
+/// A tool as its server lists it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct McpToolSpec {
+    /// The server's name for it.
+    pub name: String,
+    /// What the model is told about it.
+    pub description: String,
+    /// JSON Schema of the input.
+    pub input_schema: Value,
 }
 
 /// How a server is reached.

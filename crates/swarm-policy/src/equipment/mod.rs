@@ -11,4 +11,4 @@ pub use catalog::{AgentCatalog, same_agent_type};
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
 pub use everything::Equipment;
 pub use hooks::{HookCommand, HookEvent, HookGroup, HookSettings};
-pub use mcp::{McpServer, McpServerConfig, McpSettings};
+pub use mcp::{McpServer, McpServerConfig, McpSettings, McpToolSpec};

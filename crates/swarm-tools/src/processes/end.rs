@@ -57,6 +57,26 @@ pub async fn end(target: Target, grace: Duration) -> Ended {
     })
 }
 
+/// Waits until a target's processes have ended by themselves; `false` when some still live after `within`.
+pub async fn gone_within(target: Target, within: Duration) -> bool {
+    let work = tokio::task::spawn_blocking(move || {
+        let deadline = Instant::now() + within;
+        let mut seen = BTreeSet::new();
+        loop {
+            let found = look(&target, &seen);
+            if found.is_empty() {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            seen.extend(found.keys().copied());
+            wait_for(&found, deadline);
+        }
+    });
+    work.await.unwrap_or_default()
+}
+
 /// As [`end`], on the calling thread.
 pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
     let first = look(target, &BTreeSet::new());

@@ -14,6 +14,6 @@ mod scan;
 mod surroundings;
 mod table;
 
-pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now};
+pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now, gone_within};
 pub use scan::{Marked, all_marked, command_line};
 pub use table::{Process, find_by_env};

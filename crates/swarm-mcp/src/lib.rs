@@ -1,0 +1,24 @@
+//! MCP client: servers of others as tools, over standard streams and streamable HTTP.
+//!
+//! [`McpServers`] holds the servers that the agents of one process share: each has one connection and, where we start
+//! it, one process. A server that belongs to one agent alone ends with the [`AgentServers`] that were made for it.
+
+mod error;
+mod host;
+mod launch;
+mod link;
+mod listed;
+mod name;
+mod own;
+mod pool;
+mod sdk;
+mod server;
+mod stderr_log;
+mod tool;
+
+pub use error::McpError;
+pub use host::{McpHost, McpLimits};
+pub use name::{server_part, tool_name};
+pub use own::AgentServers;
+pub use pool::{McpProblem, McpServers, ServerReport};
+pub use tool::McpTool;

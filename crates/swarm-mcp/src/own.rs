@@ -1,0 +1,35 @@
+//! The servers of one agent.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use swarm_tools::Tool;
+
+use crate::McpProblem;
+use crate::server::Server;
+
+/// What one agent has of servers: all tools of the shared ones, and those of its own, which end with this.
+#[derive(Debug, Default)]
+pub struct AgentServers {
+    /// The tools, in an order that does not change: by server, each in its own order.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What the agent does not have, and why.
+    pub problems: Vec<McpProblem>,
+    pub(crate) own: Vec<Arc<Server>>,
+}
+
+impl AgentServers {
+    /// Ends the agent's own servers; shared ones go on.
+    pub async fn close(mut self) {
+        let own = std::mem::take(&mut self.own);
+        join_all(own.iter().map(|server| server.end())).await;
+    }
+}
+
+impl Drop for AgentServers {
+    fn drop(&mut self) {
+        for server in &self.own {
+            server.end_now();
+        }
+    }
+}

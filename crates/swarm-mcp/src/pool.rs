@@ -1,0 +1,267 @@
+//! The servers that the agents of a process share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::{join_all, try_join_all};
+use swarm_policy::{McpServer, McpServerConfig, McpSettings, McpUse};
+use swarm_tools::Tool;
+
+use crate::name::server_part;
+use crate::server::Server;
+use crate::tool::tools_of;
+use crate::{AgentServers, McpError, McpHost};
+
+/// A server, or a tool of it, that an agent does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpProblem {
+    /// The server's name.
+    pub server: String,
+    /// Where it is configured or asked for.
+    pub origin: String,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl fmt::Display for McpProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (server, origin) = (self.server.escape_debug(), &self.origin);
+        write!(f, "MCP server `{server}` ({origin}): {}", self.why)
+    }
+}
+
+/// How one server answered when it was tried.
+#[derive(Debug)]
+pub struct ServerReport {
+    /// Its name.
+    pub server: String,
+    /// Where it is configured.
+    pub origin: String,
+    /// The names of its tools as rules write them, or what is wrong with it.
+    pub tools: Result<Vec<String>, McpError>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// All shared servers of a process. Each starts when its tools are asked for and are not known yet, or at its first
+/// call; it has one connection, whoever uses it.
+#[derive(Debug)]
+pub struct McpServers {
+    servers: BTreeMap<String, Arc<Server>>,
+    refused: Vec<McpProblem>,
+    settings: McpSettings,
+    host: Arc<McpHost>,
+}
+
+impl McpServers {
+    /// The servers of these settings. Nothing is started.
+    pub fn new(settings: McpSettings, host: McpHost) -> Self {
+        let host = Arc::new(host);
+        let (mut servers, mut refused) = (BTreeMap::new(), Vec::new());
+        let mut parts = BTreeSet::new();
+        for (name, server) in &settings.servers {
+            let part = server_part(name).and_then(|part| {
+                if parts.insert(part.clone()) {
+                    return Ok(part);
+                }
+                Err(format!(
+                    "another server's tools are called `mcp__{part}__…` too"
+                ))
+            });
+            match part {
+                Ok(part) => {
+                    let server = Server::new(
+                        name.clone(),
+                        part,
+                        server.origin.clone(),
+                        server.config.clone(),
+                        server.tools.clone(),
+                        Arc::clone(&host),
+                    );
+                    servers.insert(name.clone(), Arc::new(server));
+                }
+                Err(why) => refused.push(McpProblem {
+                    server: name.clone(),
+                    origin: server.origin.clone(),
+                    why,
+                }),
+            }
+        }
+        Self {
+            servers,
+            refused,
+            settings,
+            host,
+        }
+    }
+
+    /// What an agent has that uses these servers: the tools of all shared ones, and those of its own, which are started
+    /// now, all at the same time. Waits until each has listed its tools or failed. One of its own takes the place of a
+    /// shared one of the same name. With nothing in `uses` it is what every agent of the process shares.
+    pub async fn for_agent(&self, uses: &[McpUse], origin: &str) -> AgentServers {
+        let mut agent = AgentServers::default();
+        agent.problems.clone_from(&self.refused);
+        let mut servers = self.servers.clone();
+        for wanted in uses {
+            match wanted {
+                McpUse::Shared(name) if self.settings.servers.contains_key(name) => {}
+                McpUse::Shared(name) => {
+                    let known = self.servers.keys().cloned().collect();
+                    agent.problems.push(McpProblem {
+                        server: name.clone(),
+                        origin: origin.to_owned(),
+                        why: McpError::Unknown(known).to_string(),
+                    });
+                }
+                McpUse::Own(name, config) => match self.own(name, config, origin, &servers) {
+                    Ok(server) => {
+                        agent.own.push(Arc::clone(&server));
+                        servers.insert(name.clone(), server);
+                    }
+                    Err(why) => agent.problems.push(McpProblem {
+                        server: name.clone(),
+                        origin: origin.to_owned(),
+                        why,
+                    }),
+                },
+            }
+        }
+        let listings = servers.values().map(|server| async move {
+            let listed = server.tools().await;
+            (server, listed)
+        });
+        for (server, listed) in join_all(listings).await {
+            let problem = |why| McpProblem {
+                server: server.name.clone(),
+                origin: server.origin.clone(),
+                why,
+            };
+            match listed {
+                Ok(specs) => {
+                    let (tools, refused) = tools_of(server, &specs);
+                    agent.tools.extend(tools);
+                    agent.problems.extend(refused.into_iter().map(problem));
+                }
+                Err(error) => agent.problems.push(problem(error.to_string())),
+            }
+        }
+        agent
+    }
+
+    /// A server for one agent alone.
+    fn own(
+        &self,
+        name: &str,
+        config: &McpServerConfig,
+        origin: &str,
+        others: &BTreeMap<String, Arc<Server>>,
+    ) -> Result<Arc<Server>, String> {
+        let part = server_part(name)?;
+        let same = |server: &&Arc<Server>| server.part == part && server.name != name;
+        if let Some(other) = others.values().find(same) {
+            let other = &other.name;
+            return Err(format!("its tools would be called like those of `{other}`"));
+        }
+        Ok(Arc::new(Server::new(
+            name.to_owned(),
+            part,
+            origin.to_owned(),
+            config.clone(),
+            None,
+            Arc::clone(&self.host),
+        )))
+    }
+
+    /// Waits until servers whose names contain these parts, whatever their case, have tools.
+    ///
+    /// # Errors
+    /// As soon as one of them has failed, or for a part that no server's name contains; says which.
+    pub async fn require(&self, parts: &[String]) -> Result<(), McpProblem> {
+        let needed = parts.iter().map(|part| async move {
+            let folded = part.to_lowercase();
+            let fits = |server: &&Arc<Server>| server.name.to_lowercase().contains(&folded);
+            let missing = |why: String| McpProblem {
+                server: part.clone(),
+                origin: "required".to_owned(),
+                why,
+            };
+            let mut last = None;
+            for server in self.servers.values().filter(fits) {
+                match server.tools().await {
+                    Ok(tools) if !tools.is_empty() => return Ok(()),
+                    Ok(_) => last = Some(missing("it has no tools".to_owned())),
+                    Err(error) => last = Some(missing(error.to_string())),
+                }
+            }
+            let known = || self.servers.keys().cloned().collect();
+            Err(last.unwrap_or_else(|| missing(McpError::Unknown(known()).to_string())))
+        });
+        try_join_all(needed).await.map(drop)
+    }
+
+    /// The names of the servers that are known to have at least one tool.
+    pub async fn with_tools(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (name, server) in &self.servers {
+            if server
+                .known_tools()
+                .await
+                .is_some_and(|tools| !tools.is_empty())
+            {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// The settings, with the tools of each server as far as they are known: for another process, which then need not
+    /// start a server to know its tools.
+    pub async fn listed(&self) -> McpSettings {
+        let mut settings = self.settings.clone();
+        for (name, server) in &self.servers {
+            let tools = server.known_tools().await;
+            let entry: Option<&mut McpServer> = settings.servers.get_mut(name);
+            if let Some(entry) = entry {
+                entry.tools = tools;
+            }
+        }
+        settings
+    }
+
+    /// Starts every server and tells how it went.
+    pub async fn try_all(&self) -> Vec<ServerReport> {
+        let tries = self.servers.values().map(|server| async move {
+            let begun = Instant::now();
+            let listed = async {
+                server.start().await?;
+                server.tools().await
+            };
+            let tools = listed.await.map(|specs| {
+                let (tools, _) = tools_of(server, &specs);
+                tools
+                    .iter()
+                    .map(|tool: &Arc<dyn Tool>| tool.name().to_owned())
+                    .collect()
+            });
+            ServerReport {
+                server: server.name.clone(),
+                origin: server.origin.clone(),
+                tools,
+                took: begun.elapsed(),
+            }
+        });
+        join_all(tries).await
+    }
+
+    /// Servers that cannot be used at all.
+    pub fn refused(&self) -> &[McpProblem] {
+        &self.refused
+    }
+
+    /// Ends every shared server, also one that is just starting. None comes back.
+    pub async fn close(&self) {
+        join_all(self.servers.values().map(|server| server.end())).await;
+    }
+}

@@ -1,0 +1,210 @@
+//! A connection to a server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, PaginatedRequestParams, ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, PeerRequestOptions, RequestHandle, RunningService, ServiceError,
+};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{Peer, RoleClient, ServiceExt};
+use serde_json::{Map, Value};
+use swarm_policy::McpToolSpec;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::content::text;
+use super::handler::Handler;
+use super::http;
+use crate::{McpError, McpHost};
+
+/// The most tools that one server may list.
+const MOST_TOOLS: usize = 2000;
+
+/// What a server answered to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Everything in it, as text.
+    pub(crate) text: String,
+    /// Whether the server calls it a failure.
+    pub(crate) is_error: bool,
+}
+
+/// A server that has shaken hands. Dropped, it is closed.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    peer: Peer<RoleClient>,
+    list_changed: Arc<AtomicBool>,
+    service: Mutex<RunningService<RoleClient, Handler>>,
+}
+
+impl Connection {
+    /// Speaks to a program.
+    pub(crate) async fn over_stdio(stdout: ChildStdout, stdin: ChildStdin) -> Result<Self, String> {
+        let transport = AsyncRwTransport::new_client(stdout, stdin);
+        let service = Handler::default().serve(transport).await;
+        Ok(Self::of(service.map_err(|error| handshake(&error))?))
+    }
+
+    /// Speaks to an address.
+    pub(crate) async fn over_http(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        host: &McpHost,
+    ) -> Result<Self, McpError> {
+        let transport = http::transport(url, headers, host)?;
+        let service = Handler::default().serve(transport).await;
+        let service = service.map_err(|error| McpError::Connect {
+            why: handshake(&error),
+            stderr: String::new(),
+        })?;
+        Ok(Self::of(service))
+    }
+
+    fn of(service: RunningService<RoleClient, Handler>) -> Self {
+        Self {
+            peer: service.peer().clone(),
+            list_changed: Arc::clone(&service.service().list_changed),
+            service: Mutex::new(service),
+        }
+    }
+
+    /// All tools, in the server's order.
+    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, String> {
+        let offers = self.peer.peer_info();
+        if offers.is_some_and(|info| info.capabilities.tools.is_none()) {
+            return Ok(Vec::new());
+        }
+        let mut tools = Vec::new();
+        let mut page = PaginatedRequestParams::default();
+        loop {
+            let asked = self.peer.list_tools(Some(page)).await;
+            let listed = asked.map_err(|error| format!("it does not list its tools: {error}"))?;
+            tools.extend(listed.tools.into_iter().map(|tool| McpToolSpec {
+                name: tool.name.to_string(),
+                description: tool.description.as_deref().unwrap_or_default().to_owned(),
+                input_schema: object_schema(&tool.input_schema),
+            }));
+            if tools.len() > MOST_TOOLS {
+                return Err(format!("it lists more than {MOST_TOOLS} tools"));
+            }
+            match listed.next_cursor {
+                None => return Ok(tools),
+                Some(cursor) => {
+                    page = PaginatedRequestParams::default();
+                    page.cursor = Some(cursor);
+                }
+            }
+        }
+    }
+
+    /// Whether the server has said since the last time that its tools are others now.
+    pub(crate) fn took_list_changed(&self) -> bool {
+        self.list_changed.swap(false, Ordering::AcqRel)
+    }
+
+    /// Calls a tool. A call that is given up is cancelled at the server too.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        within: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, McpError> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sent = self
+            .peer
+            .send_cancellable_request(request, PeerRequestOptions::no_options());
+        let mut call = sent.await.map_err(failed)?;
+        let given_up = tokio::select! {
+            biased;
+            answer = &mut call.rx => {
+                return match answer {
+                    Ok(Ok(result)) => read(result),
+                    Ok(Err(error)) => Err(failed(error)),
+                    Err(_) => Err(McpError::Broken),
+                };
+            }
+            () = cancel.cancelled() => McpError::Cancelled,
+            () = tokio::time::sleep(within) => McpError::TimedOut(within),
+        };
+        let reason = RequestHandle::<RoleClient>::REQUEST_TIMEOUT_REASON;
+        let reason = match given_up {
+            McpError::TimedOut(_) => reason,
+            _ => "interrupted",
+        };
+        if let Err(error) = call.cancel(Some(reason.to_owned())).await {
+            tracing::debug!(%error, "an MCP call could not be cancelled");
+        }
+        Err(given_up)
+    }
+
+    /// Whether the other side is gone.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.peer.is_transport_closed()
+    }
+
+    /// Ends the connection in order.
+    pub(crate) async fn close(&self, within: Duration) {
+        let mut service = self.service.lock().await;
+        if let Err(error) = service.close_with_timeout(within).await {
+            tracing::warn!(%error, "the end of an MCP connection");
+        }
+    }
+}
+
+/// A schema as model servers want it: an object, whatever the server has left out.
+fn object_schema(schema: &Map<String, Value>) -> Value {
+    let mut schema = schema.clone();
+    schema.entry("type").or_insert_with(|| "object".into());
+    Value::Object(schema)
+}
+
+fn read(result: ServerResult) -> Result<Answer, McpError> {
+    match result {
+        ServerResult::CallToolResult(result) => Ok(Answer {
+            text: text(&result),
+            is_error: result.is_error.unwrap_or_default(),
+        }),
+        ServerResult::InputRequiredResult(_) => Err(McpError::Refused(
+            "it asks for input from a person first, which swarm does not pass on".to_owned(),
+        )),
+        ServerResult::CreateTaskResult(_) => Err(McpError::Refused(
+            "it would answer later, as a task of its own, which swarm does not follow".to_owned(),
+        )),
+        _ => Err(McpError::Refused(
+            "its answer is not the result of a call".to_owned(),
+        )),
+    }
+}
+
+fn failed(error: ServiceError) -> McpError {
+    match error {
+        ServiceError::McpError(error) => {
+            McpError::Refused(format!("{} (code {})", error.message, error.code.0))
+        }
+        ServiceError::TransportClosed => McpError::Broken,
+        error => McpError::Refused(error.to_string()),
+    }
+}
+
+/// What went wrong at the beginning, without the layers that say nothing to a person.
+fn handshake(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => {
+            "it ended before it answered the first request".to_owned()
+        }
+        error if error.is_authorization_required() => {
+            "it wants authorization: give it in the server's `headers`".to_owned()
+        }
+        ClientInitializeError::TransportError { error, .. } => http::describe(error.error.as_ref()),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The result of a call as text: a model's tool results are text here.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+/// All blocks in their order. What is no text is named, with its type and size. Structured content is shown where no
+/// block is text: servers repeat it as text for clients that do not know it.
+pub(super) fn text(result: &CallToolResult) -> String {
+    let mut parts: Vec<String> = result.content.iter().filter_map(block).collect();
+    let has_text = result
+        .content
+        .iter()
+        .any(|block| matches!(block, ContentBlock::Text(_)));
+    if let Some(value) = result.structured_content.as_ref().filter(|_| !has_text) {
+        parts.push(value.to_string());
+    }
+    parts.join("\n")
+}
+
+fn block(block: &ContentBlock) -> Option<String> {
+    Some(match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => not_shown("image", &image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => not_shown("audio", &audio.mime_type, &audio.data),
+        ContentBlock::ResourceLink(link) => {
+            let about = link.title.as_ref().or(link.description.as_ref());
+            let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+            format!("[resource {}: {}{about}]", link.name, link.uri)
+        }
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                format!("[resource {uri}]\n{text}")
+            }
+            ResourceContents::BlobResourceContents {
+                uri,
+                mime_type,
+                blob,
+                ..
+            } => {
+                let kind = mime_type.as_deref().unwrap_or("unknown type");
+                format!("[resource {uri}: {}]", size(kind, blob))
+            }
+            _ => return None,
+        },
+        // A kind of content that is newer than this program.
+        _ => return None,
+    })
+}
+
+fn not_shown(what: &str, kind: &str, base64: &str) -> String {
+    format!("[{what}: {}, not shown]", size(kind, base64))
+}
+
+fn size(kind: &str, base64: &str) -> String {
+    format!("{kind}, {} bytes", base64.len() / 4 * 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(json: serde_json::Value) -> CallToolResult {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn every_kind_of_content_becomes_text_that_says_what_it_was() {
+        let mixed = result(serde_json::json!({"content": [
+            {"type": "text", "text": "first"},
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+            {"type": "audio", "data": "AAAAAAAA", "mimeType": "audio/wav"},
+            {"type": "resource_link", "uri": "file:///a", "name": "a", "description": "what a is"},
+            {"type": "resource", "resource": {"uri": "x://b", "text": "inside"}},
+            {"type": "resource", "resource": {"uri": "x://c", "blob": "AAAA", "mimeType": "a/b"}}
+        ]}));
+        assert_eq!(
+            text(&mixed),
+            "first\n[image: image/png, 3 bytes, not shown]\n[audio: audio/wav, 6 bytes, not shown]\n\
+             [resource a: file:///a (what a is)]\n[resource x://b]\ninside\n[resource x://c: a/b, 3 bytes]"
+        );
+    }
+
+    #[test]
+    fn structured_content_is_shown_once() {
+        let twice = serde_json::json!({"content": [{"type": "text", "text": "{\"a\":1}"}], "structuredContent": {"a": 1}});
+        assert_eq!(text(&result(twice)), "{\"a\":1}");
+        let alone = serde_json::json!({"content": [], "structuredContent": {"a": 1}});
+        assert_eq!(text(&result(alone)), "{\"a\":1}");
+    }
+}

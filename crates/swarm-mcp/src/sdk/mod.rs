@@ -1,0 +1,8 @@
+//! The one place that knows the SDK: a connection that lists and calls tools, whatever it runs over.
+
+mod connection;
+mod content;
+mod handler;
+mod http;
+
+pub(crate) use connection::{Answer, Connection};

@@ -1,0 +1,183 @@
+//! One configured server, whether it is up or not.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use swarm_policy::{McpServerConfig, McpToolSpec};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::link::{Link, connect};
+use crate::sdk::Answer;
+use crate::{McpError, McpHost};
+
+/// How often a server that has ended by itself is started again.
+const RESTARTS: u32 = 1;
+
+/// A server. It starts when it is needed first; whoever needs it meanwhile waits for the same start.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Its name as it is configured.
+    pub(crate) name: String,
+    /// The part it has in the names of its tools.
+    pub(crate) part: String,
+    /// Where it is configured.
+    pub(crate) origin: String,
+    config: McpServerConfig,
+    host: Arc<McpHost>,
+    state: Mutex<State>,
+    ended: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    link: Option<Arc<Link>>,
+    /// As they were listed last, by this process or the one that handed them over.
+    tools: Option<Vec<McpToolSpec>>,
+    /// Why it did not start. It is not tried again.
+    failed: Option<McpError>,
+    crashes: u32,
+    last_words: String,
+}
+
+impl Server {
+    pub(crate) fn new(
+        name: String,
+        part: String,
+        origin: String,
+        config: McpServerConfig,
+        tools: Option<Vec<McpToolSpec>>,
+        host: Arc<McpHost>,
+    ) -> Self {
+        let state = State {
+            tools,
+            ..State::default()
+        };
+        Self {
+            name,
+            part,
+            origin,
+            config,
+            host,
+            state: Mutex::new(state),
+            ended: CancellationToken::new(),
+        }
+    }
+
+    /// Its tools: as they were listed, else as it lists them once it is up.
+    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, McpError> {
+        let mut state = self.state.lock().await;
+        if let Some(link) = state.link.clone()
+            && let Some(changed) = link.changed_tools(self.host.limits.start).await
+        {
+            state.tools = Some(changed);
+        }
+        if state.tools.is_none() {
+            self.link(&mut state).await?;
+        }
+        Ok(state.tools.clone().unwrap_or_default())
+    }
+
+    /// Starts it, whether its tools are known or not.
+    pub(crate) async fn start(&self) -> Result<(), McpError> {
+        self.link(&mut *self.state.lock().await).await.map(drop)
+    }
+
+    /// The tools that are known without starting it.
+    pub(crate) async fn known_tools(&self) -> Option<Vec<McpToolSpec>> {
+        self.state.lock().await.tools.clone()
+    }
+
+    /// Calls one of its tools.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, McpError> {
+        let link = async { self.link(&mut *self.state.lock().await).await };
+        let link = tokio::select! {
+            link = link => link?,
+            () = cancel.cancelled() => return Err(McpError::Cancelled),
+        };
+        let within = self.host.limits.call;
+        let called = link.call(tool, arguments, within, cancel);
+        tokio::select! {
+            answer = called => answer,
+            () = self.ended.cancelled() => Err(McpError::Closed),
+        }
+    }
+
+    pub(crate) fn host(&self) -> &McpHost {
+        &self.host
+    }
+
+    /// The way to it, made if there is none.
+    async fn link(&self, state: &mut State) -> Result<Arc<Link>, McpError> {
+        if self.ended.is_cancelled() {
+            return Err(McpError::Closed);
+        }
+        if let Some(link) = &state.link {
+            if !link.is_closed() {
+                return Ok(Arc::clone(link));
+            }
+            tracing::warn!(server = self.name, "an MCP server has ended by itself");
+            state.crashes += 1;
+            state.last_words = link.stderr();
+            // What it has left behind goes with it.
+            link.end(self.host.limits.grace).await;
+            state.link = None;
+        }
+        if state.crashes > RESTARTS {
+            return Err(McpError::Crashed {
+                times: state.crashes,
+                stderr: state.last_words.clone(),
+            });
+        }
+        if let Some(error) = &state.failed {
+            return Err(error.clone());
+        }
+        let up = tokio::select! {
+            up = connect(&self.part, &self.config, &self.host) => up,
+            () = self.ended.cancelled() => return Err(McpError::Closed),
+        };
+        match up {
+            Ok((link, tools)) => {
+                let link = Arc::new(link);
+                state.link = Some(Arc::clone(&link));
+                state.tools = Some(tools);
+                Ok(link)
+            }
+            Err(error) => {
+                state.failed = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends it, also when it is just starting. It does not come back.
+    pub(crate) async fn end(&self) {
+        self.ended.cancel();
+        let link = self.state.lock().await.link.take();
+        if let Some(link) = link {
+            link.end(self.host.limits.grace).await;
+        }
+    }
+
+    /// As [`Server::end`], without waiting.
+    pub(crate) fn end_now(&self) {
+        self.ended.cancel();
+        // Who holds the state is starting it, and sees the token.
+        if let Ok(mut state) = self.state.try_lock()
+            && let Some(link) = state.link.take()
+        {
+            link.end_now();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end_now();
+    }
+}

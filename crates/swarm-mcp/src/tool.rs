@@ -1,0 +1,124 @@
+//! A server's tool as one of ours.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use swarm_policy::McpToolSpec;
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput, one_line};
+
+use crate::listed::{Named, named};
+use crate::server::Server;
+
+/// Characters of a description that models are shown.
+const DESCRIPTION_CHARS: usize = 2048;
+
+/// A tool of an MCP server.
+///
+/// What a server says of its tools, such as that one only reads, is the server's word: the permission decision does not
+/// rest on it, and every call is asked about unless a rule speaks of it.
+#[derive(Debug)]
+pub struct McpTool {
+    server: Arc<Server>,
+    name: String,
+    spec: McpToolSpec,
+}
+
+/// The tools of a server, and what is wrong with those that are left out.
+pub(crate) fn tools_of(
+    server: &Arc<Server>,
+    specs: &[McpToolSpec],
+) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
+    let (taken, refused) = named(&server.part, specs);
+    let tools = taken.into_iter().map(|Named { name, spec }| {
+        let server = Arc::clone(server);
+        Arc::new(McpTool { server, name, spec }) as Arc<dyn Tool>
+    });
+    (tools.collect(), refused)
+}
+
+#[async_trait]
+impl Tool for McpTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> String {
+        let text = &self.spec.description;
+        match text.char_indices().nth(DESCRIPTION_CHARS) {
+            Some((at, _)) => format!("{}… (cut)", &text[..at]),
+            None => text.clone(),
+        }
+    }
+
+    fn input_schema(&self) -> Value {
+        self.spec.input_schema.clone()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        match input.as_object() {
+            Some(fields) if !fields.is_empty() => one_line(&format!("{} {input}", self.name)),
+            _ => self.name.clone(),
+        }
+    }
+
+    fn touches(&self, _input: &Value, _cwd: &Path) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        let Value::Object(arguments) = input else {
+            return ToolOutput::error("The input is not a JSON object.");
+        };
+        let called = self.server.call(&self.spec.name, arguments, &ctx.cancel);
+        match called.await {
+            Ok(answer) => {
+                let text = capped(answer.text, self.server.host().limits.result_chars);
+                if answer.is_error {
+                    return ToolOutput::error(text);
+                }
+                let lines = text.lines().count();
+                let plural = if lines == 1 { "line" } else { "lines" };
+                ToolOutput::ok(text, format!("ok, {lines} {plural}"))
+            }
+            Err(error) => ToolOutput::error(format!("MCP server `{}`: {error}.", self.server.name)),
+        }
+    }
+}
+
+/// A text within its bound, with a word on what is missing.
+fn capped(text: String, chars: usize) -> String {
+    let Some((at, _)) = text.char_indices().nth(chars) else {
+        return text;
+    };
+    let all = text.chars().count();
+    format!(
+        "{}\n\n[the result was cut: {chars} of {all} characters are shown; ask for less at a time]",
+        &text[..at]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_result_is_cut_and_says_so() {
+        assert_eq!(capped("äb".into(), 2), "äb");
+        let cut = capped("ä".repeat(10), 4);
+        assert!(
+            cut.starts_with("ääää\n\n[the result was cut: 4 of 10"),
+            "{cut}"
+        );
+    }
+}
