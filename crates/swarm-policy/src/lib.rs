@@ -4,6 +4,7 @@
 mod command;
 mod decide;
 mod decision;
+mod definition_file;
 mod equipment;
 mod files;
 mod mode_choice;
@@ -18,6 +19,10 @@ mod suggestion;
 
 pub use decide::decide;
 pub use decision::Decision;
+pub use definition_file::{
+    DefinitionProblem, ReadDefinition, read_file as read_definition_file,
+    read_json as read_definitions_json,
+};
 pub use equipment::{
     AgentCatalog, AgentDefinition, AgentSource, Equipment, HookCommand, HookEvent, HookGroup,
     HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpToolSpec, McpUse,

@@ -9,4 +9,5 @@ mod tables;
 pub use ceiling::ToolCeiling;
 pub use kind::{AgentKind, FilterLayer};
 pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
+pub(crate) use selector::split;
 pub use selector::{SelectorError, ToolSelector};

@@ -1,0 +1,218 @@
+//! Field by field: each is applied, or refused by its name.
+
+use serde_json::{Map, Value};
+use swarm_protocol::{Color, PermissionMode};
+
+use super::nearest::nearest;
+use super::servers::{hooks, servers};
+use super::values::{Wrong, choice, count, is_true, shown, text, tools, tools_taken, words};
+use crate::{AgentDefinition, Isolation, MemoryScope};
+
+/// The fields that are applied.
+pub(super) const FIELDS: [&str; 18] = [
+    "name",
+    "description",
+    "tools",
+    "disallowedTools",
+    "allowed-tools",
+    "model",
+    "effort",
+    "permissionMode",
+    "maxTurns",
+    "skills",
+    "mcpServers",
+    "hooks",
+    "memory",
+    "background",
+    "isolation",
+    "color",
+    "initialPrompt",
+    "requiredMcpServers",
+];
+
+/// Fields of Claude Code that mean something which is not done here.
+const NOT_DONE: [&str; 4] = [
+    "criticalSystemReminder_EXPERIMENTAL",
+    "autoCompactWindow",
+    "observer",
+    "observerMessage",
+];
+
+/// What is wrong with which field.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FieldProblem {
+    pub(super) field: String,
+    pub(super) what: String,
+    /// Otherwise a remark.
+    pub(super) refused: bool,
+}
+
+/// Makes a definition of its fields. `prompt` is its text.
+pub(super) fn definition(
+    fields: &Map<String, Value>,
+    prompt: &str,
+    origin: &str,
+) -> (AgentDefinition, Vec<FieldProblem>) {
+    let mut definition = AgentDefinition::new("", "", prompt);
+    let mut problems = Vec::new();
+    for (field, value) in fields {
+        if let Err(problem) = apply(&mut definition, field, value, origin) {
+            problems.push(problem);
+        }
+    }
+    let refuse = |field: &str, what: &str| FieldProblem {
+        field: field.to_owned(),
+        what: format!("`{field}` {what}"),
+        refused: true,
+    };
+    if fields.contains_key("tools") && fields.contains_key("allowed-tools") {
+        let what = "says the same as `tools`: leave one of them out";
+        problems.push(refuse("allowed-tools", what));
+    }
+    let missing = |field: &str| !fields.contains_key(field);
+    if missing("description") {
+        problems.push(refuse(
+            "description",
+            "is missing: say when to use this agent",
+        ));
+    }
+    (definition, problems)
+}
+
+fn apply(
+    definition: &mut AgentDefinition,
+    field: &str,
+    value: &Value,
+    origin: &str,
+) -> Result<(), FieldProblem> {
+    let known = match set(definition, field, value, origin) {
+        Ok(known) => known,
+        Err(wrong) => {
+            return Err(FieldProblem {
+                field: field.to_owned(),
+                what: format!("`{field}` {wrong}"),
+                refused: true,
+            });
+        }
+    };
+    if known {
+        return Ok(());
+    }
+    let (what, refused) = unknown(field, value);
+    Err(FieldProblem {
+        field: field.to_owned(),
+        what,
+        refused,
+    })
+}
+
+/// A field that may have been meant to take something away costs the definition; one that means nothing at all does not.
+fn unknown(field: &str, value: &Value) -> (String, bool) {
+    let shown_field = field.escape_debug();
+    if NOT_DONE.contains(&field) {
+        return (
+            format!("`{shown_field}` is not done here: leave it out"),
+            true,
+        );
+    }
+    if field == "omitClaudeMd" {
+        // Instructions of a project are given to no agent unless it reads them.
+        return if is_true(value) {
+            (format!("`{shown_field}` is always so here"), false)
+        } else {
+            (
+                format!("`{shown_field}` is `{}`: leave it out", shown(value)),
+                true,
+            )
+        };
+    }
+    match nearest(field, &FIELDS) {
+        Some(meant) => (
+            format!("`{shown_field}` is no field: did you mean `{meant}`?"),
+            true,
+        ),
+        None => (
+            format!("`{shown_field}` means nothing here and is left out"),
+            false,
+        ),
+    }
+}
+
+/// Sets a field; false if there is none of this name.
+fn set(
+    definition: &mut AgentDefinition,
+    field: &str,
+    value: &Value,
+    origin: &str,
+) -> Result<bool, Wrong> {
+    match field {
+        "name" => definition.name = name(value)?,
+        "description" => definition.description = text(value)?.replace("\\n", "\n"),
+        "tools" | "allowed-tools" => definition.tools = tools(value)?,
+        "disallowedTools" => definition.disallowed_tools = tools_taken(value)?,
+        "model" => definition.model = Some(text(value)?),
+        "effort" => definition.effort = Some(effort(value)?),
+        "permissionMode" => definition.permission_mode = Some(mode(value)?),
+        "maxTurns" => definition.max_turns = Some(count(value)?),
+        "skills" => definition.skills = words(value)?,
+        "mcpServers" => definition.mcp_servers = servers(value)?,
+        "hooks" => definition.hooks = hooks(value, origin)?,
+        "memory" => definition.memory = Some(choice(value, &MEMORIES)?),
+        "background" => definition.background = is_true(value),
+        "isolation" => definition.isolation = Some(choice(value, &ISOLATIONS)?),
+        "color" => definition.color = Some(color(value)?),
+        "initialPrompt" => definition.initial_prompt = Some(text(value)?),
+        "requiredMcpServers" => definition.required_mcp_servers = words(value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+const MEMORIES: [(&str, MemoryScope); 3] = [
+    ("user", MemoryScope::User),
+    ("project", MemoryScope::Project),
+    ("local", MemoryScope::Local),
+];
+
+const ISOLATIONS: [(&str, Isolation); 1] = [("worktree", Isolation::Worktree)];
+
+/// Names become names of folders, so they hold nothing that leads out of one.
+fn name(value: &Value) -> Result<String, Wrong> {
+    let name = text(value)?;
+    let kept = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let starts = name.starts_with(char::is_alphanumeric);
+    if starts && name.chars().all(kept) && name.chars().count() <= 64 && !name.contains("..") {
+        return Ok(name);
+    }
+    Err(format!(
+        "is `{}`: use letters, digits, `-` and `_`, at most 64, beginning with a letter or digit",
+        shown(value).escape_debug()
+    ))
+}
+
+fn mode(value: &Value) -> Result<PermissionMode, Wrong> {
+    let modes = PermissionMode::ALL.iter().map(|mode| (mode.name(), *mode));
+    // What Claude Code also calls its default.
+    let modes: Vec<_> = modes.chain([("manual", PermissionMode::Default)]).collect();
+    choice(value, &modes)
+}
+
+fn color(value: &Value) -> Result<Color, Wrong> {
+    let colors: Vec<_> = Color::ALL
+        .iter()
+        .map(|color| (color.name(), *color))
+        .collect();
+    choice(value, &colors)
+}
+
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+
+fn effort(value: &Value) -> Result<String, Wrong> {
+    if let Ok(number) = count(value) {
+        return Ok(number.to_string());
+    }
+    let words = EFFORTS.map(|word| (word, word));
+    choice(value, &words)
+        .map(str::to_owned)
+        .map_err(|wrong| format!("{wrong}, or a whole number"))
+}

@@ -1,0 +1,59 @@
+//! The YAML before the text of a Markdown file.
+
+/// A file in its two parts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Frontmatter {
+    /// The YAML, with `\n` for every line end. Its first line is line 2 of the file.
+    pub(super) yaml: String,
+    /// The text.
+    pub(super) body: String,
+}
+
+/// Lines of the file before the YAML.
+pub(super) const LINES_BEFORE: usize = 1;
+
+/// Takes a file apart; `None` where it does not begin with YAML between two lines of dashes.
+pub(super) fn split(text: &str) -> Option<Frontmatter> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.replace("\r\n", "\n");
+    let rest = text.strip_prefix("---")?;
+    let (dashes, rest) = rest.split_once('\n')?;
+    if !dashes.trim().is_empty() {
+        return None;
+    }
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            let body = &rest[at + line.len()..];
+            return Some(Frontmatter {
+                yaml: rest[..at].to_owned(),
+                body: body.trim().to_owned(),
+            });
+        }
+        at += line.len();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_every_editor_are_taken_apart() {
+        for text in [
+            "---\nname: a\n---\n\nBody.\n",
+            "\u{feff}---\r\nname: a\r\n---\r\nBody.",
+            "--- \nname: a\n--- \nBody.",
+        ] {
+            let parts = split(text).unwrap();
+            assert_eq!(
+                (parts.yaml.as_str(), parts.body.as_str()),
+                ("name: a\n", "Body.")
+            );
+        }
+        for text in ["# Notes\n---\n", "---\nname: a\n", "", "----\na: b\n---\n"] {
+            assert_eq!(split(text), None, "{text}");
+        }
+    }
+}

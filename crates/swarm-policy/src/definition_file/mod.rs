@@ -1,0 +1,19 @@
+//! Definitions as people write them: a Markdown file with YAML before its text, or JSON on the command line.
+
+mod apply;
+mod frontmatter;
+mod json;
+mod loose;
+mod nearest;
+mod problem;
+mod read;
+mod servers;
+mod values;
+mod yaml;
+
+pub use json::read_json;
+pub use problem::DefinitionProblem;
+pub use read::{ReadDefinition, read_file};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,354 @@
+//! Definitions as they are found in the wild.
+
+use std::fmt::Write as _;
+
+use swarm_protocol::{Color, PermissionMode};
+
+use super::*;
+use crate::{AgentDefinition, HookEvent, Isolation, McpUse, MemoryScope, ToolAllowance};
+
+fn only(tools: &[&str]) -> ToolAllowance {
+    ToolAllowance::Only(tools.iter().map(|tool| (*tool).to_owned()).collect())
+}
+
+#[track_caller]
+fn good(text: &str) -> AgentDefinition {
+    let read = read_file(text, "a.md");
+    assert_eq!(read.problems, []);
+    read.definition.expect("a definition")
+}
+
+/// The definition and the sentences about it.
+fn read(text: &str) -> (Option<AgentDefinition>, Vec<String>) {
+    let read = read_file(text, "a.md");
+    let said = read.problems.iter().map(ToString::to_string).collect();
+    (read.definition, said)
+}
+
+const ALL_FIELDS: &str = "\
+---
+name: reviewer
+description: |
+  Reviews code.
+  Use it after every change.
+tools: Read, Grep, Agent(Explore, Plan), mcp__git
+disallowedTools: [Bash, WebFetch]
+model: haiku
+effort: high
+permissionMode: plan
+maxTurns: 7
+skills:
+  - style
+  - tests
+mcpServers:
+  - github
+  - own:
+      command: serve
+      args: [--port, 1]
+      env: {KEY: value}
+  - far: {type: http, url: http://127.0.0.1:1/mcp, headers: {A: b}}
+hooks:
+  PreToolUse:
+    - matcher: Bash
+      hooks:
+        - type: command
+          command: ./check.sh
+          timeout: 5
+memory: project
+background: true
+isolation: worktree
+color: pink
+initialPrompt: Read the notes first.
+requiredMcpServers: [git]
+---
+
+You review.
+";
+
+#[test]
+fn c2_every_field_is_read() {
+    let definition = good(ALL_FIELDS);
+    assert_eq!(definition.name, "reviewer");
+    assert_eq!(
+        definition.description,
+        "Reviews code.\nUse it after every change."
+    );
+    assert_eq!(definition.prompt, "You review.");
+    assert_eq!(
+        definition.tools,
+        only(&["Read", "Grep", "Agent(Explore, Plan)", "mcp__git"])
+    );
+    assert_eq!(definition.disallowed_tools, ["Bash", "WebFetch"]);
+    assert_eq!(definition.model.as_deref(), Some("haiku"));
+    assert_eq!(definition.effort.as_deref(), Some("high"));
+    assert_eq!(definition.permission_mode, Some(PermissionMode::Plan));
+    assert_eq!(definition.max_turns, Some(7));
+    assert_eq!(definition.skills, ["style", "tests"]);
+    assert_eq!(definition.mcp_servers.len(), 3);
+    assert_eq!(definition.mcp_servers[0], McpUse::Shared("github".into()));
+    assert!(matches!(&definition.mcp_servers[1], McpUse::Own(name, _) if name == "own"));
+    let group = &definition.hooks.events[&HookEvent::PreToolUse][0];
+    assert_eq!(group.matcher.as_deref(), Some("Bash"));
+    assert_eq!(
+        (group.hooks[0].command.as_str(), group.hooks[0].timeout),
+        ("./check.sh", Some(5))
+    );
+    assert_eq!(definition.memory, Some(MemoryScope::Project));
+    assert!(definition.background);
+    assert_eq!(definition.isolation, Some(Isolation::Worktree));
+    assert_eq!(definition.color, Some(Color::Pink));
+    assert_eq!(
+        definition.initial_prompt.as_deref(),
+        Some("Read the notes first.")
+    );
+    assert_eq!(definition.required_mcp_servers, ["git"]);
+}
+
+#[test]
+fn c2_what_is_not_applied_is_refused_by_name_and_line() {
+    for (field, said) in [
+        (
+            "color: mauve",
+            "a.md:4: `color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan",
+        ),
+        (
+            "permissionMode: auto",
+            "a.md:4: `permissionMode` is `auto`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual",
+        ),
+        (
+            "maxTurns: 0",
+            "a.md:4: `maxTurns` is `0`: write a whole number above 0",
+        ),
+        (
+            "maxTurns: many",
+            "a.md:4: `maxTurns` is `many`: write a whole number above 0",
+        ),
+        (
+            "isolation: remote",
+            "a.md:4: `isolation` is `remote`: use worktree",
+        ),
+        (
+            "memory: team",
+            "a.md:4: `memory` is `team`: use user, project or local",
+        ),
+        (
+            "effort: huge",
+            "a.md:4: `effort` is `huge`: use low, medium, high, xhigh or max, or a whole number",
+        ),
+        (
+            "disallowed_tools: Bash",
+            "a.md:4: `disallowed_tools` is no field: did you mean `disallowedTools`?",
+        ),
+        (
+            "observer: x",
+            "a.md:4: `observer` is not done here: leave it out",
+        ),
+        (
+            "model:",
+            "a.md:4: `model` says nothing; write a text or leave it out",
+        ),
+        (
+            "tools: Bash(git:*)",
+            "a.md:4: `tools` names what is no tool: `Bash(git:*)` is not a tool: a definition gives a tool as a whole; write `Bash`, and put the pattern into the permission rules",
+        ),
+        (
+            "hooks: {Never: []}",
+            "a.md:4: `hooks` has the event `Never`, which is none",
+        ),
+        (
+            "mcpServers: [{x: {type: sse, url: u}}]",
+            "a.md:4: `mcpServers` describes the server `x` wrongly: `type` is `sse`: use stdio with `command`, or http with `url`",
+        ),
+    ] {
+        let (definition, problems) = read(&format!(
+            "---\nname: a\ndescription: b\n{field}\n---\nBody."
+        ));
+        assert_eq!(
+            (definition, problems),
+            (None, vec![said.to_owned()]),
+            "{field}"
+        );
+    }
+    let (definition, problems) = read("---\nname: ../../x\ndescription: b\n---\n");
+    assert_eq!(definition, None);
+    assert!(
+        problems[0].starts_with("a.md:2: `name` is `../../x`: use letters"),
+        "{problems:?}"
+    );
+    let (definition, problems) = read("---\nname: a\n---\n");
+    assert_eq!(definition, None);
+    assert_eq!(
+        problems,
+        ["a.md: `description` is missing: say when to use this agent"]
+    );
+}
+
+#[test]
+fn a_field_of_somebody_elses_is_left_out_and_said() {
+    let (definition, problems) =
+        read("---\nname: a\ndescription: b\ncategory: quality\nomitClaudeMd: true\n---\n");
+    assert_eq!(definition.unwrap().name, "a");
+    assert_eq!(
+        problems,
+        [
+            "a.md:4: `category` means nothing here and is left out",
+            "a.md:5: `omitClaudeMd` is always so here"
+        ]
+    );
+}
+
+#[test]
+fn names_that_look_like_numbers_stay_names() {
+    for name in ["007", "no", "1e3", "true"] {
+        assert_eq!(
+            good(&format!("---\nname: {name}\ndescription: b\n---\n")).name,
+            name
+        );
+    }
+}
+
+#[test]
+fn yaml_as_people_write_it_is_read() {
+    let description =
+        "Use this agent when: you review. Examples: <example>Context: x user: \"hi\"</example>";
+    let (definition, problems) = read(&format!(
+        "---\nname: loose\ndescription: {description}\ntools: *\nmodel: inherit\nhooks:\n  Stop:\n    - hooks: [{{type: command, command: ./x}}]\n---\nBody."
+    ));
+    let definition = definition.unwrap();
+    assert_eq!(definition.description, description);
+    assert_eq!(definition.tools, ToolAllowance::All);
+    assert_eq!(definition.model.as_deref(), Some("inherit"));
+    assert!(definition.hooks.events.contains_key(&HookEvent::Stop));
+    assert_eq!(
+        problems,
+        [
+            "a.md:3: `description` is not YAML and was taken as plain text: put it in quotes",
+            "a.md:4: `tools` is not YAML and was taken as plain text: put it in quotes",
+        ]
+    );
+}
+
+#[test]
+fn tabs_escapes_and_number_signs_lose_nothing() {
+    let (definition, _) =
+        read("---\nname:\ttabs\ndescription: When: a\\n\\nb\ntools:\n\t- Read\n\t- Bash\n---\n");
+    let definition = definition.unwrap();
+    assert_eq!(definition.name, "tabs");
+    assert_eq!(definition.description, "When: a\n\nb");
+    assert_eq!(definition.tools, only(&["Read", "Bash"]));
+    let (definition, problems) =
+        read("---\nname: a\ndescription: Closes issue #12 and more\n---\n");
+    assert_eq!(definition.unwrap().description, "Closes issue #12 and more");
+    assert_eq!(problems.len(), 1);
+    let definition = good("---\nname: a\ndescription: \"x\\ny\" # why\n---\n");
+    assert_eq!(definition.description, "x\ny");
+}
+
+#[test]
+fn the_spelling_of_the_seeds_is_understood() {
+    let definition = good(
+        "---\nname: reviewer\ndescription: Reviews\nallowed-tools: read_file, list_files, grep_search, run_shell\n---\n",
+    );
+    assert_eq!(
+        definition.tools,
+        only(&["read_file", "list_files", "grep_search", "run_shell"])
+    );
+    let (_, problems) =
+        read("---\nname: a\ndescription: b\ntools: Read\nallowed-tools: Read\n---\n");
+    assert_eq!(
+        problems,
+        ["a.md:5: `allowed-tools` says the same as `tools`: leave one of them out"]
+    );
+}
+
+#[test]
+fn no_list_is_every_tool_and_an_empty_one_is_none() {
+    for (tools, expected) in [
+        ("", ToolAllowance::All),
+        ("tools: '*'\n", ToolAllowance::All),
+        ("tools: ['*']\n", ToolAllowance::All),
+        ("tools: []\n", only(&[])),
+        ("tools:\n", only(&[])),
+    ] {
+        assert_eq!(
+            good(&format!("---\nname: a\ndescription: b\n{tools}---\n")).tools,
+            expected,
+            "{tools}"
+        );
+    }
+}
+
+#[test]
+fn pages_that_are_no_definitions_are_passed_over() {
+    for text in [
+        "# Notes",
+        "---\ntitle: x\n---\n",
+        "---\n: : {\n---\n",
+        "---\ntitle: a: b\n---\n",
+        "",
+    ] {
+        let read = read_file(text, "a.md");
+        assert!(
+            read.definition.is_none() && read.problems.is_empty(),
+            "{text}"
+        );
+    }
+    let (definition, problems) = read("---\nname: a\ndescription: b\nhooks: {{{\n---\n");
+    assert_eq!(definition, None);
+    assert!(problems[0].starts_with("a.md:"), "{problems:?}");
+    assert!(
+        problems[0].contains("the frontmatter is not YAML: "),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_file_that_multiplies_itself_is_refused_at_once() {
+    let mut bomb = "---\nname: a\ndescription: b\nx0: &x0 [a, a, a, a, a, a, a, a, a]\n".to_owned();
+    for level in 1..9 {
+        let before = vec![format!("*x{}", level - 1); 9].join(", ");
+        writeln!(bomb, "x{level}: &x{level} [{before}]").unwrap();
+    }
+    bomb += "hooks: *x8\n---\n";
+    let (definition, problems) = read(&bomb);
+    assert_eq!((definition, problems.len()), (None, 1), "{problems:?}");
+    let deep = format!(
+        "---\nname: a\ndescription: b\nhooks: {}{}\n---\n",
+        "[".repeat(5_000),
+        "]".repeat(5_000)
+    );
+    let (definition, problems) = read(&deep);
+    assert_eq!((definition, problems.len()), (None, 1), "{problems:?}");
+}
+
+#[test]
+fn json_of_the_command_line_is_read_strictly() {
+    let given = r#"{"tester": {"description": "Tests", "prompt": "Test.", "tools": ["Read", "Bash"], "maxTurns": 3}}"#;
+    let definitions = read_json(given, "--agents").unwrap();
+    assert_eq!(definitions[0].name, "tester");
+    assert_eq!(definitions[0].prompt, "Test.");
+    assert_eq!(definitions[0].tools, only(&["Read", "Bash"]));
+    for (given, said) in [
+        ("[]", "--agents must be an object"),
+        ("{", "--agents is not JSON: "),
+        (
+            r#"{"a": {"description": "b"}}"#,
+            "--agents: agent `a`: `prompt` is missing",
+        ),
+        (
+            r#"{"a": {"description": "", "prompt": "c"}}"#,
+            "--agents: agent `a`: `description` says nothing",
+        ),
+        (
+            r#"{"a": {"description": "b", "prompt": " "}}"#,
+            "--agents: agent `a`: `prompt` says nothing",
+        ),
+        (
+            r#"{"a": {"description": "b", "prompt": "c", "extra": 1}}"#,
+            "--agents: agent `a`: `extra` means nothing here",
+        ),
+    ] {
+        let error = read_json(given, "--agents").unwrap_err();
+        assert!(error.starts_with(said), "{given}: {error}");
+    }
+}
