@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use swarm_protocol::Effort;
+
 /// Bounds that keep a turn from running for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineLimits {
@@ -11,6 +13,8 @@ pub struct EngineLimits {
     pub max_output_tokens: u32,
     /// Tokens to think with, below `max_output_tokens`; `None` turns thinking off.
     pub thinking_budget: Option<u32>,
+    /// How hard the model thinks; `None` leaves it to the model.
+    pub effort: Option<Effort>,
     /// Read-only calls that run at once.
     pub parallel_calls: usize,
     /// Times in one turn that an answer cut off at `max_output_tokens` is continued.
@@ -25,6 +29,7 @@ impl Default for EngineLimits {
             max_turns: 200,
             max_output_tokens: 32_000,
             thinking_budget: None,
+            effort: None,
             parallel_calls: 8,
             continuations: 1,
             cancel_grace: Duration::from_secs(5),

@@ -1,6 +1,7 @@
 //! What a model is asked.
 
 use serde_json::Value;
+use swarm_protocol::Effort;
 
 use crate::message::Message;
 
@@ -22,6 +23,8 @@ pub struct ModelRequest {
     pub max_tokens: u32,
     /// Tokens to think with, at least 1024 and below `max_tokens`; `None` turns thinking off.
     pub thinking_budget: Option<u32>,
+    /// How hard it thinks; `None`, and a model or server that knows no effort, leaves it to the model.
+    pub effort: Option<Effort>,
     /// Who asks. The scripted model matches on it; servers never see it.
     pub agent: String,
 }

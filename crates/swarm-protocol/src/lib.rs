@@ -8,6 +8,7 @@ mod clock;
 mod color;
 mod config;
 mod digest;
+mod effort;
 mod envelope;
 mod error_kind;
 mod frame;
@@ -30,6 +31,7 @@ pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
 pub use digest::input_digest;
+pub use effort::{Effort, UnknownEffort};
 pub use envelope::{Envelope, SYSTEM_SENDER, defang, render_messages};
 pub use error_kind::{ErrorKind, ExitCode};
 pub use frame::{

@@ -18,6 +18,7 @@ impl Session {
             messages: self.history.for_model(),
             max_tokens: self.parts.limits.max_output_tokens,
             thinking_budget: self.parts.limits.thinking_budget,
+            effort: self.parts.limits.effort,
             agent: self.parts.name.clone(),
         }
     }

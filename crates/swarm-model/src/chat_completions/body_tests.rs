@@ -27,6 +27,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         messages,
         max_tokens: 100,
         thinking_budget: Some(1024),
+        effort: None,
         agent: "bob".into(),
     }
 }

@@ -6,7 +6,9 @@
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
+use swarm_protocol::Effort;
 
+use super::effort;
 use super::marks::Marks;
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Message, Role, sendable_input};
@@ -23,6 +25,10 @@ pub(super) fn request_body(request: &ModelRequest) -> Result<Bytes, ModelError> 
             kind: "enabled",
             budget_tokens,
         }),
+        output_config: request
+            .effort
+            .and_then(|wanted| effort::sendable(&request.model, wanted))
+            .map(|effort| OutputConfig { effort }),
         tools: wire_tools(&request.tools, &marks),
         system: wire_system(&request.system, &marks),
         messages: wire_messages(&request.messages, &marks),
@@ -42,6 +48,8 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,6 +62,11 @@ struct Thinking {
     #[serde(rename = "type")]
     kind: &'static str,
     budget_tokens: u32,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: Effort,
 }
 
 #[derive(Serialize)]

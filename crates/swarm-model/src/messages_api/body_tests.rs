@@ -58,6 +58,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         messages,
         max_tokens: 4096,
         thinking_budget: None,
+        effort: None,
         agent: "explorer".into(),
     }
 }
@@ -217,6 +218,16 @@ fn there_are_at_most_four_markers_and_the_last_system_blocks_win() {
     request.tools.clear();
     assert_eq!(marked(&request), (vec![(0, 0)], 3, 0));
     assert!(json_of(&request).get("tools").is_none());
+}
+
+#[test]
+fn effort_is_asked_of_a_model_that_knows_it() {
+    let mut request = request(conversation());
+    request.model = "claude-sonnet-4-6".into();
+    request.effort = Some(Effort::Low);
+    assert_eq!(json_of(&request)["output_config"], json!({"effort": "low"}));
+    request.model = "somebody-elses".into();
+    assert!(json_of(&request).get("output_config").is_none());
 }
 
 #[test]

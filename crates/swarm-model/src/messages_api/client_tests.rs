@@ -54,6 +54,7 @@ fn request() -> ModelRequest {
         messages: vec![Message::user_text("hello")],
         max_tokens: 100,
         thinking_budget: None,
+        effort: None,
         agent: "explorer".into(),
     }
 }

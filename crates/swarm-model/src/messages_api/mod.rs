@@ -7,6 +7,7 @@ pub(crate) mod answer;
 mod body;
 mod client;
 mod config;
+mod effort;
 mod event;
 mod marks;
 

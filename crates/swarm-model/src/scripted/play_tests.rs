@@ -36,6 +36,7 @@ fn request(agent: &str, messages: &[Message]) -> ModelRequest {
         messages: messages.to_vec(),
         max_tokens: 1000,
         thinking_budget: None,
+        effort: None,
         agent: agent.into(),
     }
 }

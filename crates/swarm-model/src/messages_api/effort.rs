@@ -1,0 +1,64 @@
+//! Which models take an effort, and which.
+//!
+//! The API refuses the field `output_config.effort` of a model that does not know it
+//! (<https://docs.claude.com/en/docs/build-with-claude/effort>), so it is sent only where the model's id says that it
+//! does. Ids of other makers, and of models that came later than this table, get none.
+
+use swarm_protocol::Effort;
+
+/// The efforts of the first models that had the field.
+const FIRST: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
+
+/// Those of the models behind them.
+const SECOND: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High, Effort::Max];
+
+/// What is sent to `model` for `wanted`: the same, or the next lower one that it knows; nothing if it knows none.
+pub(super) fn sendable(model: &str, wanted: Effort) -> Option<Effort> {
+    let known = known(model)?;
+    known.iter().rev().copied().find(|effort| *effort <= wanted)
+}
+
+fn known(model: &str) -> Option<&'static [Effort]> {
+    let (family, version) = model.strip_prefix("claude-")?.split_once('-')?;
+    match (family, version_of(version)?) {
+        ("opus", (4, 5)) => Some(FIRST),
+        ("opus" | "sonnet", (4, 6)) => Some(SECOND),
+        ("opus" | "sonnet", version) if version >= (4, 7) => Some(&Effort::ALL),
+        _ => None,
+    }
+}
+
+/// `4-6`, `4-6-20260101` or `5`; a date alone behind the first number is no second one.
+fn version_of(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split('-');
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next().filter(|part| part.len() <= 2);
+    Some((major, minor.and_then(|part| part.parse().ok()).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effort_is_sent_as_far_as_the_model_knows_it() {
+        let sent = |model, wanted: Effort| sendable(model, wanted).map(Effort::name);
+        let rows = [
+            ("claude-opus-4-5-20251101", Effort::Max, Some("high")),
+            ("claude-opus-4-6", Effort::Low, Some("low")),
+            ("claude-sonnet-4-6", Effort::Xhigh, Some("high")),
+            ("claude-sonnet-4-6", Effort::Max, Some("max")),
+            ("claude-opus-4-7", Effort::Xhigh, Some("xhigh")),
+            ("claude-sonnet-5", Effort::Xhigh, Some("xhigh")),
+            ("claude-opus-4-20250514", Effort::High, None),
+            ("claude-sonnet-4-5", Effort::High, None),
+            ("claude-haiku-4-5", Effort::Low, None),
+            ("claude-3-7-sonnet-latest", Effort::Low, None),
+            ("gpt-oss:20b", Effort::Low, None),
+            ("claude-", Effort::Low, None),
+        ];
+        for (model, wanted, expected) in rows {
+            assert_eq!(sent(model, wanted), expected, "{model} {wanted}");
+        }
+    }
+}
