@@ -5,7 +5,9 @@
 
 mod append;
 mod contained;
+mod duplicate;
 mod error;
+mod handed_lock;
 mod holder;
 mod life;
 mod lock;
@@ -23,7 +25,9 @@ mod watched;
 
 pub use append::append_durable;
 pub use contained::read_optional;
+pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::FsError;
+pub use handed_lock::HandedLock;
 pub use life::{LifeHolder, Liveness, probe, wait_for_death};
 pub use lock::{Held, LockOptions, LockPlan, with_lock};
 pub use private::{

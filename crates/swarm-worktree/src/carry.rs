@@ -1,0 +1,324 @@
+//! What comes along into a fresh worktree beside the files that git knows. Nothing comes that was not asked for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use swarm_fs::{Duplication, FsError, can_reflink, duplicate_file, duplicate_tree, read_optional};
+
+use crate::git::{fields, path, text};
+use crate::repository::Repository;
+use crate::{Dependencies, GitError, Record, WorktreeError, WorktreeSettings};
+
+/// The file that lists what else comes along: patterns as in `.gitignore`.
+const INCLUDE: &str = ".worktreeinclude";
+
+/// A user's own settings for the repository.
+const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
+
+/// Something that came along.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Its path below the checkout.
+    pub path: PathBuf,
+    /// How: `copy`, `reflink`, `hardlink` or `symlink`.
+    pub how: String,
+}
+
+/// Brings everything along and writes down what came, and what did not.
+pub(crate) fn bring_along(
+    repository: &Repository,
+    settings: &WorktreeSettings,
+    record: &mut Record,
+) -> Result<(), WorktreeError> {
+    let mut carrying = Carrying {
+        repository,
+        from: repository.top.clone(),
+        to: record.path.clone(),
+        carried: Vec::new(),
+        notices: Vec::new(),
+    };
+    carrying.copy_file(Path::new(LOCAL_SETTINGS))?;
+    for file in listed(repository, &carrying.from)? {
+        carrying.copy_file(&file)?;
+    }
+    carrying.dependencies(settings)?;
+    record.hooks_path = carrying.hooks()?;
+    if carrying.to.join(".gitmodules").is_file() {
+        carrying.notices.push(
+            "its submodules are empty: run `git submodule update --init` there where they are needed".to_owned(),
+        );
+    }
+    record.carried = carrying.carried;
+    record.notices = carrying.notices;
+    Ok(())
+}
+
+/// The files of a checkout that `.worktreeinclude` lists and git ignores. Others never count: an allow list must not
+/// bring along what nobody knows to be private.
+pub(crate) fn listed(
+    repository: &Repository,
+    checkout: &Path,
+) -> Result<Vec<PathBuf>, WorktreeError> {
+    listed_by(repository, &checkout.join(INCLUDE), checkout)
+}
+
+/// The same by the list of another checkout.
+pub(crate) fn listed_by(
+    repository: &Repository,
+    include: &Path,
+    checkout: &Path,
+) -> Result<Vec<PathBuf>, WorktreeError> {
+    // Looked at first: git would follow a symbolic link.
+    if read_optional(include)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let mut exclude_from = std::ffi::OsString::from("--exclude-from=");
+    exclude_from.push(include);
+    let at = repository.at(checkout);
+    let matched = at.run(&[
+        "ls-files".as_ref(),
+        "-z".as_ref(),
+        "--others".as_ref(),
+        "--ignored".as_ref(),
+        exclude_from.as_os_str(),
+    ])?;
+    if matched.is_empty() {
+        return Ok(Vec::new());
+    }
+    let words = ["check-ignore", "-z", "--stdin"];
+    let ignored = match at.clone().reading(&matched).status(&words)? {
+        (Some(0), out, _) => out,
+        // None of them.
+        (Some(1), ..) => return Ok(Vec::new()),
+        (code, _, said) => {
+            return Err(WorktreeError::Git(GitError::Failed {
+                command: words.join(" "),
+                folder: checkout.to_owned(),
+                why: text(&said),
+                code,
+            }));
+        }
+    };
+    // A repository inside the checkout is listed as a folder.
+    Ok(fields(&ignored)
+        .filter(|name| !name.ends_with(b"/"))
+        .map(path)
+        .collect())
+}
+
+struct Carrying<'a> {
+    repository: &'a Repository,
+    from: PathBuf,
+    to: PathBuf,
+    carried: Vec<Carried>,
+    notices: Vec<String>,
+}
+
+impl Carrying<'_> {
+    /// Copies a file that is there and that the worktree has not got. Symbolic links stay behind.
+    fn copy_file(&mut self, file: &Path) -> Result<(), WorktreeError> {
+        let (from, to) = (self.from.join(file), self.to.join(file));
+        let Ok(found) = from.symlink_metadata() else {
+            return Ok(());
+        };
+        if to.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        if !found.is_file() || !self.make_room(file)? {
+            let why = if found.is_symlink() {
+                "it is a symbolic link"
+            } else {
+                "it is no regular file"
+            };
+            self.leave(file, why);
+            return Ok(());
+        }
+        duplicate_file(&from, &to, Duplication::Copy)?;
+        self.note(file, "copy");
+        Ok(())
+    }
+
+    /// Makes the folders around a path; `false` if the way there leads out of the worktree.
+    fn make_room(&self, file: &Path) -> Result<bool, WorktreeError> {
+        let Some(outer) = file.parent() else {
+            return Ok(true);
+        };
+        let mut folder = self.to.clone();
+        for part in outer.components() {
+            folder.push(part);
+            match folder.symlink_metadata() {
+                Ok(found) if !found.is_dir() => return Ok(false),
+                Ok(_) => {}
+                Err(_) => fs::create_dir(&folder).map_err(|source| WorktreeError::Read {
+                    path: folder.clone(),
+                    source,
+                })?,
+            }
+        }
+        Ok(true)
+    }
+
+    fn note(&mut self, path: &Path, how: &str) {
+        self.carried.push(Carried {
+            path: path.to_owned(),
+            how: how.to_owned(),
+        });
+    }
+
+    fn leave(&mut self, path: &Path, why: &str) {
+        self.notices
+            .push(format!("{} stayed behind: {why}", path.display()));
+    }
+
+    fn dependencies(&mut self, settings: &WorktreeSettings) -> Result<(), WorktreeError> {
+        if settings.dependencies == Dependencies::None {
+            return Ok(());
+        }
+        for folder in self.dependency_folders(&settings.dependency_folders)? {
+            let (from, to) = (self.from.join(&folder), self.to.join(&folder));
+            let outer = to.parent().unwrap_or(&self.to);
+            if !outer.is_dir() || to.symlink_metadata().is_ok() {
+                continue;
+            }
+            match settings.dependencies {
+                Dependencies::None => {}
+                Dependencies::Auto => match sample(&from) {
+                    Some(sample) if can_reflink(&self.to, &sample) => {
+                        self.duplicate(&folder, Duplication::Reflink, "reflink")?;
+                    }
+                    _ => self.leave(
+                        &folder,
+                        "the file system cannot share its blocks; install the dependencies in the worktree, or set worktree.dependencies to copy",
+                    ),
+                },
+                Dependencies::Copy => self.duplicate(&folder, Duplication::Copy, "copy")?,
+                Dependencies::Hardlink => self.duplicate(&folder, Duplication::Hardlink, "hardlink")?,
+                Dependencies::Symlink => {
+                    link_packages(&from, &to)?;
+                    self.note(&folder, "symlink");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn duplicate(
+        &mut self,
+        folder: &Path,
+        how: Duplication,
+        word: &str,
+    ) -> Result<(), WorktreeError> {
+        let left = duplicate_tree(&self.from.join(folder), &self.to.join(folder), how)?;
+        for path in left {
+            let below = path.strip_prefix(&self.from).unwrap_or(&path).to_owned();
+            self.leave(
+                &below,
+                "it leads back to where it comes from, or is no file",
+            );
+        }
+        self.note(folder, word);
+        Ok(())
+    }
+
+    /// Folders of these names that git ignores. Whatever is tracked is there already.
+    fn dependency_folders(&self, names: &[String]) -> Result<Vec<PathBuf>, WorktreeError> {
+        let out = self.repository.at(&self.from).run(&[
+            "ls-files",
+            "-z",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+        ])?;
+        let is_wanted = |folder: &PathBuf| {
+            let name = folder.file_name().unwrap_or_default();
+            names.iter().any(|wanted| name == wanted.as_str())
+                && self
+                    .from
+                    .join(folder)
+                    .symlink_metadata()
+                    .is_ok_and(|found| found.is_dir())
+        };
+        Ok(fields(&out)
+            .filter_map(|name| name.strip_suffix(b"/"))
+            .map(path)
+            .filter(is_wanted)
+            .collect())
+    }
+
+    /// The hooks of the repository, where it names them by a path that is not in the worktree.
+    fn hooks(&mut self) -> Result<Option<PathBuf>, WorktreeError> {
+        let words = ["config", "--type=path", "--get-all", "core.hooksPath"];
+        let (_, out, _) = self.repository.at(&self.from).status(&words)?;
+        let out = text(&out);
+        // The last one is ours, for this very call.
+        let named = out.lines().rev().nth(1).map(PathBuf::from);
+        let Some(named) = named.filter(|named| named.is_relative()) else {
+            return Ok(None);
+        };
+        if self.to.join(&named).exists() {
+            return Ok(None);
+        }
+        let there = self.from.join(&named);
+        Ok(there.is_dir().then_some(there))
+    }
+}
+
+/// Some regular file in a folder or the folders in it.
+fn sample(folder: &Path) -> Option<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).ok()?.flatten() {
+            let kind = entry.file_type().ok()?;
+            if kind.is_file() {
+                return Some(entry.path());
+            }
+            if kind.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    None
+}
+
+/// A folder of its own with one link for each package. One link to the whole would let an installation in the worktree
+/// empty the folder that it leads to.
+fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
+    let failed = |path: &Path, source| WorktreeError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    fs::create_dir(to).map_err(|source| failed(to, source))?;
+    for entry in fs::read_dir(from).map_err(|source| failed(from, source))? {
+        let entry = entry.map_err(|source| failed(from, source))?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(|error| failed(&source, error))?;
+        let name = entry.file_name();
+        if kind.is_dir() && name.as_encoded_bytes().starts_with(b"@") {
+            link_packages(&source, &target)?;
+        } else if kind.is_dir() && name == ".bin" {
+            duplicate_tree(&source, &target, Duplication::Copy)?;
+        } else if kind.is_dir() {
+            std::os::unix::fs::symlink(&source, &target).map_err(|error| failed(&target, error))?;
+        } else if kind.is_file() {
+            duplicate_file(&source, &target, Duplication::Copy)?;
+        } else if let Ok(text) = fs::read_link(&source) {
+            // A package of the same repository, which is in the worktree as well.
+            if text.is_relative() {
+                std::os::unix::fs::symlink(&text, &target)
+                    .map_err(|error| failed(&target, error))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether two files hold the same bytes. One that cannot be read differs.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let read = |path: &Path| -> Result<Option<Vec<u8>>, FsError> { read_optional(path) };
+    match (read(one), read(other)) {
+        (Ok(Some(one)), Ok(Some(other))) => one == other,
+        _ => false,
+    }
+}

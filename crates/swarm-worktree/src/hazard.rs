@@ -1,0 +1,276 @@
+//! What speaks against removing a worktree. What cannot be found out speaks against it, too.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::carry::{is_same_file, listed_by};
+use crate::create::check;
+use crate::error::named;
+use crate::git::{fields, path, text};
+use crate::heads::Seen;
+use crate::record::OUR_LOCK;
+use crate::repository::Repository;
+use crate::{GitError, Record, WorktreeError, recover, usage};
+
+/// Something that would be lost or broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hazard {
+    /// Tracked files are changed.
+    Dirty(Vec<String>),
+    /// There are files that git does not know.
+    Untracked(Vec<String>),
+    /// Ignored files that `.worktreeinclude` lists are not as they came.
+    Listed(Vec<String>),
+    /// Changes of its branch were stashed, this many times.
+    Stashed(usize),
+    /// This many commits are in no other branch and were not pushed.
+    Unmerged(u64),
+    /// No branch is checked out.
+    Detached,
+    /// Another branch is checked out.
+    OtherBranch(String),
+    /// Somebody has locked it with git, and says why.
+    Locked(String),
+    /// Somebody works in it.
+    InUse(String),
+    /// A merge, rebase or the like is under way.
+    UnderWay(&'static str),
+    /// It holds refs that exist only in it.
+    OwnRefs(Vec<String>),
+    /// It holds repositories of their own.
+    Repositories(Vec<String>),
+    /// It cannot be found out.
+    Unknown(String),
+}
+
+impl Hazard {
+    /// Whether a rescue saves what would be lost.
+    pub fn can_be_rescued(&self) -> bool {
+        !matches!(
+            self,
+            Self::InUse(_) | Self::Repositories(_) | Self::OwnRefs(_) | Self::Unknown(_)
+        )
+    }
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dirty(files) => write!(f, "uncommitted changes of {}", named(files)),
+            Self::Untracked(files) => write!(f, "files that git does not know: {}", named(files)),
+            Self::Listed(files) => {
+                write!(
+                    f,
+                    "listed files that differ from where they came from: {}",
+                    named(files)
+                )
+            }
+            Self::Stashed(1) => f.write_str("a stash was made on its branch"),
+            Self::Stashed(count) => write!(f, "{count} stashes were made on its branch"),
+            Self::Unmerged(1) => f.write_str("1 commit is neither merged nor pushed"),
+            Self::Unmerged(count) => write!(f, "{count} commits are neither merged nor pushed"),
+            Self::Detached => f.write_str("its HEAD is detached"),
+            Self::OtherBranch(branch) => write!(f, "it is on the branch {branch}"),
+            Self::Locked(reason) if reason.is_empty() => f.write_str("it is locked with git"),
+            Self::Locked(reason) => write!(f, "it is locked with git: {reason}"),
+            Self::InUse(by) => write!(f, "it is in use by {by}"),
+            Self::UnderWay(what) => write!(f, "a {what} is under way in it"),
+            Self::OwnRefs(names) => write!(f, "it has refs of its own: {}", named(names)),
+            Self::Repositories(paths) => {
+                write!(f, "it holds repositories of their own: {}", named(paths))
+            }
+            Self::Unknown(why) => write!(f, "its state cannot be found out: {why}"),
+        }
+    }
+}
+
+/// Everything that speaks against removing a worktree now.
+pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
+    let mut found = Vec::new();
+    match usage::user_of(record) {
+        Ok(None) => {}
+        Ok(Some(by)) => found.push(Hazard::InUse(by)),
+        Err(why) => found.push(Hazard::Unknown(why)),
+    }
+    found.extend(locked(repository, record));
+    let looked = if record.path.symlink_metadata().is_ok() {
+        look(repository, record, &mut found)
+    } else {
+        commits(repository, record, None, &mut found)
+    };
+    if let Err(error) = looked {
+        found.push(Hazard::Unknown(error.to_string()));
+    }
+    found
+}
+
+fn look(
+    repository: &Repository,
+    record: &Record,
+    found: &mut Vec<Hazard>,
+) -> Result<(), WorktreeError> {
+    let seen = check(repository, record)?;
+    found.extend(under_way(&seen.git_dir));
+    files(repository, record, &seen, found)?;
+    let at = repository.at(&record.path);
+    match at.status(&["symbolic-ref", "-q", "HEAD"])? {
+        (Some(0), out, _) => {
+            let branch = text(&out);
+            let branch = branch.trim().trim_start_matches("refs/heads/");
+            if branch != record.branch {
+                found.push(Hazard::OtherBranch(branch.to_owned()));
+            }
+        }
+        (Some(1), ..) => found.push(Hazard::Detached),
+        (code, _, said) => {
+            return Err(WorktreeError::Git(GitError::Failed {
+                command: "symbolic-ref HEAD".to_owned(),
+                folder: record.path.clone(),
+                why: text(&said),
+                code,
+            }));
+        }
+    }
+    let head = at.line(&["rev-parse", "--verify", "HEAD^{commit}"])?;
+    commits(repository, record, Some(&head), found)?;
+    let own = at.run(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/worktree",
+        "refs/bisect",
+        "refs/rewritten",
+    ])?;
+    let own: Vec<_> = text(&own).lines().map(str::to_owned).collect();
+    if !own.is_empty() {
+        found.push(Hazard::OwnRefs(own));
+    }
+    Ok(())
+}
+
+/// Commits and stashes.
+fn commits(
+    repository: &Repository,
+    record: &Record,
+    head: Option<&str>,
+    found: &mut Vec<Hazard>,
+) -> Result<(), WorktreeError> {
+    let tip = repository.tip(&record.branch)?;
+    let tips: Vec<_> = tip.as_deref().into_iter().chain(head).collect();
+    if !tips.is_empty() {
+        let unheld = recover::unheld(repository, record, &tips)?;
+        if unheld > 0 {
+            found.push(Hazard::Unmerged(unheld));
+        }
+    }
+    let all = repository
+        .common_git()
+        .run(&["stash", "list", "-z", "--format=%gs"])?;
+    // The two forms in which git describes a stash, with the branch on which it was made.
+    let marks = [
+        format!("WIP on {}: ", record.branch),
+        format!("On {}: ", record.branch),
+    ];
+    let stashed = fields(&all)
+        .filter(|line| marks.iter().any(|mark| line.starts_with(mark.as_bytes())))
+        .count();
+    if stashed > 0 {
+        found.push(Hazard::Stashed(stashed));
+    }
+    Ok(())
+}
+
+/// Files that differ from the commit, or from where they came from.
+fn files(
+    repository: &Repository,
+    record: &Record,
+    seen: &Seen,
+    found: &mut Vec<Hazard>,
+) -> Result<(), WorktreeError> {
+    let out = repository.at(&record.path).run(&[
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--untracked-files=all",
+        "--ignore-submodules=none",
+    ])?;
+    let as_it_came = |file: &Path| {
+        record.carried.iter().any(|carried| carried.path == file)
+            && is_same_file(&record.path.join(file), &record.from.join(file))
+    };
+    let (mut dirty, mut untracked, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
+    for field in fields(&out) {
+        let (mark, file) = field.split_at(field.len().min(3));
+        if mark != b"?? " {
+            dirty.push(text(file));
+        } else if file.ends_with(b"/") {
+            repositories.push(text(file));
+        } else if !as_it_came(&path(file)) {
+            untracked.push(text(file));
+        }
+    }
+    // A submodule that was fetched into the worktree has its commits in the worktree's own part of git's folder.
+    if seen.git_dir.join("modules").is_dir() {
+        repositories.push("its submodules".to_owned());
+    }
+    let listed = changed_listed(repository, record)?;
+    let listed: Vec<_> = listed
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    for (files, hazard) in [
+        (dirty, Hazard::Dirty as fn(Vec<String>) -> Hazard),
+        (untracked, Hazard::Untracked),
+        (listed, Hazard::Listed),
+        (repositories, Hazard::Repositories),
+    ] {
+        if !files.is_empty() {
+            found.push(hazard(files));
+        }
+    }
+    Ok(())
+}
+
+/// Ignored files that the list names and that are not as they are in the checkout they came from.
+pub(crate) fn changed_listed(
+    repository: &Repository,
+    record: &Record,
+) -> Result<Vec<PathBuf>, WorktreeError> {
+    let include = record.path.join(".worktreeinclude");
+    let include = if include.exists() {
+        include
+    } else {
+        record.from.join(".worktreeinclude")
+    };
+    let mut listed = listed_by(repository, &include, &record.path)?;
+    listed.retain(|file| !is_same_file(&record.path.join(file), &record.from.join(file)));
+    let dependencies = record
+        .carried
+        .iter()
+        .filter(|carried| carried.how != "copy");
+    for carried in dependencies {
+        listed.retain(|file| !file.starts_with(&carried.path));
+    }
+    Ok(listed)
+}
+
+/// Git's lock, unless it is ours: whether we still use it is known better.
+fn locked(repository: &Repository, record: &Record) -> Option<Hazard> {
+    let reason = recover::lock_reason(repository, &record.path)?;
+    let reason = reason.trim();
+    (!reason.starts_with(OUR_LOCK.trim_end())).then(|| Hazard::Locked(reason.to_owned()))
+}
+
+/// What git has begun and not finished, by the files that it keeps meanwhile.
+fn under_way(git_dir: &Path) -> Option<Hazard> {
+    let marks = [
+        ("MERGE_HEAD", "merge"),
+        ("rebase-merge", "rebase"),
+        ("rebase-apply", "rebase"),
+        ("CHERRY_PICK_HEAD", "cherry-pick"),
+        ("REVERT_HEAD", "revert"),
+        ("BISECT_LOG", "bisection"),
+    ];
+    let (_, what) = marks.iter().find(|(mark, _)| git_dir.join(mark).exists())?;
+    Some(Hazard::UnderWay(what))
+}

@@ -1,0 +1,80 @@
+//! Where a checkout stands, read from git's files without running git.
+//!
+//! The layout is that of gitrepository-layout(5): `.git` of a linked worktree is a file that names its own folder, which
+//! holds `HEAD` and, in `commondir`, the way to everything that all worktrees have in common.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where a checkout stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its uppermost folder.
+    pub toplevel: PathBuf,
+    /// Git's folder for this checkout alone.
+    pub git_dir: PathBuf,
+    /// Git's folder for all checkouts of the repository.
+    pub common_dir: PathBuf,
+    /// The branch that is checked out; `None` when none is.
+    pub branch: Option<String>,
+    /// The commit. `None` when it cannot be told without git.
+    pub head: Option<String>,
+}
+
+/// The checkout that a folder belongs to. `None` when there is none, or its files are not as they should be: git must be
+/// asked then.
+pub fn seen(folder: &Path) -> Option<Seen> {
+    let toplevel = folder
+        .ancestors()
+        .find(|above| above.join(".git").symlink_metadata().is_ok())?;
+    look_at(toplevel)
+}
+
+/// The same for the uppermost folder itself.
+pub(crate) fn look_at(toplevel: &Path) -> Option<Seen> {
+    let dot_git = toplevel.join(".git");
+    let git_dir = if dot_git.is_dir() {
+        dot_git
+    } else {
+        let named = fs::read_to_string(&dot_git).ok()?;
+        toplevel.join(named.strip_prefix("gitdir:")?.trim())
+    };
+    let common_dir = match fs::read_to_string(git_dir.join("commondir")) {
+        Ok(common) => git_dir.join(common.trim()),
+        Err(_) => git_dir.clone(),
+    };
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let (git_dir, common_dir) = (canonical(&git_dir)?, canonical(&common_dir)?);
+    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = head.trim();
+    let (branch, head) = match head.strip_prefix("ref: ") {
+        Some(name) => (
+            name.strip_prefix("refs/heads/").map(str::to_owned),
+            resolve(&common_dir, name),
+        ),
+        None => (None, Some(head.to_owned())),
+    };
+    Some(Seen {
+        toplevel: canonical(toplevel)?,
+        git_dir,
+        common_dir,
+        branch,
+        head: head.filter(|head| is_object_id(head)),
+    })
+}
+
+fn resolve(common: &Path, name: &str) -> Option<String> {
+    if let Ok(text) = fs::read_to_string(common.join(name)) {
+        return Some(text.trim().to_owned());
+    }
+    let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
+    let line = packed.lines().find(|line| {
+        line.split_once(' ')
+            .is_some_and(|(_, packed)| packed == name)
+    })?;
+    line.split_once(' ').map(|(id, _)| id.to_owned())
+}
+
+fn is_object_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

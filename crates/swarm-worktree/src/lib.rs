@@ -1,0 +1,43 @@
+//! Git worktree isolation: slug, create or reuse, what is carried over, keep or remove, merge.
+//!
+//! Built on the git program. Whatever git fails to answer is *unknown* and never taken for "nothing there": what is not
+//! known to be safe is not removed. Everything here blocks.
+
+mod base;
+mod carry;
+mod create;
+mod error;
+mod git;
+mod hazard;
+mod heads;
+mod list;
+mod merge;
+mod notice;
+mod place;
+mod record;
+mod recover;
+mod remove;
+mod repository;
+mod rescue;
+mod settings;
+mod slug;
+mod snapshot;
+mod usage;
+mod worktrees;
+
+pub use base::Base;
+pub use carry::Carried;
+pub use create::{Created, Request};
+pub use error::WorktreeError;
+pub use git::{Git, GitError};
+pub use hazard::Hazard;
+pub use heads::{Seen, seen};
+pub use list::{Condition, Listed};
+pub use merge::{MergeOutcome, Merged};
+pub use notice::moved_notice;
+pub use record::{Owner, ProcessMark, Record, Stage};
+pub use remove::{Parting, Removed};
+pub use rescue::Rescue;
+pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};
+pub use slug::{Slug, SlugError};
+pub use worktrees::Worktrees;

@@ -1,0 +1,245 @@
+//! Merging the branch of a worktree into the branch it was made from, one at a time.
+
+use std::path::Path;
+
+use swarm_fs::HandedLock;
+
+use crate::create::{LOCK_WAIT, changed_files, check};
+use crate::git::{fields, text};
+use crate::repository::Repository;
+use crate::{GitError, Record, WorktreeError, snapshot};
+
+/// How a merge went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeOutcome {
+    /// The target had everything already.
+    AlreadyThere,
+    /// The target was moved forward.
+    FastForward,
+    /// A merge commit was made.
+    MergeCommit,
+}
+
+impl MergeOutcome {
+    /// As people and scripts read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AlreadyThere => "already-there",
+            Self::FastForward => "fast-forward",
+            Self::MergeCommit => "merge-commit",
+        }
+    }
+}
+
+/// A merge that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The branch of the worktree.
+    pub branch: String,
+    /// The branch that has it now.
+    pub target: String,
+    /// The commit of the target.
+    pub head: String,
+    /// How it went.
+    pub outcome: MergeOutcome,
+}
+
+/// Merges a worktree's branch into its target. The target changes as a whole or not at all: whether the two fit is found
+/// out without touching any file, and a checkout with changes of its own is left alone.
+pub(crate) fn merge(repository: &Repository, record: &Record) -> Result<Merged, WorktreeError> {
+    let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
+    let merging = Merging {
+        repository,
+        record,
+        target: record.target.as_deref().ok_or_else(|| {
+            not_merged(
+                record,
+                "it was made from a checkout without a branch; merge it by hand",
+            )
+        })?,
+        lock: &lock,
+    };
+    merging.carry_out()
+}
+
+fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeError {
+    WorktreeError::NotMerged {
+        branch: record.branch.clone(),
+        why: why.into(),
+    }
+}
+
+struct Merging<'a> {
+    repository: &'a Repository,
+    record: &'a Record,
+    target: &'a str,
+    lock: &'a HandedLock,
+}
+
+impl Merging<'_> {
+    fn carry_out(&self) -> Result<Merged, WorktreeError> {
+        self.refuse_uncommitted()?;
+        let tip = self.tip(&self.record.branch)?;
+        let old = self.tip(self.target)?;
+        let is_ancestor = |one: &str, other: &str| {
+            let at = self.repository.common_git();
+            at.asks(&["merge-base", "--is-ancestor", one, other])
+        };
+        if is_ancestor(&tip, &old)? {
+            return Ok(self.merged(old, MergeOutcome::AlreadyThere));
+        }
+        let (new, outcome) = if is_ancestor(&old, &tip)? {
+            (tip, MergeOutcome::FastForward)
+        } else {
+            (self.merge_commit(&old, &tip)?, MergeOutcome::MergeCommit)
+        };
+        self.move_target(&old, &new)?;
+        Ok(self.merged(new, outcome))
+    }
+
+    fn merged(&self, head: String, outcome: MergeOutcome) -> Merged {
+        Merged {
+            branch: self.record.branch.clone(),
+            target: self.target.to_owned(),
+            head,
+            outcome,
+        }
+    }
+
+    fn tip(&self, branch: &str) -> Result<String, WorktreeError> {
+        self.repository
+            .tip(branch)?
+            .ok_or_else(|| not_merged(self.record, format!("there is no branch {branch} any more")))
+    }
+
+    /// What is not committed would not be merged, and nobody would notice.
+    fn refuse_uncommitted(&self) -> Result<(), WorktreeError> {
+        let path = &self.record.path;
+        if path.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let seen = check(self.repository, self.record)?;
+        if seen.branch.as_ref() != Some(&self.record.branch) {
+            let on = seen.branch.as_deref().unwrap_or("no branch");
+            let why = format!(
+                "its worktree is on {on}; check {} out there",
+                self.record.branch
+            );
+            return Err(not_merged(self.record, why));
+        }
+        let mut files = changed_files(self.repository, path)?;
+        files.retain(|file| {
+            !self
+                .record
+                .carried
+                .iter()
+                .any(|carried| carried.path == Path::new(file))
+        });
+        if files.is_empty() {
+            return Ok(());
+        }
+        let why = format!(
+            "its worktree has uncommitted changes: {}; commit or discard them",
+            crate::error::named(&files)
+        );
+        Err(not_merged(self.record, why))
+    }
+
+    /// Merges in memory; a conflict touches nothing.
+    fn merge_commit(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
+        let words = [
+            "merge-tree",
+            "--write-tree",
+            "-z",
+            "--name-only",
+            "--no-messages",
+            old,
+            tip,
+        ];
+        let at = self.repository.common_git().changing().under(self.lock);
+        let (code, out, said) = at.status(&words)?;
+        let mut parts = fields(&out);
+        let tree = text(parts.next().unwrap_or_default());
+        match code {
+            Some(0) => {}
+            Some(1) => {
+                let mut files: Vec<_> = parts.map(text).collect();
+                files.dedup();
+                return Err(WorktreeError::Conflict {
+                    branch: self.record.branch.clone(),
+                    target: self.target.to_owned(),
+                    files,
+                });
+            }
+            code => {
+                return Err(WorktreeError::Git(GitError::Failed {
+                    command: words.join(" "),
+                    folder: self.repository.shown(),
+                    why: text(&said),
+                    code,
+                }));
+            }
+        }
+        let message = format!("Merge {} into {}", self.record.branch, self.target);
+        Ok(snapshot::commit(
+            self.repository,
+            tree.trim(),
+            &[old, tip],
+            &message,
+        )?)
+    }
+
+    /// Moves the target, and the files of the checkout that has it.
+    fn move_target(&self, old: &str, new: &str) -> Result<(), WorktreeError> {
+        let registered = self.repository.registered()?;
+        let checkout = registered
+            .iter()
+            .find(|known| known.branch.as_deref() == Some(self.target) && known.path.is_dir());
+        let Some(checkout) = checkout else {
+            let name = format!("refs/heads/{}", self.target);
+            let at = self.repository.common_git().changing().under(self.lock);
+            at.run(&["update-ref", "-m", "swarm: merge", &name, new, old])?;
+            return Ok(());
+        };
+        // Git's own entry for a submodule's main checkout names its folder instead.
+        let path = match &self.repository.main {
+            Some(main) if checkout.path == self.repository.common => main,
+            _ => &checkout.path,
+        };
+        let at = self.repository.at(path);
+        let changed = at.run(&[
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--untracked-files=no",
+        ])?;
+        let changed: Vec<_> = fields(&changed)
+            .map(|field| text(field.get(3..).unwrap_or_default()))
+            .collect();
+        if !changed.is_empty() {
+            let why = format!(
+                "{}, where {} is checked out, has uncommitted changes: {}; commit or stash them there, and merge again",
+                path.display(),
+                self.target,
+                crate::error::named(&changed)
+            );
+            return Err(not_merged(self.record, why));
+        }
+        let moved = at.changing().under(self.lock).run(&[
+            "merge",
+            "--quiet",
+            "--ff-only",
+            "--no-autostash",
+            "--no-stat",
+            new,
+        ]);
+        moved.map(drop).map_err(|error| match error {
+            GitError::Failed { why, .. } => {
+                let why = format!("{} could not take it: {why}", path.display());
+                not_merged(self.record, why)
+            }
+            other => other.into(),
+        })
+    }
+}

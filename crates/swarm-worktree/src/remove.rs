@@ -1,0 +1,163 @@
+//! Removing worktrees: only what is known to be safe, or was saved first.
+
+use std::path::PathBuf;
+
+use swarm_fs::HandedLock;
+use swarm_protocol::UnixMs;
+
+use crate::create::LOCK_WAIT;
+use crate::hazard::hazards;
+use crate::heads::look_at;
+use crate::record::OUR_LOCK;
+use crate::repository::Repository;
+use crate::rescue::{Rescue, rescue};
+use crate::{Hazard, Record, Slug, Stage, WorktreeError, recover};
+
+/// A worktree that is no longer there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The name it had.
+    pub slug: Slug,
+    /// Where it was.
+    pub path: PathBuf,
+    /// The branch that went with it.
+    pub branch: String,
+    /// Where its work was saved, if it had any.
+    pub rescue: Option<Rescue>,
+}
+
+/// What became of a worktree whose agent has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parting {
+    /// It held nothing and is gone, with its branch.
+    Removed(Removed),
+    /// It holds something and is kept.
+    Kept {
+        /// The name it goes by.
+        slug: Slug,
+        /// Where it is.
+        path: PathBuf,
+        /// Its branch.
+        branch: String,
+        /// What it holds.
+        why: Vec<Hazard>,
+    },
+}
+
+/// Removes one worktree. With `force`, what it holds is saved first.
+pub(crate) fn remove(
+    repository: &Repository,
+    slug: &Slug,
+    force: bool,
+    now: UnixMs,
+) -> Result<Removed, WorktreeError> {
+    let missing = || WorktreeError::NotFound {
+        slug: slug.to_string(),
+        repository: repository.shown(),
+    };
+    if Record::load(repository, slug)?.is_none() {
+        return Err(missing());
+    }
+    let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+    let record = Record::load(repository, slug)?.ok_or_else(missing)?;
+    if record.stage == Stage::Making {
+        recover::undo(repository, &record)?;
+        lock.retire();
+        return Ok(removed(&record, None));
+    }
+    let found = hazards(repository, &record);
+    let mut saved = None;
+    if !found.is_empty() {
+        if !force || !found.iter().all(Hazard::can_be_rescued) {
+            return Err(WorktreeError::Unsafe {
+                slug: slug.to_string(),
+                hazards: found,
+                forced: force,
+            });
+        }
+        saved = Some(rescue(repository, &record, now)?);
+    }
+    take_away(repository, &record, saved.is_some())?;
+    lock.retire();
+    Ok(removed(&record, saved))
+}
+
+fn removed(record: &Record, rescue: Option<Rescue>) -> Removed {
+    Removed {
+        slug: record.slug.clone(),
+        path: record.path.clone(),
+        branch: record.branch.clone(),
+        rescue,
+    }
+}
+
+/// Removes folder, registration, branch and record, and makes sure of it by looking.
+fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<(), WorktreeError> {
+    let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
+    let tip = repository.tip(&record.branch)?;
+    let at = repository.common_git().changing().under(&lock);
+    let reason = recover::lock_reason(repository, &record.path);
+    if reason.is_some_and(|reason| saved || reason.starts_with(OUR_LOCK)) {
+        at.run(&[
+            "worktree".as_ref(),
+            "unlock".as_ref(),
+            record.path.as_os_str(),
+        ])?;
+    }
+    let mut words = vec!["worktree".as_ref(), "remove".as_ref()];
+    // Without it git looks once more for changes, those that were made since we looked among them.
+    if saved || !only_tracked(record) {
+        words.push("--force".as_ref());
+    }
+    words.push(record.path.as_os_str());
+    at.run(&words)?;
+    if let Some(tip) = tip {
+        recover::delete_branch(repository, record, &tip, &lock)?;
+    }
+    verify(repository, record)?;
+    Record::forget(repository, &record.slug)
+}
+
+/// Whether nothing came along that git would take for a change.
+fn only_tracked(record: &Record) -> bool {
+    record.carried.is_empty()
+}
+
+/// Looks whether what was removed is gone: from the disk, from git's list and from its branches.
+fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+    let left = |why: String| WorktreeError::NotRemoved {
+        slug: record.slug.to_string(),
+        why,
+    };
+    if record.path.symlink_metadata().is_ok() {
+        return Err(left(format!("{} is still there", record.path.display())));
+    }
+    if repository
+        .registered()?
+        .iter()
+        .any(|known| known.path == record.path)
+    {
+        return Err(left("git still lists it".to_owned()));
+    }
+    if repository.has_branch(&record.branch)? {
+        return Err(left(format!("its branch {} is still there", record.branch)));
+    }
+    Ok(())
+}
+
+/// Marks that nobody works in a worktree any more.
+pub(crate) fn hand_back(repository: &Repository, record: &mut Record) -> Result<(), WorktreeError> {
+    record.in_use = false;
+    record.process = None;
+    record.save(repository)?;
+    if let Some(seen) = look_at(&record.path) {
+        let locked = seen.git_dir.join("locked");
+        let reason = std::fs::read_to_string(&locked).unwrap_or_default();
+        if reason.starts_with(OUR_LOCK)
+            && let Err(error) = std::fs::remove_file(&locked)
+        {
+            tracing::warn!(slug = %record.slug, %error, "git's lock on a worktree not removed");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The repository that a folder belongs to.
+
+use std::path::{Path, PathBuf};
+
+use swarm_fs::ensure_private_dir;
+
+use crate::git::{Call, fields, path, text};
+use crate::{Git, GitError, Slug, WorktreeError};
+
+/// A repository, seen from one of its checkouts.
+#[derive(Debug, Clone)]
+pub(crate) struct Repository {
+    git: Git,
+    /// The uppermost folder of the caller's checkout.
+    pub(crate) top: PathBuf,
+    /// Where the caller is below that, empty for the uppermost folder itself.
+    pub(crate) below: PathBuf,
+    /// Git's folder for all checkouts.
+    pub(crate) common: PathBuf,
+    /// The main checkout; a bare repository has none.
+    pub(crate) main: Option<PathBuf>,
+}
+
+/// A checkout that git knows of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Registered {
+    pub(crate) path: PathBuf,
+    pub(crate) branch: Option<String>,
+}
+
+impl Repository {
+    /// The repository around a folder: the innermost one, so a nested repository or a submodule is its own.
+    pub(crate) fn find(git: &Git, folder: &Path) -> Result<Self, WorktreeError> {
+        let words = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--show-toplevel",
+            "--git-dir",
+            "--git-common-dir",
+            "--show-prefix",
+        ];
+        let out = match git.at(folder).status(&words)? {
+            (Some(0), out, _) => out,
+            (_, _, said) => return Err(no_checkout(folder, &text(&said))),
+        };
+        let out = text(&out);
+        let lines: Vec<_> = out.lines().map(PathBuf::from).collect();
+        let [top, git_dir, common, below @ ..] = lines.as_slice() else {
+            return Err(unsuitable(folder, "git does not say where it is"));
+        };
+        // A line break in a path would shift the lines.
+        if below.len() > 1 || !top.is_dir() || !common.is_dir() {
+            return Err(unsuitable(
+                folder,
+                "its path has a character that swarm cannot use",
+            ));
+        }
+        let mut found = Self {
+            git: git.clone(),
+            top: top.clone(),
+            below: below.first().cloned().unwrap_or_default(),
+            common: common.canonicalize().unwrap_or_else(|_| common.clone()),
+            main: None,
+        };
+        found.main = found.main_checkout(git_dir)?;
+        Ok(found)
+    }
+
+    fn main_checkout(&self, git_dir: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+        let listed = self
+            .common_git()
+            .run(&["worktree", "list", "--porcelain", "-z"])?;
+        let first = fields(&listed).take_while(|field| !field.starts_with(b"HEAD"));
+        if first.into_iter().any(|field| field == b"bare") {
+            return Ok(None);
+        }
+        if self.common.ends_with(".git") {
+            return Ok(self.common.parent().map(Path::to_owned));
+        }
+        let git_dir = git_dir
+            .canonicalize()
+            .unwrap_or_else(|_| git_dir.to_owned());
+        if git_dir == self.common {
+            return Ok(Some(self.top.clone()));
+        }
+        // A submodule's folder lies in its superproject's, and its configuration says where its checkout is.
+        let config = self.common.join("config");
+        let out = self.at(&self.common).status(&[
+            "config".as_ref(),
+            "--file".as_ref(),
+            config.as_os_str(),
+            "core.worktree".as_ref(),
+        ])?;
+        let (Some(0), out, _) = out else {
+            return Ok(None);
+        };
+        let named = self.common.join(text(&out).trim_end());
+        Ok(named.canonicalize().ok())
+    }
+
+    /// A call of git in a folder.
+    pub(crate) fn at<'a>(&'a self, folder: &'a Path) -> Call<'a> {
+        self.git.at(folder)
+    }
+
+    /// A call of git that speaks of the repository as a whole. The caller's checkout may be removed meanwhile, so it runs
+    /// in the main one where there is one.
+    pub(crate) fn common_git(&self) -> Call<'_> {
+        let folder = match &self.main {
+            Some(main) if main.is_dir() => main,
+            // In git's own folder most commands work.
+            _ if self.common.join("HEAD").exists() && !self.top.is_dir() => &self.common,
+            _ => &self.top,
+        };
+        self.git.at(folder)
+    }
+
+    /// What people call the repository.
+    pub(crate) fn shown(&self) -> PathBuf {
+        self.main.clone().unwrap_or_else(|| self.common.clone())
+    }
+
+    /// Every checkout that git knows of, gone ones included.
+    pub(crate) fn registered(&self) -> Result<Vec<Registered>, GitError> {
+        let out = self
+            .common_git()
+            .run(&["worktree", "list", "--porcelain", "-z"])?;
+        let mut all = Vec::new();
+        for field in fields(&out) {
+            if let Some(at) = field.strip_prefix(b"worktree ") {
+                all.push(Registered {
+                    path: path(at),
+                    branch: None,
+                });
+            } else if let (Some(branch), Some(last)) =
+                (field.strip_prefix(b"branch refs/heads/"), all.last_mut())
+            {
+                last.branch = Some(text(branch));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether there is a branch of this name.
+    pub(crate) fn has_branch(&self, branch: &str) -> Result<bool, GitError> {
+        let name = format!("refs/heads/{branch}");
+        self.common_git()
+            .asks(&["show-ref", "--verify", "--quiet", &name])
+    }
+
+    /// The commit that a branch points to; `None` when there is no such branch.
+    pub(crate) fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
+        if !self.has_branch(branch)? {
+            return Ok(None);
+        }
+        let name = format!("refs/heads/{branch}^{{commit}}");
+        self.common_git()
+            .line(&["rev-parse", "--verify", &name])
+            .map(Some)
+    }
+
+    /// swarm's own folder beside git's.
+    pub(crate) fn own_folder(&self) -> PathBuf {
+        self.common.join("swarm")
+    }
+
+    /// The records of the worktrees.
+    pub(crate) fn records(&self) -> PathBuf {
+        self.own_folder().join("worktrees")
+    }
+
+    /// Makes swarm's own folders.
+    pub(crate) fn make_own_folders(&self) -> Result<(), WorktreeError> {
+        Ok(ensure_private_dir(&self.records())?)
+    }
+
+    /// The lock on what all worktrees of the repository share.
+    pub(crate) fn lock_path(&self) -> PathBuf {
+        self.own_folder().join("lock")
+    }
+
+    /// The lock on one worktree: whoever makes, removes or merges it.
+    pub(crate) fn slug_lock_path(&self, slug: &Slug) -> PathBuf {
+        self.records().join(format!("{}.lock", slug.folder()))
+    }
+}
+
+fn no_checkout(folder: &Path, said: &str) -> WorktreeError {
+    if said.contains("not a git repository") {
+        return WorktreeError::NoRepository {
+            folder: folder.to_owned(),
+        };
+    }
+    if said.contains("must be run in a work tree") {
+        let why = "this is git's own folder, or a bare repository: go to a checkout of it";
+        return unsuitable(folder, why);
+    }
+    unsuitable(folder, said.trim().trim_start_matches("fatal: "))
+}
+
+pub(crate) fn unsuitable(repository: &Path, why: impl Into<String>) -> WorktreeError {
+    WorktreeError::Unsuitable {
+        repository: repository.to_owned(),
+        why: why.into(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Saving what a worktree holds before it is removed by force.
+
+use std::path::PathBuf;
+
+use swarm_fs::{ensure_private_dir, replace_alone};
+use swarm_protocol::UnixMs;
+
+use crate::hazard::changed_listed;
+use crate::repository::Repository;
+use crate::{Record, WorktreeError, snapshot};
+
+/// Where the work of a removed worktree was saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rescue {
+    /// A ref to a commit of everything it held, on top of its own commits.
+    pub reference: String,
+    /// A file with the difference to the commit at which it began, for `git apply`.
+    pub patch: PathBuf,
+}
+
+/// Writes both. Nothing is removed unless this has succeeded.
+pub(crate) fn rescue(
+    repository: &Repository,
+    record: &Record,
+    now: UnixMs,
+) -> Result<Rescue, WorktreeError> {
+    let at = repository.at(&record.path);
+    let (commit, head) = if record.path.is_dir() {
+        let head = at.line(&["rev-parse", "--verify", "HEAD^{commit}"])?;
+        let further = changed_listed(repository, record)?;
+        let tree = snapshot::tree(repository, &record.path, &further)?;
+        let message = format!("Rescued from the worktree {}", record.slug);
+        let tip = repository.tip(&record.branch)?;
+        let mut parents = vec![head.as_str()];
+        parents.extend(tip.as_deref().filter(|tip| *tip != head));
+        (
+            snapshot::commit(repository, &tree, &parents, &message)?,
+            head,
+        )
+    } else {
+        // Only its branch is left.
+        let tip = repository.tip(&record.branch)?;
+        let tip = tip.unwrap_or_else(|| record.base.sha.clone());
+        (tip.clone(), tip)
+    };
+    tracing::info!(slug = %record.slug, %commit, %head, "worktree rescued");
+    let stamp = stamp(now);
+    let name = format!("{}-{stamp}", record.slug.folder());
+    let reference = format!("refs/swarm/rescue/{name}");
+    let changing = repository.common_git().changing();
+    changing.run(&["update-ref", "--create-reflog", &reference, &commit])?;
+    let diff = repository.common_git().run(&[
+        "diff",
+        "--binary",
+        "--full-index",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        &record.base.sha,
+        &commit,
+    ])?;
+    let folder = repository.own_folder().join("rescue");
+    ensure_private_dir(&folder)?;
+    let patch = folder.join(format!("{name}.patch"));
+    replace_alone(&patch, &diff)?;
+    Ok(Rescue { reference, patch })
+}
+
+/// A time as names may hold it: `20260101T120000123Z`.
+fn stamp(now: UnixMs) -> String {
+    let iso = now.iso();
+    iso.as_str()
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect()
+}

@@ -1,0 +1,120 @@
+//! How worktrees are made.
+
+use std::path::PathBuf;
+
+/// What becomes of changes in the caller's checkout that no commit holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Uncommitted {
+    /// No worktree is made.
+    #[default]
+    Refuse,
+    /// They are taken along as a commit of their own, at which the worktree begins.
+    Snapshot,
+    /// The worktree is made without them.
+    Leave,
+}
+
+impl Uncommitted {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Refuse, Self::Snapshot, Self::Leave];
+
+    /// Its word in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Snapshot => "snapshot",
+            Self::Leave => "leave",
+        }
+    }
+}
+
+/// How folders of dependencies come into a worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dependencies {
+    /// As copies that share their blocks, where the file system can; else not at all, with a notice.
+    #[default]
+    Auto,
+    /// Not at all.
+    None,
+    /// As copies.
+    Copy,
+    /// As further names of the same files.
+    Hardlink,
+    /// As a folder of links, one for each package.
+    Symlink,
+}
+
+impl Dependencies {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Auto,
+        Self::None,
+        Self::Copy,
+        Self::Hardlink,
+        Self::Symlink,
+    ];
+
+    /// Its word in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::None => "none",
+            Self::Copy => "copy",
+            Self::Hardlink => "hardlink",
+            Self::Symlink => "symlink",
+        }
+    }
+}
+
+/// When the work of a member is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MergeMode {
+    /// When a task of the member is completed: the task is done only then.
+    #[default]
+    Auto,
+    /// When a person says so.
+    Manual,
+}
+
+impl MergeMode {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Auto, Self::Manual];
+
+    /// Its word in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+/// How worktrees are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeSettings {
+    /// The folder that holds them, in one folder for each repository; `None` is `.claude/worktrees` in the repository.
+    pub location: Option<PathBuf>,
+    /// What becomes of uncommitted changes.
+    pub uncommitted: Uncommitted,
+    /// How dependencies come along.
+    pub dependencies: Dependencies,
+    /// Names of the folders that hold dependencies.
+    pub dependency_folders: Vec<String>,
+    /// Folders that are checked out; empty is all.
+    pub sparse_paths: Vec<String>,
+    /// When the work of a member is merged.
+    pub merge: MergeMode,
+}
+
+impl Default for WorktreeSettings {
+    fn default() -> Self {
+        Self {
+            location: None,
+            uncommitted: Uncommitted::default(),
+            dependencies: Dependencies::default(),
+            dependency_folders: vec!["node_modules".to_owned()],
+            sparse_paths: Vec::new(),
+            merge: MergeMode::default(),
+        }
+    }
+}

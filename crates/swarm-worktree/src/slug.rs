@@ -1,0 +1,162 @@
+//! The name of a worktree, checked before it becomes part of any path.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest slug, in bytes: Claude Code's bound.
+const LONGEST: usize = 64;
+
+/// The name a worktree goes by: parts of letters, digits, `.`, `_` and `-`, with `/` between them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Slug(String);
+
+/// A text is no slug.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` cannot name a worktree: {why}; use letters, digits, `.`, `_` and `-`, for example `fix-import`", text.escape_debug())]
+pub struct SlugError {
+    text: String,
+    why: &'static str,
+}
+
+impl Slug {
+    /// Reads a slug.
+    ///
+    /// # Errors
+    /// [`SlugError`] saying what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, SlugError> {
+        match wrong_with(text) {
+            None => Ok(Self(text.to_owned())),
+            Some(why) => Err(SlugError {
+                text: text.chars().take(100).collect(),
+                why,
+            }),
+        }
+    }
+
+    /// The slug of a sub-agent's worktree: `agent-` and the first eight characters of its id.
+    ///
+    /// # Errors
+    /// [`SlugError`] if the id holds other characters than slugs may.
+    pub fn of_agent(id: &str) -> Result<Self, SlugError> {
+        let short: String = id.chars().take(8).collect();
+        Self::parse(&format!("agent-{short}"))
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Name of its folder: one level, with `+` for each `/`.
+    pub fn folder(&self) -> String {
+        self.0.replace('/', "+")
+    }
+
+    /// Name of its branch, without `refs/heads/`.
+    pub fn branch(&self) -> String {
+        format!("worktree-{}", self.folder())
+    }
+}
+
+fn wrong_with(text: &str) -> Option<&'static str> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if text.is_empty() {
+        return Some("it is empty");
+    }
+    if text.len() > LONGEST {
+        return Some("it is longer than 64 characters");
+    }
+    let wrong_part = text.split('/').find_map(|part| {
+        if part.is_empty() {
+            Some("a part of it is empty")
+        } else if part == "." || part == ".." {
+            Some("`.` and `..` lead elsewhere")
+        } else if !part.chars().all(allowed) {
+            Some("it has a character that is not allowed")
+        } else {
+            None
+        }
+    });
+    // What git refuses in the name of a branch, see git-check-ref-format(1).
+    let no_branch =
+        text.contains("..") || text.ends_with('.') || text.to_ascii_lowercase().ends_with(".lock");
+    wrong_part.or(no_branch.then_some("git allows no branch of that name"))
+}
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Slug {
+    type Err = SlugError;
+
+    fn from_str(text: &str) -> Result<Self, SlugError> {
+        Self::parse(text)
+    }
+}
+
+impl TryFrom<String> for Slug {
+    type Error = SlugError;
+
+    fn try_from(text: String) -> Result<Self, SlugError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Slug> for String {
+    fn from(slug: Slug) -> Self {
+        slug.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_become_one_folder_and_one_branch() {
+        let slug = Slug::parse("fix/Import_2.x").unwrap();
+        assert_eq!(slug.folder(), "fix+Import_2.x");
+        assert_eq!(slug.branch(), "worktree-fix+Import_2.x");
+        assert_eq!(
+            Slug::of_agent("a1b2c3d4e5f60718").unwrap().as_str(),
+            "agent-a1b2c3d4"
+        );
+    }
+
+    #[test]
+    fn whatever_could_lead_elsewhere_is_no_slug() {
+        let long = "x".repeat(65);
+        let names = [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/../b",
+            "/etc",
+            "a//b",
+            "a/",
+            "a;",
+            "$(touch P)",
+            "a b",
+            "-d\n",
+            "x\u{202e}",
+            "ä",
+            "a..b",
+            "a.",
+            "a.lock",
+            "a.LOCK",
+            "`id`",
+            "a+b",
+            &long,
+        ];
+        for name in names {
+            assert!(Slug::parse(name).is_err(), "{name:?}");
+        }
+    }
+}

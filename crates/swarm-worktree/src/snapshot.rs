@@ -1,0 +1,86 @@
+//! A commit of everything that a checkout holds, made beside its index, its branch and its stash.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::git::fields;
+use crate::repository::Repository;
+use crate::{GitError, WorktreeError};
+
+/// Removes the temporary index when it is no longer needed.
+struct TemporaryIndex(PathBuf);
+
+impl Drop for TemporaryIndex {
+    fn drop(&mut self) {
+        for suffix in ["", ".lock"] {
+            let mut path = self.0.clone().into_os_string();
+            path.push(suffix);
+            if let Err(error) = fs::remove_file(&path)
+                && suffix.is_empty()
+            {
+                tracing::debug!(%error, "temporary index not removed");
+            }
+        }
+    }
+}
+
+/// Writes the tree of a checkout as it stands: tracked and untracked files, and `further` ignored ones.
+pub(crate) fn tree(
+    repository: &Repository,
+    checkout: &Path,
+    further: &[PathBuf],
+) -> Result<String, WorktreeError> {
+    let name = format!("index-{}", Uuid::new_v4());
+    let index = TemporaryIndex(repository.own_folder().join(name));
+    let at = repository.at(checkout).with_index(&index.0).changing();
+    at.run(&["read-tree", "HEAD"])?;
+    at.run(&[
+        "-c",
+        "advice.addEmbeddedRepo=false",
+        "add",
+        "--all",
+        "--",
+        ".",
+    ])?;
+    if !further.is_empty() {
+        let mut words: Vec<&OsStr> = vec!["add".as_ref(), "--force".as_ref(), "--".as_ref()];
+        words.extend(further.iter().map(|path| path.as_os_str()));
+        at.run(&words)?;
+    }
+    Ok(at.line(&["write-tree"])?)
+}
+
+/// Makes a commit of a tree. Whoever has told git no name is called swarm.
+pub(crate) fn commit(
+    repository: &Repository,
+    tree: &str,
+    parents: &[&str],
+    message: &str,
+) -> Result<String, GitError> {
+    let mut words = vec!["commit-tree", tree];
+    for parent in parents {
+        words.extend(["-p", parent]);
+    }
+    words.extend(["-m", message]);
+    let at = repository.common_git().changing();
+    match at.line(&words) {
+        Ok(commit) => Ok(commit),
+        Err(error @ GitError::Missing { .. }) => Err(error),
+        Err(_) => {
+            let mut nameless = vec!["-c", "user.name=swarm", "-c", "user.email=swarm@localhost"];
+            nameless.extend(words);
+            at.line(&nameless)
+        }
+    }
+}
+
+/// Whether a conflict of a merge waits in the checkout's index.
+pub(crate) fn has_conflicts(repository: &Repository, checkout: &Path) -> Result<bool, GitError> {
+    let out = repository
+        .at(checkout)
+        .run(&["ls-files", "-z", "--unmerged"])?;
+    Ok(fields(&out).next().is_some())
+}

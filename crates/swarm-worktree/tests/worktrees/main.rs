@@ -1,0 +1,19 @@
+//! Worktrees of real repositories, made with the real git.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unused_self,
+    clippy::unnecessary_debug_formatting,
+    clippy::disallowed_methods,
+    reason = "a test says what it expects, and its files and environment are nobody else's"
+)]
+
+mod carrying;
+mod creation;
+mod killed;
+mod matrix;
+mod merging;
+mod removal;
+mod scene;

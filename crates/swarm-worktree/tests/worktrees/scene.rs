@@ -1,0 +1,165 @@
+//! A repository in a folder of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use swarm_protocol::{MemberName, TeamName, UnixMs};
+use swarm_worktree::{
+    Created, Git, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError, WorktreeSettings,
+    Worktrees,
+};
+
+pub(crate) const NOW: UnixMs = UnixMs(1_700_000_000_000);
+
+pub(crate) struct Scene {
+    folder: tempfile::TempDir,
+    pub(crate) settings: WorktreeSettings,
+    /// The git program that swarm is given.
+    pub(crate) git: PathBuf,
+}
+
+/// The environment of every git here: nothing of whoever runs the tests but the way to the programs.
+pub(crate) fn environment(home: &Path) -> BTreeMap<String, String> {
+    let path = std::env::var("PATH").unwrap();
+    let home = home.display().to_string();
+    let pairs = [
+        ("PATH", path.as_str()),
+        ("HOME", &home),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_AUTHOR_NAME", "A"),
+        ("GIT_AUTHOR_EMAIL", "a@example.com"),
+        ("GIT_COMMITTER_NAME", "A"),
+        ("GIT_COMMITTER_EMAIL", "a@example.com"),
+    ];
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+}
+
+impl Scene {
+    /// A repository with two files on `main`.
+    pub(crate) fn new() -> Self {
+        let scene = Self {
+            folder: tempfile::tempdir().unwrap(),
+            settings: WorktreeSettings::default(),
+            git: "git".into(),
+        };
+        scene.init("repo");
+        scene
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.path("repo")
+    }
+
+    pub(crate) fn init(&self, name: &str) -> PathBuf {
+        let repo = self.path(name);
+        fs::create_dir_all(&repo).unwrap();
+        self.git_in(&repo, &["init", "-q", "-b", "main"]);
+        self.write(&repo, "src/a.txt", "one\ntwo\nthree\n");
+        self.write(&repo, "b.txt", "b\n");
+        self.commit(&repo, "first");
+        repo
+    }
+
+    pub(crate) fn write(&self, at: &Path, name: &str, text: &str) {
+        let path = at.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn commit(&self, at: &Path, message: &str) -> String {
+        self.git_in(at, &["add", "-A"]);
+        self.git_in(at, &["commit", "-q", "-m", message]);
+        self.git_in(at, &["rev-parse", "HEAD"])
+    }
+
+    /// Runs git as a person would; its output.
+    pub(crate) fn git_in(&self, at: &Path, args: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "protocol.file.allow=always"])
+            .args(args)
+            .current_dir(at)
+            .env_clear()
+            .envs(environment(self.folder.path()))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?} in {at:?}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    pub(crate) fn worktrees(&self) -> Worktrees {
+        let git = Git::new(&self.git, environment(self.folder.path()));
+        Worktrees::new(git, self.settings.clone())
+    }
+
+    pub(crate) fn create(&self, from: &Path, slug: &str) -> Result<Created, WorktreeError> {
+        self.worktrees().create(&request(from, slug, None))
+    }
+
+    /// Makes a worktree and lets go of it, as if its member had ended.
+    pub(crate) fn left(&self, slug: &str) -> Created {
+        let created = self.create(&self.repo(), slug).unwrap();
+        self.worktrees().settle(&created).unwrap();
+        created
+    }
+
+    pub(crate) fn branches(&self, at: &Path) -> Vec<String> {
+        let all = self.git_in(
+            at,
+            &["for-each-ref", "--format=%(refname:short)", "refs/heads"],
+        );
+        all.lines().map(str::to_owned).collect()
+    }
+
+    /// How many checkouts git knows besides the main one.
+    pub(crate) fn linked(&self, at: &Path) -> usize {
+        let all = self.git_in(at, &["worktree", "list", "--porcelain"]);
+        all.lines()
+            .filter(|line| line.starts_with("worktree "))
+            .count()
+            - 1
+    }
+
+    pub(crate) fn status(&self, at: &Path) -> String {
+        self.git_in(at, &["status", "--porcelain", "--untracked-files=all"])
+    }
+}
+
+pub(crate) fn slug(text: &str) -> Slug {
+    Slug::parse(text).unwrap()
+}
+
+pub(crate) fn request(from: &Path, name: &str, uncommitted: Option<Uncommitted>) -> Request {
+    let member = name.replace(['/', '.'], "-");
+    Request {
+        from: from.to_owned(),
+        slug: slug(name),
+        owner: Owner {
+            team: Some(TeamName::parse("demo").unwrap()),
+            member: Some(MemberName::parse(&member).unwrap()),
+            ..Owner::default()
+        },
+        process: this_process(),
+        uncommitted,
+        now: NOW,
+    }
+}
+
+/// This process, by the field of `/proc` that tells it from a later one of the same number.
+pub(crate) fn this_process() -> ProcessMark {
+    let pid = std::process::id();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let (_, after) = stat.rsplit_once(')').unwrap();
+    ProcessMark {
+        pid,
+        start: after.split_ascii_whitespace().nth(19).unwrap().to_owned(),
+    }
+}
