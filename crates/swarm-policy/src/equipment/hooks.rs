@@ -4,52 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The moments at which a user's programs run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum HookEvent {
-    /// Before a tool call.
-    PreToolUse,
-    /// After a tool call.
-    PostToolUse,
-    /// A prompt reached the agent.
-    UserPromptSubmit,
-    /// The agent ended its turn.
-    Stop,
-    /// A sub-agent begins.
-    SubagentStart,
-    /// A sub-agent ended.
-    SubagentStop,
-    /// A teammate has nothing to do.
-    TeammateIdle,
-    /// A task was made.
-    TaskCreated,
-    /// A task is to be completed.
-    TaskCompleted,
-    /// A work tree is to be made.
-    WorktreeCreate,
-    /// A work tree is to be removed.
-    WorktreeRemove,
-    /// A call waits for an answer.
-    PermissionRequest,
-    /// A session begins.
-    SessionStart,
-    /// A session ends.
-    SessionEnd,
-    /// A team was made.
-    TeamCreated,
-    /// A team was deleted.
-    TeamDeleted,
-    /// A teammate joined.
-    TeammateSpawned,
-    /// A teammate died.
-    TeammateDied,
-}
+use super::HookEvent;
+use super::hook_matcher::matches;
 
 /// Hooks by event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HookSettings {
-    /// The groups of each event, in the order in which they run.
+    /// The groups of each event, in the order in which their results are merged.
     pub events: BTreeMap<HookEvent, Vec<HookGroup>>,
 }
 
@@ -73,4 +35,62 @@ pub struct HookCommand {
     pub command: String,
     /// Seconds that it may take; `None` is the default.
     pub timeout: Option<u64>,
+}
+
+impl HookSettings {
+    /// Whether nothing runs at any event.
+    pub fn is_empty(&self) -> bool {
+        self.events.values().all(Vec::is_empty)
+    }
+
+    /// Puts the hooks of another source behind these.
+    pub fn extend(&mut self, other: Self) {
+        for (event, groups) in other.events {
+            self.events.entry(event).or_default().extend(groups);
+        }
+    }
+
+    /// The same hooks for an agent that works for a caller: the end of its turn is the end of a sub-agent, so what a
+    /// definition says of `Stop` is meant for `SubagentStop`. As Claude Code does with the hooks of definitions.
+    #[must_use]
+    pub fn for_subagent(mut self) -> Self {
+        if let Some(groups) = self.events.remove(&HookEvent::Stop) {
+            let end = self.events.entry(HookEvent::SubagentStop).or_default();
+            end.splice(0..0, groups);
+        }
+        self
+    }
+
+    /// Gives every command that names no time limit this one, in seconds.
+    #[must_use]
+    pub fn with_time_limit(mut self, seconds: u64) -> Self {
+        for group in self.events.values_mut().flatten() {
+            for hook in &mut group.hooks {
+                hook.timeout.get_or_insert(seconds);
+            }
+        }
+        self
+    }
+
+    /// What runs at an event, in order. `subject` is what matchers are held against: a tool or an agent type. The same
+    /// command line runs once, with the longest time limit that any of its entries gives it.
+    pub fn commands(&self, event: HookEvent, subject: Option<&str>) -> Vec<HookCommand> {
+        let mut found: Vec<HookCommand> = Vec::new();
+        for group in self.events.get(&event).into_iter().flatten() {
+            let speaks = match (&group.matcher, subject) {
+                (Some(matcher), Some(subject)) => matches(matcher, subject),
+                _ => true,
+            };
+            if !speaks {
+                continue;
+            }
+            for hook in &group.hooks {
+                match found.iter_mut().find(|known| known.command == hook.command) {
+                    Some(known) => known.timeout = known.timeout.max(hook.timeout),
+                    None => found.push(hook.clone()),
+                }
+            }
+        }
+        found
+    }
 }

@@ -4,11 +4,15 @@
 mod catalog;
 mod definition;
 mod everything;
+mod hook_event;
+mod hook_matcher;
+mod hook_parse;
 mod hooks;
 mod mcp;
 
 pub use catalog::{AgentCatalog, same_agent_type};
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
 pub use everything::Equipment;
-pub use hooks::{HookCommand, HookEvent, HookGroup, HookSettings};
+pub use hook_event::HookEvent;
+pub use hooks::{HookCommand, HookGroup, HookSettings};
 pub use mcp::{McpServer, McpServerConfig, McpSettings, McpToolSpec};

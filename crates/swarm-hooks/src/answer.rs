@@ -1,0 +1,55 @@
+//! What one hook answered.
+
+use crate::command::{End, Ran};
+use crate::control::Control;
+
+/// The exit code that blocks.
+const BLOCKS: i32 = 2;
+
+/// One hook's answer.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// It exited with 0 and said this, which may be nothing.
+    Text(String),
+    /// It exited with 0 and gave orders.
+    Control(Box<Control>),
+    /// It exited with 2; the text is its feedback.
+    Block(String),
+    /// It did not do what it is for; nothing is held up by that.
+    Failed(String),
+    /// Whoever waited for it no longer does.
+    Interrupted,
+}
+
+/// Reads what a command came to.
+pub(crate) fn answer(ran: &Ran, limit: u64) -> Answer {
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    match &ran.end {
+        End::Exited(0) => said(ran),
+        End::Exited(BLOCKS) => Answer::Block(ran.stderr.text()),
+        End::Exited(code) => Answer::Failed(match first_line(ran.stderr.text()) {
+            line if line.is_empty() => format!("exited with {code}"),
+            line => format!("exited with {code}: {line}"),
+        }),
+        End::Signalled(signal) => Answer::Failed(format!("was ended by signal {signal}")),
+        End::TimedOut => Answer::Failed(format!("took longer than {limit} s and was ended")),
+        End::NotStarted(error) => Answer::Failed(format!("could not be run: {error}")),
+        End::Interrupted => Answer::Interrupted,
+    }
+}
+
+fn said(ran: &Ran) -> Answer {
+    let text = ran.stdout.text();
+    if !text.starts_with('{') {
+        return Answer::Text(text);
+    }
+    if ran.stdout.is_cut() {
+        return Answer::Failed("answered with more JSON than is read".to_owned());
+    }
+    match serde_json::from_str(&text) {
+        Ok(control) => Answer::Control(Box::new(control)),
+        Err(error) => Answer::Failed(format!(
+            "answered with JSON that is not understood: {error}"
+        )),
+    }
+}

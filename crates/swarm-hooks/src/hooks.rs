@@ -1,0 +1,156 @@
+//! All hooks of a process.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::{Map, Value};
+use swarm_policy::{HookCommand, HookEvent, HookSettings};
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::answer;
+use crate::command::{Place, run};
+use crate::{HookOutcome, Subject};
+
+/// Seconds that a hook may take where nothing says otherwise, as in Claude Code.
+const LIMIT: u64 = 600;
+/// Bytes of an output that are kept.
+const OUTPUT: usize = 256 * 1024;
+
+/// Takes the lines that a person is to see of hooks: what blocked, what failed, what they say.
+pub type HookTrouble = dyn Fn(String) + Send + Sync;
+
+/// What running hooks takes.
+#[derive(Clone)]
+pub struct HooksParts {
+    /// What runs at which event.
+    pub settings: HookSettings,
+    /// The variables of hooks, without keys of providers. `CLAUDE_PROJECT_DIR` is added.
+    pub env: BTreeMap<String, String>,
+    /// Where they run: the project's folder.
+    pub project: PathBuf,
+    /// Who is told what a person should see.
+    pub notice: Arc<HookTrouble>,
+}
+
+/// Runs the user's hooks. Without any it does nothing.
+#[derive(Clone, Default)]
+pub struct Hooks(Option<Arc<HooksParts>>);
+
+impl fmt::Debug for Hooks {
+    /// Without the variables, so that no log holds them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settings = self.0.as_ref().map(|parts| &parts.settings);
+        f.debug_tuple("Hooks").field(&settings).finish()
+    }
+}
+
+impl fmt::Debug for HooksParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HooksParts")
+            .field("settings", &self.settings)
+            .field("project", &self.project)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Hooks {
+    /// Hooks that run with these parts.
+    pub fn new(mut parts: HooksParts) -> Self {
+        let project = parts.project.display().to_string();
+        parts.env.insert("CLAUDE_PROJECT_DIR".to_owned(), project);
+        Self(Some(Arc::new(parts)))
+    }
+
+    /// These hooks and further ones: those of a definition, while its agent runs.
+    #[must_use]
+    pub fn and(&self, further: HookSettings) -> Self {
+        let Some(parts) = self.0.as_ref().filter(|_| !further.is_empty()) else {
+            return self.clone();
+        };
+        let mut parts = HooksParts::clone(parts);
+        parts.settings.extend(further);
+        Self(Some(Arc::new(parts)))
+    }
+
+    /// Whether anything runs at an event. `subject` is what matchers are held against.
+    pub fn any(&self, event: HookEvent, subject: Option<&str>) -> bool {
+        let commands =
+            |parts: &Arc<HooksParts>| !parts.settings.commands(event, subject).is_empty();
+        self.0.as_ref().is_some_and(commands)
+    }
+
+    /// Runs the hooks of an event side by side and merges what they answer in the order of the settings. `matched` is
+    /// what matchers are held against, `fields` what the event has beside what every hook is told.
+    pub async fn run(
+        &self,
+        event: HookEvent,
+        matched: Option<&str>,
+        subject: &Subject,
+        fields: &Map<String, Value>,
+        cancel: &CancellationToken,
+    ) -> HookOutcome {
+        let mut outcome = HookOutcome::default();
+        let Some(parts) = &self.0 else { return outcome };
+        let commands = parts.settings.commands(event, matched);
+        if commands.is_empty() {
+            return outcome;
+        }
+        let input = Value::Object(subject.input(event, fields)).to_string();
+        let input = format!("{input}\n");
+        let answers = commands
+            .iter()
+            .map(|hook| parts.one(hook, input.as_bytes(), cancel));
+        for (hook, answer) in commands.iter().zip(join_all(answers).await) {
+            outcome.take(hook, answer);
+        }
+        parts.tell(event, &outcome);
+        outcome
+    }
+}
+
+impl HooksParts {
+    async fn one(
+        &self,
+        hook: &HookCommand,
+        input: &[u8],
+        cancel: &CancellationToken,
+    ) -> crate::answer::Answer {
+        let limit = hook.timeout.unwrap_or(LIMIT);
+        let place = Place {
+            env: &self.env,
+            cwd: &self.project,
+            output_limit: OUTPUT,
+        };
+        let ran = run(
+            &hook.command,
+            input,
+            Duration::from_secs(limit),
+            place,
+            cancel,
+        )
+        .await;
+        answer(&ran, limit)
+    }
+
+    fn tell(&self, event: HookEvent, outcome: &HookOutcome) {
+        let name = event.name();
+        for failure in &outcome.failures {
+            tracing::warn!(event = name, "a hook failed");
+            (self.notice)(format!("hook {name}: {failure}"));
+        }
+        let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        if let Some(why) = outcome.refusal() {
+            (self.notice)(format!("hook {name} blocks: {}", first_line(&why)));
+        }
+        if let Some(why) = &outcome.stop {
+            (self.notice)(format!("hook {name} stops the agent: {}", first_line(why)));
+        }
+        for message in &outcome.messages {
+            (self.notice)(format!("hook {name}: {message}"));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Running the user's hooks: what they are told, how long they may take, and what their answers mean together.
+//!
+//! [`Hooks`] runs the commands of an event; [`AgentHooks`] does so for one agent, whose [`Subject`] every hook is told.
+//! Which commands there are is read by `swarm-policy`; when an event happens is known by whoever calls.
+
+mod agent;
+mod answer;
+mod capped;
+mod command;
+mod control;
+mod hooks;
+mod outcome;
+mod shell;
+mod subject;
+mod team_events;
+mod worktree;
+
+pub use agent::AgentHooks;
+pub use control::Permission;
+pub use hooks::{HookTrouble, Hooks, HooksParts};
+pub use outcome::HookOutcome;
+pub use subject::Subject;
+pub use team_events::{TeamEvents, TeamHook};
+pub use worktree::WorktreeHookError;
+
+#[cfg(test)]
+mod tests;

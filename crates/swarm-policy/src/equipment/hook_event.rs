@@ -1,0 +1,97 @@
+//! The moments at which hooks run.
+
+use serde::{Deserialize, Serialize};
+
+/// The moments at which a user's programs run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum HookEvent {
+    /// Before a tool call.
+    PreToolUse,
+    /// After a tool call that succeeded.
+    PostToolUse,
+    /// A prompt reached the agent.
+    UserPromptSubmit,
+    /// The agent ended its turn.
+    Stop,
+    /// A sub-agent begins.
+    SubagentStart,
+    /// A sub-agent ended.
+    SubagentStop,
+    /// A teammate has nothing to do.
+    TeammateIdle,
+    /// A task was made.
+    TaskCreated,
+    /// A task is to be completed.
+    TaskCompleted,
+    /// A work tree is to be made.
+    WorktreeCreate,
+    /// A work tree is to be removed.
+    WorktreeRemove,
+    /// A call waits for an answer.
+    PermissionRequest,
+    /// A session begins.
+    SessionStart,
+    /// A session ends.
+    SessionEnd,
+    /// A team was made.
+    TeamCreated,
+    /// A team was deleted.
+    TeamDeleted,
+    /// A teammate joined.
+    TeammateSpawned,
+    /// A teammate died.
+    TeammateDied,
+}
+
+impl HookEvent {
+    /// All of them.
+    pub const ALL: [Self; 18] = [
+        Self::PreToolUse,
+        Self::PostToolUse,
+        Self::UserPromptSubmit,
+        Self::Stop,
+        Self::SubagentStart,
+        Self::SubagentStop,
+        Self::TeammateIdle,
+        Self::TaskCreated,
+        Self::TaskCompleted,
+        Self::WorktreeCreate,
+        Self::WorktreeRemove,
+        Self::PermissionRequest,
+        Self::SessionStart,
+        Self::SessionEnd,
+        Self::TeamCreated,
+        Self::TeamDeleted,
+        Self::TeammateSpawned,
+        Self::TeammateDied,
+    ];
+
+    /// The name in settings and in `hook_event_name`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "PreToolUse",
+            Self::PostToolUse => "PostToolUse",
+            Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::Stop => "Stop",
+            Self::SubagentStart => "SubagentStart",
+            Self::SubagentStop => "SubagentStop",
+            Self::TeammateIdle => "TeammateIdle",
+            Self::TaskCreated => "TaskCreated",
+            Self::TaskCompleted => "TaskCompleted",
+            Self::WorktreeCreate => "WorktreeCreate",
+            Self::WorktreeRemove => "WorktreeRemove",
+            Self::PermissionRequest => "PermissionRequest",
+            Self::SessionStart => "SessionStart",
+            Self::SessionEnd => "SessionEnd",
+            Self::TeamCreated => "TeamCreated",
+            Self::TeamDeleted => "TeamDeleted",
+            Self::TeammateSpawned => "TeammateSpawned",
+            Self::TeammateDied => "TeammateDied",
+        }
+    }
+
+    /// The event of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
+}
