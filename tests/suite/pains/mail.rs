@@ -125,14 +125,16 @@ fn d6_mail_wakes_an_idle_member_within_moments_every_time() {
     let api = FakeApi::start(|_: &Ask| Reply::text("yes"));
     let world = world_over(&api);
     spawn_over(&world, "bob");
+    // The sweep would come in time for some of them, a disk that others keep busy too late for one or two.
+    let mut in_time = 0;
     for number in 0..10 {
         wait_for_state(&world, "bob", "idle");
         let text = format!("knock {number}");
-        world
-            .swarm(&["send", "bob", &text, "--wait", "acked", "--timeout", "2"])
-            .ok();
+        let sent = world.swarm(&["send", "bob", &text, "--wait", "acked", "--timeout", "2"]);
+        in_time += usize::from(sent.code == Some(0));
         api.wait_for(&text, "bob", |ask| ask.news_has(&text));
     }
+    assert!(in_time >= 8, "{in_time} of 10");
     world.swarm(&["shutdown", "bob"]).ok();
 }
 
