@@ -11,6 +11,7 @@ use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_store::process::{pid_space, start_time};
 use swarm_team::MemberLimits;
+use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use crate::app::App;
 use crate::claude_settings::ClaudeSettings;
@@ -126,6 +127,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
         ceiling: PermissionMode::Plan,
         rules: RuleTexts::default(),
         equipment: Arc::default(),
+        worktrees: worktrees(app),
         limits: limits(app),
         hello_deadline: app.settings.hello_timeout,
         kill_grace: app.settings.kill_grace,
@@ -136,6 +138,32 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
         spawn_id: SpawnId::random(),
     }
 }
+
+/// Who makes work trees, with this machine's git.
+pub(crate) fn worktrees(app: &App) -> Worktrees {
+    let settings = &app.settings;
+    let location = settings.worktree_location.as_str();
+    let location = match location.strip_prefix("~/") {
+        _ if location == IN_THE_REPOSITORY => None,
+        Some(below) => app.env.home().map(|home| home.join(below)),
+        None => Some(PathBuf::from(location)),
+    };
+    let git = Git::new("git", app.env.for_git());
+    Worktrees::new(
+        git,
+        WorktreeSettings {
+            location,
+            uncommitted: settings.worktree_uncommitted,
+            dependencies: settings.worktree_dependencies,
+            dependency_folders: settings.worktree_dependency_folders.clone(),
+            sparse_paths: settings.worktree_sparse_paths.clone(),
+            merge: settings.worktree_merge,
+        },
+    )
+}
+
+/// The place of work trees where no other is set.
+const IN_THE_REPOSITORY: &str = ".claude/worktrees";
 
 fn limits(app: &App) -> MemberLimits {
     let millis =

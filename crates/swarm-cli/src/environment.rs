@@ -148,6 +148,22 @@ impl Environment {
             .collect()
     }
 
+    /// What our own git gets: the usual variables, and those with which a person tells git who they are and where its
+    /// settings stand.
+    pub(crate) fn for_git(&self) -> BTreeMap<String, String> {
+        let own = self.vars.iter().filter(|(name, _)| {
+            let name = name.as_str();
+            name == "XDG_CONFIG_HOME"
+                || ["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_SSH"]
+                    .iter()
+                    .any(|prefix| name.starts_with(prefix))
+        });
+        let own = own.map(|(name, value)| (name.clone(), value.clone()));
+        let mut variables = self.shell(&[]);
+        variables.extend(own);
+        variables
+    }
+
     /// What model clients get: their variables, else those of the same name that a settings file gives.
     pub(crate) fn provider_with(
         &self,

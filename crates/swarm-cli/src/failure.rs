@@ -8,6 +8,7 @@ use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, NameError};
 use swarm_store::StoreError;
 use swarm_team::SendError;
+use swarm_worktree::{SlugError, WorktreeError};
 
 /// A failed command.
 #[derive(Debug)]
@@ -118,6 +119,18 @@ impl From<LeadError> for Failure {
             LeadError::Pane(error) => error.into(),
             error => Self::new(error.kind(), with_causes(&error)),
         }
+    }
+}
+
+impl From<WorktreeError> for Failure {
+    fn from(error: WorktreeError) -> Self {
+        Self::new(error.kind(), with_causes(&error))
+    }
+}
+
+impl From<SlugError> for Failure {
+    fn from(error: SlugError) -> Self {
+        Self::usage(error.to_string())
     }
 }
 

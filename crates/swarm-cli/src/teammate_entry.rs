@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock};
+use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_team::SpawnOrder;
 use swarm_teammate::{Ending, ProcessFacts, TeammateParts};
@@ -78,7 +78,10 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         max_message_bytes: order.limits.max_message_bytes,
         ..StoreLimits::default()
     }));
-    let process = process_facts(&env);
+    let process = ProcessFacts {
+        worktree: order.worktree.is_some().then(|| worktree(&env)).flatten(),
+        ..process_facts(&env)
+    };
     // One thread: a member waits nearly all the time, and a thread costs memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -126,10 +129,21 @@ fn process_facts(env: &Environment) -> ProcessFacts {
         host: own.host,
         platform: platform(),
         cwd: env.cwd.clone(),
+        worktree: None,
         pane: pane.filter(|_| backend == BackendType::Tmux),
         backend,
         version: VERSION.to_owned(),
     }
+}
+
+/// The work tree that this process finds itself in. Read from git's files: what it stands on counts, not what was said.
+fn worktree(env: &Environment) -> Option<WorktreeReport> {
+    let seen = swarm_worktree::seen(&env.cwd)?;
+    Some(WorktreeReport {
+        toplevel: seen.toplevel,
+        branch: seen.branch,
+        head: seen.head?,
+    })
 }
 
 /// Name of the operating system.

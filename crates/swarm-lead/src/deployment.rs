@@ -13,6 +13,7 @@ use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
 use swarm_store::TeamStore;
 use swarm_team::MemberLimits;
+use swarm_worktree::Worktrees;
 
 /// The process that acts, told apart from a later one of the same pid by its start.
 #[derive(Debug, Clone)]
@@ -90,6 +91,8 @@ pub struct Deployment {
     pub rules: RuleTexts,
     /// Definitions, hooks and MCP servers of the actor and its members.
     pub equipment: Arc<Equipment>,
+    /// Who makes work trees.
+    pub worktrees: Worktrees,
     /// Bounds of members.
     pub limits: MemberLimits,
     /// How long a child may take to say hello.

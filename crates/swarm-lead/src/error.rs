@@ -9,6 +9,7 @@ use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode, TeamName};
 use swarm_store::StoreError;
 use swarm_team::{HelloMismatch, OrderError};
+use swarm_worktree::WorktreeError;
 
 /// A failure of the lead or of a command that acts for it.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,22 @@ pub enum LeadError {
     /// The conversation.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The work tree that was asked for.
+    #[error("{member} was not spawned: {error}")]
+    Worktree {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// What is in the way.
+        error: WorktreeError,
+    },
+    /// The work tree in which a member worked is no longer there.
+    #[error("{member} was not spawned: its work tree {} is gone. Spawn it with a work tree again, or name another folder", .path.display())]
+    WorktreeGone {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// Where it was.
+        path: PathBuf,
+    },
     /// A name that cannot be used.
     #[error(transparent)]
     Name(NameError),
@@ -145,10 +162,11 @@ impl LeadError {
         match self {
             LeadError::Store(error) => error.kind(),
             LeadError::Pane(error) => error.kind(),
+            LeadError::Worktree { error, .. } => error.kind(),
             LeadError::NoProgram(_) | LeadError::Engine(EngineError::Transcript { .. }) => {
                 ErrorKind::Environment
             }
-            LeadError::TakenOver { .. } => ErrorKind::Conflict,
+            LeadError::TakenOver { .. } | LeadError::WorktreeGone { .. } => ErrorKind::Conflict,
             LeadError::AboveCeiling { .. } | LeadError::Model { .. } | LeadError::Foreign(_) => {
                 ErrorKind::Refused
             }

@@ -186,6 +186,7 @@ pub async fn bring_back(
         model: member.model.clone(),
         mode,
         cwd: member.cwd.clone(),
+        worktree: None,
         backend: None,
         env: BTreeMap::new(),
         replace: false,

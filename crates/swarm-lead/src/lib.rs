@@ -26,8 +26,8 @@ pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, verdict};
 pub use run::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
-pub use spawn::{SpawnOptions, SpawnedMember, spawn};
+pub use spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn};
 pub use stop::{
-    EndedTeam, StopOptions, StopOutcome, Stopped, clear_dead, dead_namesake, end_leftovers_of_lead,
-    end_team, kill, shutdown,
+    EndedTeam, LeftWorktree, StopOptions, StopOutcome, Stopped, clear_dead, dead_namesake,
+    end_leftovers_of_lead, end_team, kill, shutdown,
 };

@@ -48,7 +48,9 @@ pub use names::{AgentId, LEAD_NAME, MemberName, NameError, TeamName, sanitized_c
 pub use request::{Answer, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SandboxUse, ShellGuards};
-pub use state::{Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport};
+pub use state::{
+    Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport, WorktreeReport,
+};
 pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
 pub use tool_kind::ToolKind;

@@ -6,6 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage};
 
+/// Where a checkout stands: what was ordered of a member's work tree, and what the member finds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorktreeReport {
+    /// Its uppermost folder, without symbolic links.
+    pub toplevel: PathBuf,
+    /// The branch that is checked out; none where HEAD is detached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that is checked out.
+    pub head: String,
+}
+
 /// `members/<name>/hello.json`: the values in force in the child, which the spawner compares with its request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,7 +36,7 @@ pub struct Hello {
     pub cwd: PathBuf,
     /// Its isolated work tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<PathBuf>,
+    pub worktree: Option<WorktreeReport>,
     /// Its model, as `provider/model`.
     pub model: String,
     /// Its permission mode.

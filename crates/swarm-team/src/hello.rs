@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use swarm_protocol::{Hello, PaneId};
+use swarm_protocol::{Hello, PaneId, WorktreeReport};
 
 use crate::SpawnOrder;
 
@@ -35,8 +35,33 @@ pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(
         &canonical(&order.cwd),
         &canonical(&hello.cwd),
     )?;
+    if let Some(ordered) = &order.worktree {
+        in_worktree(ordered, hello.worktree.as_ref())?;
+    }
     // A child without a terminal knows of no pane.
     same("pane", pane, hello.pane.as_ref().unwrap_or(pane))
+}
+
+/// A child that was to have a work tree of its own is in it, on its branch and at its commit: nobody works in the shared
+/// checkout because something went wrong on the way.
+fn in_worktree(
+    ordered: &WorktreeReport,
+    reported: Option<&WorktreeReport>,
+) -> Result<(), HelloMismatch> {
+    let none = "no work tree".to_owned();
+    let branch = |of: &WorktreeReport| of.branch.clone().unwrap_or_else(|| "no branch".to_owned());
+    let toplevel = reported.map_or(none.clone(), |found| canonical(&found.toplevel));
+    same("work tree", &canonical(&ordered.toplevel), &toplevel)?;
+    same(
+        "branch",
+        &branch(ordered),
+        &reported.map_or(none.clone(), branch),
+    )?;
+    same(
+        "commit",
+        &ordered.head,
+        &reported.map_or(none, |found| found.head.clone()),
+    )
 }
 
 /// One folder may be reached by several paths; the child reports what the kernel calls it.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use swarm_policy::{AgentDefinition, Equipment, Rule, RuleError, RuleSet, SourcedRule};
 use swarm_protocol::{
-    AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs,
+    AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs, WorktreeReport,
 };
 
 /// An order cannot be used.
@@ -86,6 +86,9 @@ pub struct SpawnOrder {
     pub equipment: Equipment,
     /// Working folder.
     pub cwd: PathBuf,
+    /// The work tree that the folder is in, where it is to have one of its own.
+    #[serde(default)]
+    pub worktree: Option<WorktreeReport>,
     /// `provider/model`.
     pub model: String,
     /// Permission mode, already below the parent's ceiling.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_model::Model;
-use swarm_protocol::{BackendType, Clock, PaneId};
+use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
 use swarm_team::SpawnOrder;
 use swarm_ui::{PaneInput, WidthSource};
@@ -26,6 +26,8 @@ pub struct ProcessFacts {
     pub platform: String,
     /// Its working folder.
     pub cwd: PathBuf,
+    /// The work tree that it finds itself in, where it was ordered to have one of its own.
+    pub worktree: Option<WorktreeReport>,
     /// The pane it runs in.
     pub pane: Option<PaneId>,
     /// What holds it.

@@ -39,7 +39,7 @@ pub(crate) fn hello(order: &SpawnOrder, process: &ProcessFacts, tools: Vec<Strin
         proc_start: process.start.clone(),
         pane: process.pane.clone(),
         cwd: process.cwd.clone(),
-        worktree: None,
+        worktree: process.worktree.clone(),
         model: order.model.clone(),
         mode: order.mode,
         tools,

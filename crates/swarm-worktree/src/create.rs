@@ -37,7 +37,7 @@ pub struct Request {
 }
 
 /// A worktree that can be worked in.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
     /// What is known of it.
     pub record: Record,

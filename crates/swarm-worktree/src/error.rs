@@ -126,6 +126,9 @@ pub enum WorktreeError {
     /// A file could not be used.
     #[error(transparent)]
     Disk(#[from] FsError),
+    /// The work was cut off.
+    #[error("the work on a worktree broke down: {0}")]
+    BrokeDown(String),
     /// A file could not be read.
     #[error("{}: {source}", path.display())]
     Read {
@@ -155,7 +158,8 @@ impl WorktreeError {
             | Self::NotRemoved { .. }
             | Self::Git(_)
             | Self::Disk(_)
-            | Self::Read { .. } => ErrorKind::Internal,
+            | Self::Read { .. }
+            | Self::BrokeDown(_) => ErrorKind::Internal,
         }
     }
 }

@@ -40,7 +40,7 @@ impl Condition {
 }
 
 /// A worktree with its state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// What is known of it.
     pub record: Record,

@@ -80,7 +80,7 @@ impl Owner {
 }
 
 /// What is known of one worktree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
     /// Version of the format.

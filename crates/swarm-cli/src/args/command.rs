@@ -7,7 +7,7 @@ use super::{
     ApproveArgs, AttachArgs, CompletionsArgs, ConfigCommand, ContinueArgs, DemoArgs, DenyArgs,
     GcArgs, InboxArgs, KillArgs, LogArgs, LogsArgs, ManArgs, PauseArgs, PeekArgs, PermissionsArgs,
     ReapArgs, ResumeArgs, RunArgs, SendArgs, ShutdownArgs, SpawnArgs, StatusArgs, TaskCommand,
-    TeamCommand, TrustArgs,
+    TeamCommand, TrustArgs, WorktreeCommand,
 };
 
 /// A team of coding agents at work in tmux panes.
@@ -72,6 +72,9 @@ pub(crate) enum Command {
     /// Make, list, change, claim and release tasks.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// List, merge and remove isolated git work trees.
+    #[command(subcommand)]
+    Worktree(WorktreeCommand),
     /// Show who does what, the tasks, and who waits for an answer.
     Status(StatusArgs),
     /// Bring a member's pane to this terminal.

@@ -16,6 +16,7 @@ mod stop;
 mod task;
 mod team;
 mod trust;
+mod worktree;
 
 pub(crate) use command::{Args, Command, GlobalArgs};
 pub(crate) use config::{ConfigCommand, ConfigListArgs};
@@ -32,6 +33,7 @@ pub(crate) use stop::{ContinueArgs, KillArgs, MemberWord, PauseArgs, ShutdownArg
 pub(crate) use task::{TaskClaimArgs, TaskCommand, TaskCreateArgs, TaskListArgs, TaskUpdateArgs};
 pub(crate) use team::{TeamCommand, TeamCreateArgs, TeamDeleteArgs};
 pub(crate) use trust::TrustArgs;
+pub(crate) use worktree::{WorktreeCommand, WorktreeMergeArgs, WorktreeRemoveArgs};
 
 #[cfg(test)]
 mod shown;

@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         "Work with a team",
         &["run", "team", "spawn", "send", "inbox"],
     ),
-    ("Share out work", &["task"]),
+    ("Share out work", &["task", "worktree"]),
     ("Watch", &["status", "attach", "peek", "logs", "log"]),
     ("Steer and end", &["pause", "continue", "shutdown", "kill"]),
     (

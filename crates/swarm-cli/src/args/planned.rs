@@ -3,10 +3,10 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Commands of later versions.
-const COMMANDS: [&str; 5] = ["lead", "brief", "worktree", "agents", "cost"];
+const COMMANDS: [&str; 4] = ["lead", "brief", "agents", "cost"];
 
 /// Options of later versions.
-const OPTIONS: [&str; 3] = ["--worktree", "--plan", "--coordinator"];
+const OPTIONS: [&str; 2] = ["--plan", "--coordinator"];
 
 /// The sentence, if it is for such a word that the arguments were not understood.
 pub(crate) fn planned(error: &clap::Error) -> Option<String> {

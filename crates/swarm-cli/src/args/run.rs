@@ -23,6 +23,12 @@ pub(crate) struct RunArgs {
     /// The permission mode, which members inherit: plan, dontAsk, default, acceptEdits or bypassPermissions [default: `permissions.mode` of the settings].
     #[arg(long)]
     pub(crate) mode: Option<PermissionMode>,
+    /// Work in a git work tree of this name instead of the present folder [default: a name of its own].
+    #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) worktree: Option<String>,
+    /// Take uncommitted changes along into the work tree.
+    #[arg(long, requires = "worktree")]
+    pub(crate) snapshot: bool,
     /// Where members run: auto, tmux or headless [default: `spawn.backend` of the settings].
     #[arg(long)]
     pub(crate) backend: Option<String>,

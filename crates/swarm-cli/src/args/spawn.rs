@@ -13,7 +13,12 @@ Returns when the teammate is ready and runs with what was asked for, or fails an
 Examples:
   swarm spawn alice --prompt \"Explain how leap years are handled\" --mode plan
   swarm spawn bob --model haiku --cwd ../docs --env RUST_LOG=debug
+  swarm spawn carol --worktree --prompt \"Mend the import\"
   swarm spawn alice     bring her back after she died, with her conversation")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is typed"
+)]
 pub(crate) struct SpawnArgs {
     /// Its name: letters, digits, `_` and `-`, beginning with a letter or digit.
     pub(crate) name: String,
@@ -35,6 +40,12 @@ pub(crate) struct SpawnArgs {
     /// Its working folder [default: the one it had, else the present one].
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Give it a git work tree of its own, by this name [default: its own name].
+    #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "", require_equals = false)]
+    pub(crate) worktree: Option<String>,
+    /// Take uncommitted changes along into the work tree.
+    #[arg(long, requires = "worktree")]
+    pub(crate) snapshot: bool,
     /// Where it runs: auto, tmux or headless [default: `spawn.backend` of the settings].
     #[arg(long)]
     pub(crate) backend: Option<String>,

@@ -151,10 +151,7 @@ fn words_of_later_versions_are_told_from_slips() {
     let said = |words: &[&str]| planned(&parse(words).expect_err("it is not there"));
     for words in [
         &["lead"][..],
-        &["worktree", "list"],
         &["agents", "show", "x", "--effective"],
-        &["spawn", "bob", "--worktree"],
-        &["spawn", "bob", "--worktree=x"],
         &["spawn", "bob", "--plan"],
         &["run", "hi", "--coordinator"],
     ] {

@@ -10,7 +10,7 @@ use crate::output::Output;
 
 use super::{
     completions, config, demo, doctor, gc, inbox, journal, man, pane, pause, processes, requests,
-    resume, run as run_command, send, spawn, status, stop, task, team, trust,
+    resume, run as run_command, send, spawn, status, stop, task, team, trust, worktree,
 };
 
 /// Runs a command that must work whatever is wrong with settings and teams; `None` for any other.
@@ -35,6 +35,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
         Command::Send(args) => send::run(app, &args),
         Command::Inbox(args) => inbox::run(app, &args),
         Command::Task(command) => task::run(app, command),
+        Command::Worktree(command) => worktree::run(app, &command),
         Command::Status(args) => status::run(app, &args),
         Command::Shutdown(args) => stop::shutdown(app, args),
         Command::Kill(args) => stop::kill(app, &args),

@@ -29,6 +29,7 @@ mod task;
 mod team;
 mod trust;
 mod watch;
+mod worktree;
 
 pub(crate) use completions::answer as answer_shell;
 pub(crate) use dispatch::{run, run_alone};

@@ -14,6 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::run_events::{LiveView, StreamJson};
+use super::worktree::{OwnWorktree, wish};
 use crate::app::App;
 use crate::args::{OutputFormat, RunArgs};
 use crate::claude_settings::ClaudeSettings;
@@ -37,25 +38,55 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         refuse_if_there(app, &team)?;
     }
     let Prepared {
-        deployment, claude, ..
+        mut deployment,
+        claude,
+        ..
     } = deployment(app, &choices)?;
     let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
     app.settings.permit("turn.max_requests", max_requests)?;
     root_folder::make(&app.root)?;
     let output = output_format(app, args.output);
+    let session = SessionId::random();
+    let wish = wish(args.worktree.as_deref(), args.snapshot)?;
+    let own = wish
+        .map(|wish| OwnWorktree::enter(app, wish, session))
+        .transpose()?;
+    if let Some(own) = &own {
+        deployment.cwd = own.cwd();
+        own.extend_env(&mut deployment.shell_env);
+    }
+    let ran = lead(app, args, prompt, deployment, claude, session);
+    if let Some(own) = own {
+        own.leave(app);
+    }
+    let report = ran?;
+    if let Some(path) = &args.report {
+        let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
+        swarm_fs::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
+    }
+    show(app, output, &report)
+}
+
+/// Lets the lead work.
+fn lead(
+    app: &App,
+    args: &RunArgs,
+    prompt: String,
+    deployment: Deployment,
+    claude: ClaudeSettings,
+    session: SessionId,
+) -> Result<RunReport, Failure> {
+    let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
+    let output = output_format(app, args.output);
     let parts = LeadParts {
+        session,
         team: app.asked_team()?,
         max_requests,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
         ..parts(app, deployment, claude, output)?
     };
-    let report = conduct(app, parts, prompt)?;
-    if let Some(path) = &args.report {
-        let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
-        swarm_fs::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
-    }
-    show(app, output, &report)
+    conduct(app, parts, prompt)
 }
 
 /// A run begins a team of its own. Looked at before anything is printed or started; of two runs that begin at once the
@@ -239,6 +270,9 @@ fn summary(report: &RunReport) -> Vec<String> {
             task.state.name(),
             task.subject
         ));
+    }
+    for left in report.worktrees.iter().filter(|left| left.kept) {
+        lines.push(format!("  {}", left.sentence()));
     }
     for member in &report.members {
         lines.push(format!(

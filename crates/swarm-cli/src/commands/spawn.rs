@@ -11,12 +11,14 @@ use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, TeamName};
 use swarm_store::Draft;
 use tokio_util::sync::CancellationToken;
 
+use super::worktree::wish;
 use crate::app::App;
 use crate::args::SpawnArgs;
 use crate::deployment::{Choices, backend, deployment, former_backend};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models;
+use crate::output::plain;
 
 /// The type of a teammate that has no definition.
 const GENERAL: &str = "general-purpose";
@@ -61,7 +63,12 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
             .transpose()?
             .flatten(),
     };
-    let former_cwd = dead.map(|dead| dead.cwd).filter(|cwd| cwd.is_dir());
+    // One that had a work tree of its own goes on there, or is told that it is gone.
+    let former_cwd = dead
+        .filter(|dead| {
+            dead.cwd.is_dir() || (dead.worktree_path.is_some() && args.worktree.is_none())
+        })
+        .map(|dead| dead.cwd);
     let options = SpawnOptions {
         name,
         agent_type: args.agent.clone(),
@@ -72,6 +79,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
             Some(cwd) => app.env.cwd.join(cwd),
             None => former_cwd.unwrap_or_else(|| app.env.cwd.clone()),
         },
+        worktree: wish(args.worktree.as_deref(), args.snapshot)?,
         backend,
         env: variables(&args.env)?,
         replace: args.replace,
@@ -119,6 +127,7 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
             "backendType": member.backend,
             "why": member.why,
             "hello": member.hello,
+            "worktree": member.worktree.as_ref().map(|made| &made.record),
         }));
     }
     app.out.data(&format!(
@@ -126,6 +135,17 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
         member.agent_id, member.pane, member.hello.model, member.hello.mode
     ))?;
     app.out.say(&member.why);
+    if let Some(made) = &member.worktree {
+        app.out.say(&format!(
+            "work tree {} on {}, from {}",
+            made.record.path.display(),
+            made.record.branch,
+            made.record.base.describe()
+        ));
+        for notice in &made.notices {
+            app.out.say(&format!("  {}", plain(notice)));
+        }
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use swarm_protocol::{ErrorKind, OnLost, PermissionMode};
+use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 use super::kind::{FromSetting, Kind, MODES};
 use super::sources::Sources;
@@ -87,6 +88,18 @@ settings! {
     max_message_bytes: usize = "inbox.max_message_bytes", Kind::Whole(1024, 67_108_864), Say::Less;
     /// Whether a member that goes idle with an open task is reminded of it.
     remind: bool = "tasks.remind", Kind::Flag, Say::Anyones;
+    /// Where work trees lie.
+    worktree_location: String = "worktree.location", Kind::Text, Say::Users;
+    /// What becomes of changes that no commit holds when a work tree is made.
+    worktree_uncommitted: Uncommitted = "worktree.uncommitted", Kind::Word(&["refuse", "snapshot", "leave"]), Say::Users;
+    /// How dependencies come into a work tree.
+    worktree_dependencies: Dependencies = "worktree.dependencies", Kind::Word(&["none", "auto", "copy", "hardlink", "symlink"]), Say::Users;
+    /// Names of the folders that hold dependencies.
+    worktree_dependency_folders: Vec<String> = "worktree.dependency_folders", Kind::Texts, Say::Users;
+    /// Folders that are checked out in a work tree.
+    worktree_sparse_paths: Vec<String> = "worktree.sparse_paths", Kind::Texts, Say::Anyones;
+    /// When the work of a member is merged.
+    worktree_merge: MergeMode = "worktree.merge", Kind::Word(&["manual", "auto"]), Say::Users;
     /// Where panes go inside tmux.
     place: String = "tmux.place", Kind::Word(&["auto", "split", "window", "hidden"]), Say::Users;
     /// Further variables that shell commands of agents get.

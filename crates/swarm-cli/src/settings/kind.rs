@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use swarm_protocol::{OnLost, PermissionMode};
+use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 /// The permission modes, from least to most.
 pub(super) const MODES: &[&str] = &[
@@ -196,5 +197,32 @@ impl FromSetting for OnLost {
     fn from_setting(value: &Value) -> Option<Self> {
         let word = value.as_str()?;
         Self::ALL.into_iter().find(|on_lost| on_lost.name() == word)
+    }
+}
+
+impl FromSetting for Uncommitted {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL
+            .into_iter()
+            .find(|uncommitted| uncommitted.name() == word)
+    }
+}
+
+impl FromSetting for Dependencies {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL
+            .into_iter()
+            .find(|dependencies| dependencies.name() == word)
+    }
+}
+
+impl FromSetting for MergeMode {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL
+            .into_iter()
+            .find(|mergemode| mergemode.name() == word)
     }
 }

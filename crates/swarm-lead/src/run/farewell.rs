@@ -8,8 +8,9 @@ use swarm_store::TeamStore;
 use tokio_util::sync::CancellationToken;
 
 use super::report::{MemberLine, RunReport, TaskLine};
+use crate::spawn::blocking;
 use crate::stop::{EndedTeam, StopOptions, end_team, kill_team};
-use crate::{Deployment, LeadError};
+use crate::{Deployment, LeadError, LeftWorktree};
 
 /// How long the end of a run may take without a word about it.
 const SILENT: Duration = Duration::from_secs(1);
@@ -72,6 +73,26 @@ fn who_is_awaited(
             at_most.as_secs()
         )
     }))
+}
+
+/// The work trees of a team's members that are still there.
+pub(super) async fn left_worktrees(deployment: &Deployment, team: &TeamName) -> Vec<LeftWorktree> {
+    let (worktrees, cwd) = (deployment.worktrees.clone(), deployment.cwd.clone());
+    let listed = blocking(move || worktrees.list(&cwd)).await;
+    let (listed, _) = listed.unwrap_or_default();
+    let left = listed.into_iter().filter_map(|listed| {
+        let owner = &listed.record.owner;
+        let member = owner.member.clone()?;
+        (owner.team.as_ref() == Some(team)).then(|| LeftWorktree {
+            member,
+            slug: listed.record.slug.to_string(),
+            path: listed.record.path.clone(),
+            branch: listed.record.branch.clone(),
+            kept: true,
+            why: listed.hazards.iter().map(ToString::to_string).collect(),
+        })
+    });
+    left.collect()
 }
 
 /// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal tells

@@ -13,7 +13,7 @@ use swarm_tools::{Caller, processes};
 use super::LeadParts;
 use super::assemble::{Assembled, assemble};
 use super::desk::LeadDesk;
-use super::farewell::{end_members, take_stock};
+use super::farewell::{end_members, left_worktrees, take_stock};
 use super::report::{Outcome, RunReport};
 use super::reporter::Reporter;
 use super::settle::{Situation, any_failed, paused_alone, situation, stalled_text};
@@ -353,6 +353,7 @@ impl Run {
             team: self.seat.team(),
             tasks: Vec::new(),
             members: Vec::new(),
+            worktrees: Vec::new(),
             usage: self.session.totals().usage,
             duration_ms: 0,
         };
@@ -396,6 +397,7 @@ impl Run {
         {
             tracing::warn!(%team, %error, "records of the team not in line");
         }
+        report.worktrees = left_worktrees(dep, team).await;
         let stock = take_stock(&*dep.store, team, report);
         self.reporter.state(MemberState::Stopped, None);
         let resigned = self.leadership.resign();

@@ -1,5 +1,6 @@
 //! What a run came to.
 
+use crate::LeftWorktree;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskState, TeamName, Usage};
 
@@ -92,6 +93,9 @@ pub struct RunReport {
     pub tasks: Vec<TaskLine>,
     /// Its members.
     pub members: Vec<MemberLine>,
+    /// The members' work trees that are still there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<LeftWorktree>,
     /// Tokens of lead and members together.
     pub usage: Usage,
     /// Milliseconds from start to end.

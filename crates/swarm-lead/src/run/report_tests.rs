@@ -11,6 +11,7 @@ fn report(outcome: Outcome) -> RunReport {
         result: "done".to_owned(),
         team: None,
         tasks: Vec::new(),
+        worktrees: Vec::new(),
         members: Vec::new(),
         usage: Usage::default(),
         duration_ms: 5,

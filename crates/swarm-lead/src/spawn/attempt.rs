@@ -8,9 +8,10 @@ use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
 use swarm_protocol::{Color, Hello, TeamName};
 use swarm_team::{SpawnOrder, check_hello};
 use swarm_tools::processes;
+use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
-use super::{SpawnOptions, SpawnedMember, order};
+use super::{SpawnOptions, SpawnedMember, order, worktree};
 use crate::{Deployment, LeadError};
 
 /// What a member prints is kept under this name in its folder.
@@ -25,6 +26,7 @@ pub(super) struct Attempt<'a> {
     pub(super) backend: Arc<dyn PaneBackend>,
     pub(super) chosen: Chosen,
     pub(super) timeout: Duration,
+    pub(super) worktree: Option<Created>,
 }
 
 impl Attempt<'_> {
@@ -33,6 +35,7 @@ impl Attempt<'_> {
         let mut pane = None;
         match self.launch(&mut pane).await {
             Ok((pane, hello)) => Ok(SpawnedMember {
+                worktree: self.worktree.clone(),
                 agent_id: self.order.agent.clone(),
                 spawn_id: self.order.spawn_id,
                 color: self.order.color,
@@ -90,6 +93,9 @@ impl Attempt<'_> {
             self.backend.kind(),
             pane.socket.clone(),
         )?;
+        if let Some(created) = &self.worktree {
+            worktree::settle(self.deployment, created).await;
+        }
         Ok((pane, said))
     }
 
@@ -150,6 +156,9 @@ impl Attempt<'_> {
         let folder = store.member_dir(self.team, &self.options.name);
         if let Err(error) = SpawnOrder::discard(&folder, spawn_id) {
             tracing::error!(%spawn_id, %error, "spawn order not removed");
+        }
+        if let Some(created) = &self.worktree {
+            worktree::undo(self.deployment, created).await;
         }
         let reason = error.to_string();
         let reason = reason.lines().next().unwrap_or_default();

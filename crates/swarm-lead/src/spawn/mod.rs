@@ -5,9 +5,11 @@ mod await_hello;
 mod options;
 mod order;
 mod steps;
+mod worktree;
 
 #[cfg(test)]
 mod tests;
 
-pub use options::{SpawnOptions, SpawnedMember};
+pub use options::{SpawnOptions, SpawnedMember, WorktreeWish};
 pub use steps::spawn;
+pub(crate) use worktree::blocking;

@@ -9,6 +9,7 @@ use swarm_protocol::{
     AgentId, BackendType, Color, Hello, MemberName, PaneId, PermissionMode, SpawnId,
 };
 use swarm_store::Draft;
+use swarm_worktree::{Created, Slug, Uncommitted};
 use tokio_util::sync::CancellationToken;
 
 /// A member to be spawned. What is `None` is inherited.
@@ -26,6 +27,8 @@ pub struct SpawnOptions {
     pub mode: Option<PermissionMode>,
     /// Its working folder.
     pub cwd: PathBuf,
+    /// A work tree of its own; `None` shares the folder, or carries on in the one that it had.
+    pub worktree: Option<WorktreeWish>,
     /// Where it runs.
     pub backend: Option<BackendRequest>,
     /// Further variables for its shell commands.
@@ -38,6 +41,15 @@ pub struct SpawnOptions {
     pub timeout: Option<Duration>,
     /// Gives up when cancelled.
     pub cancel: CancellationToken,
+}
+
+/// A work tree as it was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorktreeWish {
+    /// The name it shall go by; `None` is the member's.
+    pub slug: Option<Slug>,
+    /// What becomes of uncommitted changes; `None` is what the settings say.
+    pub uncommitted: Option<Uncommitted>,
 }
 
 /// A member that was spawned and committed.
@@ -57,6 +69,8 @@ pub struct SpawnedMember {
     pub backend: BackendType,
     /// Why it runs there.
     pub why: String,
+    /// Its work tree, if it has one of its own.
+    pub worktree: Option<Created>,
     /// The values in force, as the child reported them.
     pub hello: Hello,
 }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use swarm_protocol::{AgentId, Member, PermissionMode, SessionId, SpawnId, TeamName, UnixMs};
+use swarm_protocol::{
+    AgentId, Member, PermissionMode, SessionId, SpawnId, TeamName, UnixMs, WorktreeReport,
+};
 use swarm_team::SpawnOrder;
+use swarm_worktree::Created;
 
 use super::SpawnOptions;
 use crate::{Deployment, LeadError};
@@ -60,6 +63,16 @@ pub(super) struct Values {
     pub(super) mode: PermissionMode,
     pub(super) session_id: SessionId,
     pub(super) deadline: UnixMs,
+    pub(super) worktree: Option<Created>,
+}
+
+/// Where the child must find itself.
+fn ordered(created: &Created) -> WorktreeReport {
+    WorktreeReport {
+        toplevel: created.record.path.clone(),
+        branch: created.branch.clone(),
+        head: created.head.clone(),
+    }
 }
 
 pub(super) fn build(
@@ -72,6 +85,9 @@ pub(super) fn build(
     let agent = AgentId::new(options.name.clone(), team.clone());
     let mut env = deployment.shell_env.clone();
     env.extend(options.env.clone());
+    if let Some(created) = &values.worktree {
+        created.record.extend_env(&mut env);
+    }
     env.extend(marks(deployment, &agent, values.spawn_id));
     SpawnOrder {
         spawn_id: values.spawn_id,
@@ -85,6 +101,7 @@ pub(super) fn build(
             .cloned(),
         equipment: (*deployment.equipment).clone(),
         cwd: options.cwd.clone(),
+        worktree: values.worktree.as_ref().map(ordered),
         model: values.model,
         mode: values.mode,
         allow: deployment.rules.allow.clone(),

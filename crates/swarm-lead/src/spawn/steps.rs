@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_panes::{Chosen, PaneBackend, is_own_socket};
-use swarm_protocol::{Reservation, SessionId, SpawnId, TeamName, UnixMs};
+use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
 
 use super::attempt::Attempt;
 use super::order::{self, Values};
-use super::{SpawnOptions, SpawnedMember};
+use super::{SpawnOptions, SpawnedMember, worktree};
 use crate::reconcile::reconcile;
 use crate::stop::{
     await_reported_end, close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake,
@@ -33,7 +33,8 @@ pub async fn spawn(
     if !deployment.program.is_file() {
         return Err(LeadError::NoProgram(deployment.program.clone()));
     }
-    if !options.cwd.is_dir() {
+    // One that had a work tree is told more exactly if that is gone.
+    if !options.cwd.is_dir() && !had_worktree(deployment, team, &options)? {
         return Err(LeadError::NoFolder {
             member: options.name.clone(),
             cwd: options.cwd.clone(),
@@ -44,6 +45,17 @@ pub async fn spawn(
     order::model(deployment, &options)?;
     let (backend, chosen) = pick_backend(deployment, team, &options).await?;
     spawn_in(deployment, team, options, backend, chosen).await
+}
+
+/// Whether the folder is in the work tree that a dead member of this name had.
+fn had_worktree(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: &SpawnOptions,
+) -> Result<bool, LeadError> {
+    let dead = dead_namesake(deployment, team, &options.name)?;
+    let had = dead.and_then(|dead| dead.worktree_path);
+    Ok(had.is_some_and(|had| options.cwd.starts_with(had)))
 }
 
 /// The same in a backend that was chosen.
@@ -65,7 +77,14 @@ pub(super) async fn spawn_in(
         if let Some(dead) = &dead {
             end_leftovers(&deployment, dead).await;
         }
-        let attempt = begin(&deployment, &team, options, backend, chosen).await?;
+        let attempt = begin(
+            &deployment,
+            &team,
+            options,
+            dead.as_ref(),
+            (backend, chosen),
+        )
+        .await?;
         let spawned = attempt.carry_out().await?;
         if let Some(dead) = &dead {
             close_leftover_pane(&deployment, dead).await;
@@ -82,9 +101,9 @@ pub(super) async fn spawn_in(
 async fn begin<'a>(
     deployment: &'a Deployment,
     team: &'a TeamName,
-    options: SpawnOptions,
-    backend: Arc<dyn PaneBackend>,
-    chosen: Chosen,
+    mut options: SpawnOptions,
+    dead: Option<&Member>,
+    (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
 ) -> Result<Attempt<'a>, LeadError> {
     let mode = order::mode(deployment, &options)?;
     let model = order::model(deployment, &options)?;
@@ -103,8 +122,21 @@ async fn begin<'a>(
     };
     let timeout = options.timeout.unwrap_or(deployment.hello_deadline);
     let spawn_id = SpawnId::random();
+    let former = replaced.as_ref().or(dead);
+    // Whoever has the name keeps it, and nothing is made for the one who comes too late.
+    let is_taken = former.is_none()
+        && deployment
+            .store
+            .config(team)?
+            .member(&options.name)
+            .is_some();
+    let worktree = if is_taken {
+        None
+    } else {
+        worktree::prepare(deployment, team, &mut options, former, spawn_id).await?
+    };
     let deadline = UnixMs(deployment.clock.now().0.saturating_add(millis(timeout)));
-    let member = deployment.store.reserve(
+    let reserved = deployment.store.reserve(
         team,
         NewMember {
             name: options.name.clone(),
@@ -118,7 +150,7 @@ async fn begin<'a>(
             model: Some(model.clone()),
             mode: Some(mode),
             cwd: options.cwd.clone(),
-            worktree_path: None,
+            worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
             plan: false,
             prompt: options.prompt.clone(),
             backend: None,
@@ -127,13 +159,21 @@ async fn begin<'a>(
                 .as_ref()
                 .and_then(swarm_protocol::Member::known_color),
         },
-    )?;
+    );
+    let member = match (reserved, &worktree) {
+        (Err(error), Some(created)) => {
+            worktree::undo(deployment, created).await;
+            return Err(error.into());
+        }
+        (reserved, _) => reserved?,
+    };
     let values = Values {
         spawn_id,
         model,
         mode,
         session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,
+        worktree: worktree.clone(),
     };
     let order = order::build(deployment, team, &options, &member, values);
     Ok(Attempt {
@@ -144,6 +184,7 @@ async fn begin<'a>(
         backend,
         chosen,
         timeout,
+        worktree,
     })
 }
 

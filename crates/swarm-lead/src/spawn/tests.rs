@@ -26,6 +26,7 @@ fn options(world: &World) -> SpawnOptions {
         model: None,
         mode: None,
         cwd: world.path(),
+        worktree: None,
         backend: None,
         env: std::collections::BTreeMap::new(),
         replace: false,

@@ -6,6 +6,7 @@ use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
 use swarm_team::SpawnOrder;
 use swarm_tools::processes;
 
+use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
 use crate::census::life_record;
 use crate::reconcile::reconcile;
@@ -20,6 +21,8 @@ pub(crate) struct Finished {
     pub(crate) pane_left: Option<String>,
     /// Processes of its shell that could not be ended.
     pub(crate) processes_left: usize,
+    /// What became of its work tree.
+    pub(crate) worktree: Option<LeftWorktree>,
 }
 
 impl Finished {
@@ -37,6 +40,7 @@ impl Finished {
             released: self.released,
             pane_left: self.pane_left,
             processes_left: self.processes_left,
+            worktree: self.worktree,
         }
     }
 }
@@ -65,6 +69,7 @@ pub(crate) async fn finish(
     let Some(removed) = store.remove_member(team, name, Some(&spawn_id))? else {
         return Ok(Finished::leaving(ended.left));
     };
+    let worktree = part(deployment, &removed.member).await;
     let closed = close_pane(deployment, &removed.member, spawn_id).await;
     // A reconcile that saw the end first has entered it.
     let recorded = removed
@@ -84,6 +89,7 @@ pub(crate) async fn finish(
         released: removed.released,
         pane_left: closed.err().map(|error| error.to_string()),
         processes_left: ended.left,
+        worktree,
     })
 }
 

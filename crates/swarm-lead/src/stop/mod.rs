@@ -4,6 +4,7 @@ mod escalate;
 mod finish;
 mod kill;
 mod outcome;
+mod parting;
 mod shutdown;
 mod team;
 
@@ -13,6 +14,7 @@ pub(crate) use finish::{close_leftover_pane, end_leftovers, finish};
 pub use kill::kill;
 pub(crate) use kill::{end_live_namesake, kill_spawn};
 pub use outcome::{StopOptions, StopOutcome, Stopped};
+pub use parting::LeftWorktree;
 pub use shutdown::shutdown;
 pub(crate) use team::kill_team;
 pub use team::{EndedTeam, end_team};

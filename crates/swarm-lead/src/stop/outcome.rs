@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 use swarm_protocol::{MemberName, TaskId};
 
+use super::LeftWorktree;
+
 /// How a member is to be stopped.
 #[derive(Debug, Clone)]
 pub struct StopOptions {
@@ -64,6 +66,9 @@ pub struct Stopped {
     /// Processes that it had started and that could not be ended.
     #[serde(rename = "processesLeft", skip_serializing_if = "is_zero")]
     pub processes_left: usize,
+    /// What became of its work tree, if it had one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<LeftWorktree>,
 }
 
 #[expect(

@@ -32,6 +32,7 @@ pub async fn shutdown(
             released: Vec::new(),
             pane_left: None,
             processes_left: 0,
+            worktree: None,
         });
     }
     let finished = finish(deployment, team, name, spawn_id, &outcome).await?;

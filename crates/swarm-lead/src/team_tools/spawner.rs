@@ -9,7 +9,7 @@ use swarm_store::Draft;
 use swarm_team::Seat;
 
 use crate::Deployment;
-use crate::spawn::{SpawnOptions, spawn};
+use crate::spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn};
 use crate::stop::dead_namesake;
 
 /// Spawns teammates for the lead's model.
@@ -50,12 +50,6 @@ impl TeammateSpawner for LeadSpawner {
                 "plan approval between processes is not available: leave the mode out".to_owned(),
             );
         }
-        if request.isolation == Some(Isolation::Worktree) {
-            return Err(
-                "isolated work trees for teammates are not available: leave isolation out"
-                    .to_owned(),
-            );
-        }
         let name =
             MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
         let team = self
@@ -80,7 +74,10 @@ impl TeammateSpawner for LeadSpawner {
             .and_then(Member::known_mode)
             .filter(|mode| ceiling.covers(*mode));
         let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
-        let dead_cwd = dead.map(|dead| dead.cwd).filter(|cwd| cwd.is_dir());
+        // One that had a work tree of its own goes on there, or is told that it is gone.
+        let dead_cwd = dead
+            .filter(|dead| dead.cwd.is_dir() || dead.worktree_path.is_some())
+            .map(|dead| dead.cwd);
         let prompt =
             Draft::new(LEAD_NAME, request.prompt.clone()).with_summary(request.description.clone());
         let options = SpawnOptions {
@@ -94,6 +91,7 @@ impl TeammateSpawner for LeadSpawner {
                 .clone()
                 .or(dead_cwd)
                 .unwrap_or_else(|| self.deployment.cwd.clone()),
+            worktree: (request.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default),
             backend: None,
             env: std::collections::BTreeMap::new(),
             replace: false,
@@ -105,13 +103,34 @@ impl TeammateSpawner for LeadSpawner {
             .await
             .map_err(|error| error.to_string())?;
         self.show_place(&member.why);
+        let note = note(&member);
         Ok(Spawned {
             agent_id: member.agent_id,
             color: member.color,
             model: member.hello.model,
             mode: member.hello.mode,
             pane: member.pane,
-            note: member.why,
+            note,
         })
     }
+}
+
+/// What the model is told beside the values in force.
+fn note(member: &SpawnedMember) -> String {
+    let Some(created) = &member.worktree else {
+        return member.why.clone();
+    };
+    let record = &created.record;
+    let mut note = format!(
+        "{}\nworktree: {}\nbranch: {}\nbase: {}",
+        member.why,
+        record.path.display(),
+        record.branch,
+        record.base.describe()
+    );
+    for notice in &created.notices {
+        note.push('\n');
+        note.push_str(notice);
+    }
+    note
 }

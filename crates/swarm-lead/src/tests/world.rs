@@ -17,6 +17,7 @@ use swarm_protocol::{
 };
 use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, TeamStore, process};
 use swarm_team::{Incoming, MemberLimits, sort_mail};
+use swarm_worktree::{Git, Worktrees};
 
 use crate::{Deployment, ProcessIdentity, RuleTexts};
 
@@ -379,6 +380,7 @@ fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment 
             ask: vec![rule("Bash(make:*)")],
         },
         equipment: Arc::default(),
+        worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default()),
         limits: MemberLimits {
             max_unread: 1000,
             max_message_bytes: 256 * 1024,

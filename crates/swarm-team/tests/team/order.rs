@@ -17,6 +17,7 @@ pub(crate) fn order() -> SpawnOrder {
         definition: None,
         equipment: swarm_policy::Equipment::default(),
         cwd: "/".into(),
+        worktree: None,
         model: "anthropic/claude".to_owned(),
         mode: PermissionMode::Default,
         allow: vec![rule("Bash(git log:*)")],

@@ -54,6 +54,9 @@ pub(in crate::commands) fn tell_left(app: &App, stopped: &Stopped) {
             stopped.processes_left, stopped.member,
         ));
     }
+    if let Some(left) = &stopped.worktree {
+        app.out.say(&plain(&left.sentence()));
+    }
     if let Some(why) = &stopped.pane_left {
         app.out.say(&format!(
             "the pane of {} is still there: {}",

@@ -117,9 +117,17 @@ fn show(
             Some(json!({ "member": one.member, "reason": why }))
         });
         let panes: Value = left.collect();
-        return app.out.json(
-            &json!({ "name": team, "state": "deleted", "archive": archive, "panesLeft": panes }),
-        );
+        let trees: Vec<_> = stopped
+            .iter()
+            .filter_map(|one| one.worktree.as_ref())
+            .collect();
+        return app.out.json(&json!({
+            "name": team,
+            "state": "deleted",
+            "archive": archive,
+            "panesLeft": panes,
+            "worktrees": trees,
+        }));
     }
     app.out.data(&match archive {
         Some(archive) => format!(

@@ -1,0 +1,100 @@
+//! `swarm worktree list`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use swarm_ui::print::{Cell, Table};
+use swarm_worktree::{Condition, Listed};
+
+use crate::app::App;
+use crate::deployment::worktrees;
+use crate::failure::Failure;
+use crate::output::plain;
+
+pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+    let (listed, damaged) = worktrees(app).list(&app.env.cwd)?;
+    if app.out.json {
+        let records: Vec<_> = listed.iter().map(record).collect::<Result<_, _>>()?;
+        app.out.json(&records)?;
+    } else if listed.is_empty() {
+        app.out
+            .say("there are no work trees; `swarm spawn NAME --worktree` makes one");
+    } else {
+        app.out.table(&table(&listed))?;
+        for listed in listed.iter().filter(|listed| !listed.hazards.is_empty()) {
+            app.out
+                .say(&format!("{}: {}", listed.record.slug, why(listed)));
+        }
+    }
+    match Failure::worst(damaged.into_iter().map(Failure::from).collect()) {
+        Some(failure) => Err(failure),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The record on disk with what was found out.
+pub(super) fn record(listed: &Listed) -> Result<Value, Failure> {
+    let mut record = serde_json::to_value(&listed.record).map_err(anyhow::Error::from)?;
+    let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
+    record["state"] = json!(listed.condition.name());
+    record["hazards"] = json!(hazards);
+    record["bytes"] = json!(listed.size);
+    Ok(record)
+}
+
+/// What speaks against removing it, in one line.
+pub(super) fn why(listed: &Listed) -> String {
+    let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
+    plain(&hazards.join("; "))
+}
+
+fn table(listed: &[Listed]) -> Table {
+    let mut table = Table::new(["WORKTREE", "OWNER", "STATE", "SIZE", "BASE", "PATH"])
+        .right(3)
+        .spare([4, 5]);
+    for one in listed {
+        let state = Cell::new(one.condition.name());
+        let state = match one.condition {
+            Condition::Clean => state.good(),
+            Condition::Unknown | Condition::HalfMade | Condition::Gone => state.bad(),
+            Condition::InUse | Condition::Work => state,
+        };
+        table.row([
+            Cell::name(one.record.slug.as_str(), None),
+            Cell::new(one.record.owner.describe()),
+            state,
+            Cell::new(size(one.size)),
+            Cell::new(one.record.base.describe()),
+            Cell::new(one.record.path.display().to_string()),
+        ]);
+    }
+    table
+}
+
+/// Bytes as people read them, with one place behind the point.
+fn size(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut tenths = bytes.saturating_mul(10);
+    let mut unit = 0;
+    while tenths >= 10_000 && unit + 1 < units.len() {
+        tenths /= 1000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short() {
+        let shown: Vec<_> = [0, 999, 1000, 4096, 1_234_567, 44_000_000_000]
+            .map(size)
+            .into();
+        assert_eq!(
+            shown,
+            ["0.0 B", "999.0 B", "1.0 kB", "4.0 kB", "1.2 MB", "44.0 GB"]
+        );
+    }
+}

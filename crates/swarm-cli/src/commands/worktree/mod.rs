@@ -1,0 +1,12 @@
+//! `swarm worktree …`.
+
+mod dispatch;
+mod list;
+mod merge;
+mod own;
+mod remove;
+mod wish;
+
+pub(super) use dispatch::run;
+pub(super) use own::OwnWorktree;
+pub(super) use wish::wish;

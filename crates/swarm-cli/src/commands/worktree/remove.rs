@@ -1,0 +1,77 @@
+//! `swarm worktree remove` and `swarm worktree prune`.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_worktree::{Listed, Slug};
+
+use super::list::{record, why};
+use crate::app::App;
+use crate::args::WorktreeRemoveArgs;
+use crate::deployment::worktrees;
+use crate::failure::Failure;
+use crate::identity::Acting;
+
+pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "worktree remove")?;
+    let slug = Slug::parse(&args.slug)?;
+    let removed = worktrees(app).remove(&app.env.cwd, &slug, args.force, app.clock.now())?;
+    let rescue = removed.rescue.as_ref();
+    if app.out.json {
+        app.out.json(&json!({
+            "slug": removed.slug,
+            "path": removed.path,
+            "branch": removed.branch,
+            "state": "removed",
+            "rescueRef": rescue.map(|saved| &saved.reference),
+            "rescuePatch": rescue.map(|saved| &saved.patch),
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    app.out.data(&format!(
+        "{} is removed, with its branch {}",
+        removed.path.display(),
+        removed.branch
+    ))?;
+    if let Some(saved) = rescue {
+        app.out.data(&format!(
+            "what it held is saved in {} and {}",
+            saved.reference,
+            saved.patch.display()
+        ))?;
+        app.out.say(&format!(
+            "`git branch rescued {}` brings it back",
+            saved.reference
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
+    require_person(app, "worktree prune")?;
+    let (gone, kept) = worktrees(app).prune(&app.env.cwd, dry, app.clock.now())?;
+    if app.out.json {
+        let records = |all: &[Listed]| all.iter().map(record).collect::<Result<Vec<_>, _>>();
+        let word = if dry { "wouldRemove" } else { "removed" };
+        app.out
+            .json(&json!({ word: records(&gone)?, "kept": records(&kept)? }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for listed in &gone {
+        let word = if dry { "would remove" } else { "removed" };
+        app.out
+            .data(&format!("{word} {}", listed.record.path.display()))?;
+    }
+    for listed in &kept {
+        app.out
+            .say(&format!("kept {}: {}", listed.record.slug, why(listed)));
+    }
+    if gone.is_empty() && kept.is_empty() {
+        app.out.say("there are no work trees");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn require_person(app: &App, what: &str) -> Result<(), Failure> {
+    Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person(what)
+}

@@ -1,0 +1,93 @@
+//! What becomes of a member's work tree when the member has ended.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use swarm_protocol::Member;
+use swarm_worktree::Parting;
+
+use crate::Deployment;
+use crate::spawn::blocking;
+
+/// A work tree after the end of its member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftWorktree {
+    /// Whose it was.
+    pub member: swarm_protocol::MemberName,
+    /// The name it goes by.
+    pub slug: String,
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// Its branch.
+    pub branch: String,
+    /// Whether it is still there: it is removed if it holds nothing that is not elsewhere.
+    pub kept: bool,
+    /// Why it is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+}
+
+impl LeftWorktree {
+    /// One sentence for people.
+    pub fn sentence(&self) -> String {
+        let Self {
+            member,
+            path,
+            branch,
+            ..
+        } = self;
+        if self.kept {
+            format!(
+                "the work tree of {member} is kept: {} on {branch} ({}); `swarm worktree merge {}` merges it",
+                path.display(),
+                self.why.join("; "),
+                self.slug
+            )
+        } else {
+            format!("the work tree of {member} held nothing new and is gone, with {branch}")
+        }
+    }
+}
+
+/// Removes the work tree of a member that has ended, or keeps it and says why.
+pub(crate) async fn part(deployment: &Deployment, member: &Member) -> Option<LeftWorktree> {
+    let path = member.worktree_path.clone()?;
+    let (worktrees, now) = (deployment.worktrees.clone(), deployment.clock.now());
+    let at = path.clone();
+    let parted = blocking(move || worktrees.part(&at, now)).await;
+    let left = |slug: String, branch: String, kept, why| LeftWorktree {
+        member: member.name.clone(),
+        slug,
+        path: path.clone(),
+        branch,
+        kept,
+        why,
+    };
+    match parted {
+        Ok(None) => None,
+        Ok(Some(Parting::Removed(removed))) => Some(left(
+            removed.slug.to_string(),
+            removed.branch,
+            false,
+            Vec::new(),
+        )),
+        Ok(Some(Parting::Kept {
+            slug, branch, why, ..
+        })) => {
+            let why = why.iter().map(ToString::to_string).collect();
+            Some(left(slug.to_string(), branch, true, why))
+        }
+        Err(error) => {
+            tracing::warn!(member = %member.name, %error, "work tree kept");
+            let folder = path.file_name().unwrap_or_default().to_string_lossy();
+            let slug = folder.replace('+', "/");
+            Some(left(
+                slug,
+                format!("worktree-{folder}"),
+                true,
+                vec![error.to_string()],
+            ))
+        }
+    }
+}
