@@ -24,6 +24,8 @@ pub(crate) struct App {
     pub(crate) out: Output,
     /// Whether this command trusts the repository that it is in.
     trusts: bool,
+    /// Definitions of agents that `--agents` gives, as JSON.
+    pub(crate) agents: Option<String>,
     /// What `--team` says.
     pub(crate) flag_team: Option<String>,
     /// What `SWARM_TEAM` says.
@@ -65,6 +67,7 @@ impl App {
             clock,
             out,
             trusts: args.command.trusts(),
+            agents: args.command.agents().map(str::to_owned),
             flag_team: global.team.clone(),
             env_team,
         })

@@ -123,6 +123,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
         resolve_model: Arc::new(|name| {
             Err(format!("no member is started with model `{name}` here"))
         }),
+        subagent_model: app.env.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         mode: PermissionMode::Plan,
         ceiling: PermissionMode::Plan,
         rules: RuleTexts::default(),

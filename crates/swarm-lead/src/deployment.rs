@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use swarm_fs::FolderWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
-use swarm_policy::Equipment;
+use swarm_policy::{AgentDefinition, ChosenModel, Equipment, ModelRequest, choose_model};
 use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
 use swarm_store::TeamStore;
@@ -83,6 +83,8 @@ pub struct Deployment {
     pub model: String,
     /// Reads the name of a model.
     pub resolve_model: Arc<ResolveModel>,
+    /// `CLAUDE_CODE_SUBAGENT_MODEL`, which stands above what calls and definitions say.
+    pub subagent_model: Option<String>,
     /// Mode of members that name none.
     pub mode: PermissionMode,
     /// No member has more than this.
@@ -116,6 +118,20 @@ pub struct Deployment {
 const SHUTDOWN_MARGIN: Duration = Duration::from_secs(3);
 
 impl Deployment {
+    /// The model of a member or sub-agent, as it was written, and who chose it.
+    pub fn choose_model(
+        &self,
+        call: Option<&str>,
+        definition: Option<&AgentDefinition>,
+    ) -> ChosenModel {
+        choose_model(&ModelRequest {
+            environment: self.subagent_model.as_deref(),
+            call,
+            definition: definition.and_then(|definition| definition.model.as_deref()),
+            parent: &self.model,
+        })
+    }
+
     /// How long an asker waits for a member to end by itself. Longer than the member's own deadline, at which its
     /// program approves: only silence escalates.
     pub fn shutdown_patience(&self) -> Duration {

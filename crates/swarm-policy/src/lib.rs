@@ -26,14 +26,14 @@ pub use definition_file::{
 pub use equipment::{
     AgentCatalog, AgentDefinition, AgentSource, Equipment, HookCommand, HookEvent, HookGroup,
     HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpToolSpec, McpUse,
-    MemoryScope, ToolAllowance, same_agent_type,
+    MemoryScope, ToolAllowance, denied_type, hidden_type, missing_servers, same_agent_type,
 };
 pub use files::ReadFilter;
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
 pub use pool::{
     AgentKind, FilterLayer, PoolRequest, RemovedTool, SelectorError, ToolCeiling, ToolPool,
-    ToolSelector, tool_pool,
+    ToolSelector, known_tools, tool_pool,
 };
 pub use question::Question;
 pub use rule::{Rule, RuleError};

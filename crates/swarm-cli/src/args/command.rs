@@ -4,10 +4,10 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use super::overview::overview;
 use super::{
-    ApproveArgs, AttachArgs, CompletionsArgs, ConfigCommand, ContinueArgs, DemoArgs, DenyArgs,
-    GcArgs, InboxArgs, KillArgs, LogArgs, LogsArgs, ManArgs, PauseArgs, PeekArgs, PermissionsArgs,
-    ReapArgs, ResumeArgs, RunArgs, SendArgs, ShutdownArgs, SpawnArgs, StatusArgs, TaskCommand,
-    TeamCommand, TrustArgs, WorktreeCommand,
+    AgentsCommand, ApproveArgs, AttachArgs, CompletionsArgs, ConfigCommand, ContinueArgs, DemoArgs,
+    DenyArgs, GcArgs, InboxArgs, KillArgs, LogArgs, LogsArgs, ManArgs, PauseArgs, PeekArgs,
+    PermissionsArgs, ReapArgs, ResumeArgs, RunArgs, SendArgs, ShutdownArgs, SpawnArgs, StatusArgs,
+    TaskCommand, TeamCommand, TrustArgs, WorktreeCommand,
 };
 
 /// A team of coding agents at work in tmux panes.
@@ -126,6 +126,9 @@ Examples:
         after_help = "Ends with 0 when everything that is needed is there, with 7 otherwise."
     )]
     Doctor,
+    /// List definitions of agents, and show what they come to.
+    #[command(subcommand)]
+    Agents(AgentsCommand),
     /// Let a repository run its own hooks and servers.
     Trust(TrustArgs),
     /// Show the settings in force.
@@ -138,6 +141,16 @@ Examples:
 }
 
 impl Command {
+    /// Definitions of agents that stand on the command line.
+    pub(crate) fn agents(&self) -> Option<&str> {
+        match self {
+            Self::Run(args) => args.agents.as_deref(),
+            Self::Spawn(args) => args.agents.as_deref(),
+            Self::Agents(command) => command.given(),
+            _ => None,
+        }
+    }
+
     /// Whether it trusts the present repository for as long as it runs.
     pub(crate) fn trusts(&self) -> bool {
         match self {

@@ -1,5 +1,6 @@
 //! The arguments as they are typed.
 
+mod agents;
 mod command;
 mod config;
 mod demo;
@@ -18,6 +19,7 @@ mod team;
 mod trust;
 mod worktree;
 
+pub(crate) use agents::{AgentsCommand, AgentsShowArgs};
 pub(crate) use command::{Args, Command, GlobalArgs};
 pub(crate) use config::{ConfigCommand, ConfigListArgs};
 pub(crate) use demo::DemoArgs;

@@ -24,6 +24,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         &[
             "demo",
             "doctor",
+            "agents",
             "config",
             "trust",
             "completions",

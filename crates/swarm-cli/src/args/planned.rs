@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Commands of later versions.
-const COMMANDS: [&str; 4] = ["lead", "brief", "agents", "cost"];
+const COMMANDS: [&str; 3] = ["lead", "brief", "cost"];
 
 /// Options of later versions.
 const OPTIONS: [&str; 2] = ["--plan", "--coordinator"];

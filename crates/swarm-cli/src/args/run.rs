@@ -20,6 +20,9 @@ pub(crate) struct RunArgs {
     /// The model, which members inherit: provider/model, an alias, or a model id [default: `model.default` of the settings].
     #[arg(long)]
     pub(crate) model: Option<String>,
+    /// Definitions for this run: {"NAME": {"description": …, "prompt": …}}.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) agents: Option<String>,
     /// The permission mode, which members inherit: plan, dontAsk, default, acceptEdits or bypassPermissions [default: `permissions.mode` of the settings].
     #[arg(long)]
     pub(crate) mode: Option<PermissionMode>,

@@ -25,6 +25,9 @@ pub(crate) struct SpawnArgs {
     /// The type of its definition.
     #[arg(long, value_name = "TYPE")]
     pub(crate) agent: Option<String>,
+    /// Definitions for this spawn: {"NAME": {"description": …, "prompt": …}}.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) agents: Option<String>,
     /// Its first message [default: none; it waits for mail].
     #[arg(long, conflicts_with = "prompt_file")]
     pub(crate) prompt: Option<String>,

@@ -151,7 +151,6 @@ fn words_of_later_versions_are_told_from_slips() {
     let said = |words: &[&str]| planned(&parse(words).expect_err("it is not there"));
     for words in [
         &["lead"][..],
-        &["agents", "show", "x", "--effective"],
         &["spawn", "bob", "--plan"],
         &["run", "hi", "--coordinator"],
     ] {

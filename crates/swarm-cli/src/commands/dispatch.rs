@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 use super::{
-    completions, config, demo, doctor, gc, inbox, journal, man, pane, pause, processes, requests,
-    resume, run as run_command, send, spawn, status, stop, task, team, trust, worktree,
+    agents, completions, config, demo, doctor, gc, inbox, journal, man, pane, pause, processes,
+    requests, resume, run as run_command, send, spawn, status, stop, task, team, trust, worktree,
 };
 
 /// Runs a command that must work whatever is wrong with settings and teams; `None` for any other.
@@ -55,6 +55,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
         Command::Reap(args) => processes::reap(app, &args),
         Command::Gc(args) => gc::run(app, &args),
         Command::Config(command) => config::run(app, &command),
+        Command::Agents(command) => agents::run(app, &command),
         Command::Trust(args) => trust::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),
         Command::Completions(args) => completions::run(&app.env, app.out, &args),

@@ -1,6 +1,7 @@
 //! The commands.
 
 mod acting;
+mod agents;
 mod completions;
 mod config;
 mod demo;

@@ -1,13 +1,38 @@
 //! Gathering it all.
 
-use swarm_policy::Equipment;
+use swarm_policy::{AgentCatalog, Equipment};
 
+use super::agents::{FoundAgents, Looking, gather};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// What holds for agents that this command starts.
+/// What holds for agents that this command starts. Definitions that are wrong are told of and left out.
 pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
-    let trusted = app.is_trusted()?;
-    tracing::debug!(trusted, "equipment");
-    Ok(Equipment::default())
+    let found = agents(app)?;
+    for problem in found.problems.iter().filter(|problem| problem.refused) {
+        app.out.say(&format!("swarm: {problem}"));
+    }
+    with_agents(app, found.catalog)
+}
+
+/// These definitions with everything else.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the sources that are read here can be wrong"
+)]
+pub(crate) fn with_agents(_app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
+    Ok(Equipment {
+        agents,
+        ..Equipment::default()
+    })
+}
+
+/// The definitions of every source.
+pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
+    gather(Looking {
+        root: &app.root,
+        cwd: &app.env.cwd,
+        flag: app.agents.as_deref(),
+        trusted: app.is_trusted()?,
+    })
 }

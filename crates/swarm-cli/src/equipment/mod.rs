@@ -1,5 +1,6 @@
 //! What agents are equipped with: definitions, hooks and MCP servers from every source.
 
+mod agents;
 mod load;
 
-pub(crate) use load::load;
+pub(crate) use load::{agents, load, with_agents};

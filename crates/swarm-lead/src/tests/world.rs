@@ -372,6 +372,7 @@ fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment 
         provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
         model: "fake/fake-1".to_owned(),
         resolve_model: Arc::new(|name| Ok(name.to_owned())),
+        subagent_model: None,
         mode: PermissionMode::Default,
         ceiling: PermissionMode::AcceptEdits,
         rules: RuleTexts {

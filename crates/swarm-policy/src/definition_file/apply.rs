@@ -1,12 +1,12 @@
 //! Field by field: each is applied, or refused by its name.
 
 use serde_json::{Map, Value};
-use swarm_protocol::{Color, PermissionMode};
+use swarm_protocol::{Color, Effort, PermissionMode};
 
 use super::nearest::nearest;
-use super::servers::{hooks, servers};
+use super::servers::servers;
 use super::values::{Wrong, choice, count, is_true, shown, text, tools, tools_taken, words};
-use crate::{AgentDefinition, Isolation, MemoryScope};
+use crate::{AgentDefinition, HookSettings, Isolation, MemoryScope};
 
 /// The fields that are applied.
 pub(super) const FIELDS: [&str; 18] = [
@@ -205,14 +205,15 @@ fn color(value: &Value) -> Result<Color, Wrong> {
     choice(value, &colors)
 }
 
-const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
-
 fn effort(value: &Value) -> Result<String, Wrong> {
-    if let Ok(number) = count(value) {
-        return Ok(number.to_string());
+    let words = Effort::ALL.map(|effort| (effort.name(), effort));
+    choice(value, &words).map(|effort| effort.name().to_owned())
+}
+
+/// Hooks in the form of `settings.json`. One that would not run might have been a guard.
+fn hooks(value: &Value, origin: &str) -> Result<HookSettings, Wrong> {
+    match HookSettings::read(value, origin) {
+        (hooks, remarks) if remarks.is_empty() => Ok(hooks),
+        (_, remarks) => Err(format!("is not understood: {}", remarks.join("; "))),
     }
-    let words = EFFORTS.map(|word| (word, word));
-    choice(value, &words)
-        .map(str::to_owned)
-        .map_err(|wrong| format!("{wrong}, or a whole number"))
 }

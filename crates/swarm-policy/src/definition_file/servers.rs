@@ -1,11 +1,11 @@
-//! `mcpServers` and `hooks` of a definition.
+//! `mcpServers` of a definition.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::values::{Wrong, shown, text};
-use crate::{HookCommand, HookEvent, HookGroup, HookSettings, McpServerConfig, McpUse};
+use super::values::{Wrong, text};
+use crate::{McpServerConfig, McpUse};
 
 /// Names of servers that the parent has, and servers of the agent's own.
 pub(super) fn servers(value: &Value) -> Result<Vec<McpUse>, Wrong> {
@@ -99,77 +99,4 @@ fn texts(value: Option<&Value>) -> Result<BTreeMap<String, String>, Wrong> {
             .collect(),
         Some(_) => Err("`env` and `headers` must be `NAME: value`".into()),
     }
-}
-
-/// Hooks in the form of `settings.json`.
-pub(super) fn hooks(value: &Value, origin: &str) -> Result<HookSettings, Wrong> {
-    let Value::Object(events) = value else {
-        return Err("must be events with their groups, as in settings.json".into());
-    };
-    let mut settings = HookSettings::default();
-    for (name, groups) in events {
-        let event: HookEvent = serde_json::from_value(name.clone().into())
-            .map_err(|_| format!("has the event `{}`, which is none", name.escape_debug()))?;
-        let Value::Array(groups) = groups else {
-            return Err(format!("must have a list below `{name}`"));
-        };
-        let groups: Result<Vec<_>, _> = groups
-            .iter()
-            .map(|one| {
-                group(one, origin).map_err(|what| format!("is wrong below `{name}`: {what}"))
-            })
-            .collect();
-        settings.events.insert(event, groups?);
-    }
-    Ok(settings)
-}
-
-fn group(value: &Value, origin: &str) -> Result<HookGroup, Wrong> {
-    let matcher = match &value["matcher"] {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => {
-            return Err(format!(
-                "the matcher `{}` is no text",
-                shown(other).escape_debug()
-            ));
-        }
-    };
-    let Value::Array(hooks) = &value["hooks"] else {
-        return Err("a group needs a list `hooks`".into());
-    };
-    let hooks: Result<Vec<_>, _> = hooks.iter().map(command).collect();
-    Ok(HookGroup {
-        matcher: matcher.filter(|text| !text.is_empty() && text != "*"),
-        hooks: hooks?,
-        origin: origin.to_owned(),
-    })
-}
-
-fn command(value: &Value) -> Result<HookCommand, Wrong> {
-    let kind = value["type"].as_str().unwrap_or("command");
-    if kind != "command" {
-        return Err(format!(
-            "a hook of type `{}` is not run here; use `command`",
-            kind.escape_debug()
-        ));
-    }
-    let timeout = match &value["timeout"] {
-        Value::Null => None,
-        number => Some(
-            number
-                .as_u64()
-                .filter(|seconds| *seconds > 0)
-                .ok_or_else(|| {
-                    format!(
-                        "the timeout `{}` is no number of seconds",
-                        shown(number).escape_debug()
-                    )
-                })?,
-        ),
-    };
-    Ok(HookCommand {
-        command: text(&value["command"]).map_err(|_| "a hook needs a `command`".to_owned())?,
-        timeout,
-    })
 }

@@ -133,7 +133,7 @@ fn c2_what_is_not_applied_is_refused_by_name_and_line() {
         ),
         (
             "effort: huge",
-            "a.md:4: `effort` is `huge`: use low, medium, high, xhigh or max, or a whole number",
+            "a.md:4: `effort` is `huge`: use low, medium, high, xhigh or max",
         ),
         (
             "disallowed_tools: Bash",
@@ -153,7 +153,7 @@ fn c2_what_is_not_applied_is_refused_by_name_and_line() {
         ),
         (
             "hooks: {Never: []}",
-            "a.md:4: `hooks` has the event `Never`, which is none",
+            "a.md:4: `hooks` is not understood: `Never` is no event of swarm, so its hooks do not run",
         ),
         (
             "mcpServers: [{x: {type: sse, url: u}}]",

@@ -4,6 +4,7 @@
 mod catalog;
 mod definition;
 mod everything;
+mod hidden;
 mod hook_event;
 mod hook_matcher;
 mod hook_parse;
@@ -13,6 +14,7 @@ mod mcp;
 pub use catalog::{AgentCatalog, same_agent_type};
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
 pub use everything::Equipment;
+pub use hidden::{denied_type, hidden_type, missing_servers};
 pub use hook_event::HookEvent;
 pub use hooks::{HookCommand, HookGroup, HookSettings};
 pub use mcp::{McpServer, McpServerConfig, McpSettings, McpToolSpec};

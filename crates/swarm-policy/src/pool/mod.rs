@@ -11,3 +11,4 @@ pub use kind::{AgentKind, FilterLayer};
 pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
 pub(crate) use selector::split;
 pub use selector::{SelectorError, ToolSelector};
+pub use tables::known_tools;

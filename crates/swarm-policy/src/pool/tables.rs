@@ -5,6 +5,40 @@ use swarm_protocol::PermissionMode;
 
 use super::AgentKind;
 
+/// The tools of the program; those of MCP servers come beside them.
+const TOOLS: &[&str] = &[
+    "Read",
+    "Write",
+    "Edit",
+    "Glob",
+    "Grep",
+    "Bash",
+    "Agent",
+    "SendMessage",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskStop",
+    "TaskOutput",
+    "TeamCreate",
+    "TeamDelete",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "Skill",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "EnterWorktree",
+    "ExitWorktree",
+];
+
+/// Every tool that the program may offer; a setting or the absence of a service can leave one out.
+pub fn known_tools() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().copied()
+}
+
 /// A tool that a layer takes away.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Barred {

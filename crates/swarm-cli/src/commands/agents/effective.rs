@@ -1,0 +1,136 @@
+//! `swarm agents show --effective`: what comes of a definition.
+
+use serde_json::json;
+use swarm_policy::{
+    AgentDefinition, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling, ToolPool,
+    choose_mode, hidden_type, known_tools, tool_pool,
+};
+use swarm_protocol::PermissionMode;
+use swarm_ui::print::{Cell, Table};
+
+use crate::app::App;
+use crate::args::AgentsShowArgs;
+use crate::deployment::{Choices, deployment};
+use crate::failure::Failure;
+
+pub(super) fn show(
+    app: &App,
+    args: &AgentsShowArgs,
+    definition: &AgentDefinition,
+) -> Result<(), Failure> {
+    let prepared = deployment(app, &Choices::default())?;
+    let dep = &prepared.deployment;
+    let ceiling = args.mode.unwrap_or(dep.mode);
+    let mode = choose_mode(ceiling, definition.permission_mode, args.mode);
+    let chosen = dep.choose_model(args.model.as_deref(), Some(definition));
+    let model = (dep.resolve_model)(&chosen.written).map_err(Failure::usage)?;
+    let mcp = &dep.equipment.mcp;
+    let servers = mcp.servers.keys().map(|name| format!("mcp__{name}__*"));
+    let names: Vec<String> = known_tools().map(str::to_owned).chain(servers).collect();
+    let request = PoolRequest {
+        kind: args.role.kind(),
+        levels_left: 1,
+        mode: mode.mode,
+        definition: Some(definition),
+        above: &ToolCeiling::default(),
+    };
+    let pool = tool_pool(&request, names.iter().map(String::as_str));
+    let hidden = hidden_type(definition, &prepared.claude.rules, mcp);
+    if app.out.json {
+        return app.out.json(&json!({
+            "name": definition.name,
+            "source": definition.source,
+            "path": definition.path,
+            "as": args.role.kind(),
+            "hidden": hidden,
+            "model": model,
+            "modelSource": chosen.source,
+            "mode": mode.mode,
+            "modeSource": mode.source,
+            "ceiling": ceiling,
+            "maxTurns": definition.max_turns.unwrap_or(dep.limits.max_requests),
+            "tools": pool.kept,
+            "removed": pool.removed,
+            "missing": pool.missing,
+        }));
+    }
+    app.out.data(&format!(
+        "{} as a {}; the backend makes no difference",
+        definition.name,
+        args.role.kind().name()
+    ))?;
+    app.out
+        .data(&format!("model:  {model} ({})", by(chosen.source)))?;
+    app.out
+        .data(&format!("mode:   {}", mode_line(mode, ceiling)))?;
+    let turns = definition.max_turns.unwrap_or(dep.limits.max_requests);
+    app.out
+        .data(&format!("turns:  at most {turns} requests in one turn"))?;
+    app.out.data(&format!("tools:  {}\n", listed(&pool.kept)))?;
+    app.out.table(&layers(args, &pool))?;
+    for entry in &pool.missing {
+        app.out.say(&format!(
+            "swarm: `tools` names `{entry}`, and there is no such tool"
+        ));
+    }
+    if let Some(why) = hidden {
+        app.out
+            .say(&format!("swarm: no model is offered this type: {why}"));
+    }
+    Ok(())
+}
+
+fn by(source: ModelSource) -> &'static str {
+    match source {
+        ModelSource::Environment => "from CLAUDE_CODE_SUBAGENT_MODEL",
+        ModelSource::Call => "from the call",
+        ModelSource::Definition => "from the definition",
+        ModelSource::Parent => "inherited",
+    }
+}
+
+fn mode_line(mode: ChosenMode, ceiling: PermissionMode) -> String {
+    let line = format!(
+        "{} (from the {}; ceiling {ceiling})",
+        mode.mode, mode.source
+    );
+    if let Some(asked) = mode.definition_lowered {
+        return format!("{line}; the definition asks for {asked}, which is above the ceiling");
+    }
+    line
+}
+
+fn listed(tools: &[String]) -> String {
+    if tools.is_empty() {
+        "none".to_owned()
+    } else {
+        tools.join(", ")
+    }
+}
+
+/// One row for each reason of each layer, in the order of the layers; those that took nothing away stand there too.
+fn layers(args: &AgentsShowArgs, pool: &ToolPool) -> Table {
+    let mut table = Table::new(["LAYER", "TOOK AWAY", "BECAUSE"]);
+    for layer in args.role.kind().layers() {
+        let mut reasons = reasons(*layer, pool);
+        if reasons.is_empty() {
+            reasons.push(("nothing".to_owned(), ""));
+        }
+        for (index, (tools, why)) in reasons.into_iter().enumerate() {
+            let name = if index == 0 { layer.name() } else { "" };
+            table.row([Cell::new(name), Cell::new(tools), Cell::new(why)]);
+        }
+    }
+    table
+}
+
+fn reasons(layer: FilterLayer, pool: &ToolPool) -> Vec<(String, &str)> {
+    let mut reasons: Vec<(String, &str)> = Vec::new();
+    for gone in pool.removed.iter().filter(|gone| gone.layer == layer) {
+        match reasons.iter_mut().find(|(_, why)| *why == gone.why) {
+            Some((tools, _)) => tools.extend([", ", &gone.tool]),
+            None => reasons.push((gone.tool.clone(), &gone.why)),
+        }
+    }
+    reasons
+}

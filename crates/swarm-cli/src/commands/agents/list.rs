@@ -1,0 +1,90 @@
+//! `swarm agents list`.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_policy::{AgentDefinition, AgentSource, hidden_type};
+use swarm_ui::print::{Cell, Table};
+
+use crate::app::App;
+use crate::claude_settings::ClaudeSettings;
+use crate::equipment;
+use crate::failure::Failure;
+use crate::output::{plain, say};
+
+pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+    let found = equipment::agents(app)?;
+    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
+    let catalog = found.catalog.clone();
+    let mcp = equipment::with_agents(app, catalog)?.mcp;
+    let rows: Vec<_> = found
+        .catalog
+        .with_standing()
+        .map(|(definition, counts)| {
+            let hidden = counts.then(|| hidden_type(definition, &claude.rules, &mcp));
+            (definition, counts, hidden.flatten())
+        })
+        .collect();
+    if app.out.json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(definition, counts, hidden)| {
+                json!({
+                    "name": definition.name,
+                    "description": definition.description,
+                    "source": definition.source,
+                    "path": definition.path,
+                    "model": definition.model,
+                    "counts": counts,
+                    "hidden": hidden,
+                })
+            })
+            .collect();
+        app.out.json(&rows)?;
+    } else {
+        let mut table = Table::new(["TYPE", "FROM", "MODEL", "", "WHERE"]);
+        for (definition, counts, hidden) in &rows {
+            let note = match hidden {
+                Some(why) => format!("hidden: {why}"),
+                None if *counts => String::new(),
+                None => "shadowed".to_owned(),
+            };
+            let cells = [
+                Cell::new(&definition.name),
+                Cell::new(source(definition.source)),
+                Cell::new(definition.model.as_deref().unwrap_or("inherit")),
+                Cell::new(note),
+                Cell::new(place(app, definition)),
+            ];
+            table.row(cells.map(|cell| if *counts { cell } else { cell.dim() }));
+        }
+        app.out.table(&table)?;
+    }
+    // A program that reads stdout has the list; these are for whoever wrote the files.
+    if !app.out.quiet {
+        for problem in &found.problems {
+            say(&format!("swarm: {}", plain(&problem.to_string())));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The word for a source.
+pub(super) fn source(source: AgentSource) -> &'static str {
+    match source {
+        AgentSource::Managed => "managed",
+        AgentSource::Flag => "--agents",
+        AgentSource::Project => "project",
+        AgentSource::User => "user",
+        AgentSource::Plugin => "plugin",
+        AgentSource::BuiltIn => "built-in",
+    }
+}
+
+/// The file, from the working folder where it lies below it.
+pub(super) fn place(app: &App, definition: &AgentDefinition) -> String {
+    definition.path.as_ref().map_or_else(String::new, |path| {
+        let near = path.strip_prefix(&app.env.cwd).unwrap_or(path);
+        near.display().to_string()
+    })
+}

@@ -1,0 +1,10 @@
+//! `swarm agents …`.
+
+mod dispatch;
+mod effective;
+mod known;
+mod list;
+mod show;
+
+pub(super) use dispatch::run;
+pub(super) use known::known;

@@ -1,0 +1,11 @@
+//! Agent definitions: where they are looked for, and how they are read.
+
+mod built_in;
+mod folder;
+mod gather;
+mod places;
+
+pub(crate) use gather::{FoundAgents, Looking, gather};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Where definitions are found, and which of them counts.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use swarm_fs::replace_alone;
+use swarm_policy::AgentSource;
+use swarm_protocol::ErrorKind;
+
+use super::gather::{FoundAgents, Looking, gather_from};
+use super::places;
+
+struct Machine(tempfile::TempDir);
+
+impl Machine {
+    fn new() -> Self {
+        let machine = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(machine.path("repo/.git")).unwrap();
+        std::fs::create_dir_all(machine.path("repo/src/deep")).unwrap();
+        machine
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        replace_alone(&path, text.as_bytes()).unwrap();
+    }
+
+    fn agent(&self, path: &str, name: &str, fields: &str) {
+        let description = path.replace('/', " ");
+        let text =
+            format!("---\nname: {name}\ndescription: from {description}\n{fields}---\nDo it.");
+        self.write(path, &text);
+    }
+
+    fn look(&self, flag: Option<&str>, trusted: bool) -> FoundAgents {
+        let (root, cwd) = (self.path("root"), self.path("repo/src/deep"));
+        let places = places::below(&self.path("managed"), &root, &cwd);
+        let looking = Looking {
+            root: &root,
+            cwd: &cwd,
+            flag,
+            trusted,
+        };
+        gather_from(places, looking).unwrap()
+    }
+}
+
+fn source(found: &FoundAgents, name: &str) -> (AgentSource, String) {
+    let definition = found.catalog.find(name).unwrap();
+    (definition.source, definition.description.clone())
+}
+
+fn said(found: &FoundAgents) -> Vec<String> {
+    found.problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_strongest_source_counts() {
+    let machine = Machine::new();
+    machine.agent("outside/.claude/agents/a.md", "far", "");
+    machine.agent(".claude/agents/a.md", "above-the-repository", "");
+    for (path, flag) in [
+        ("root/plugins/kit/agents/a.md", None),
+        ("root/agents/explore.md", None),
+        ("repo/.claude/agents/x/explore.md", None),
+        ("repo/src/.claude/agents/explore.md", None),
+        ("managed/explore.md", Some("")),
+    ] {
+        let plugin = path.contains("plugins");
+        machine.agent(path, "explore", "");
+        let name = if plugin { "kit:explore" } else { "Explore" };
+        let description = format!("from {}", path.replace('/', " "));
+        let found = machine.look(None, true);
+        assert_eq!(source(&found, name).1, description);
+        assert_eq!(said(&found), [""; 0]);
+        let json = r#"{"explore": {"description": "from a flag", "prompt": "x"}}"#;
+        let with_flag = machine.look(Some(json), true);
+        let flag_counts = flag.is_none();
+        assert_eq!(
+            source(&with_flag, "explore").0 == AgentSource::Flag,
+            flag_counts,
+            "{path}"
+        );
+    }
+    let found = machine.look(None, true);
+    assert!(found.catalog.find("above-the-repository").is_none());
+    let shadowed = found.catalog.with_standing().filter(|(_, counts)| !counts);
+    assert_eq!(shadowed.count(), 4, "user, two of the project, built-in");
+}
+
+#[test]
+fn a_bad_file_costs_no_other() {
+    let machine = Machine::new();
+    machine.agent("root/agents/good.md", "good", "");
+    machine.agent("root/agents/bad.md", "bad", "color: mauve\n");
+    machine.write("root/agents/notes.md", "# Notes");
+    machine.write("root/agents/readme.txt", "---\nname: x\n---");
+    machine.write("root/agents/huge.md", &"x".repeat(300 * 1024));
+    std::fs::create_dir_all(machine.path("root/agents/loop")).unwrap();
+    symlink(
+        machine.path("root/agents"),
+        machine.path("root/agents/loop/again"),
+    )
+    .unwrap();
+    symlink("nowhere.md", machine.path("root/agents/dangling.md")).unwrap();
+    let found = machine.look(None, true);
+    assert_eq!(source(&found, "good").0, AgentSource::User);
+    assert!(found.catalog.find("bad").is_none());
+    let folder = machine.path("root/agents");
+    let at = |file: &str, what: &str| format!("{}/{file}: {what}", folder.display());
+    assert_eq!(
+        said(&found),
+        [
+            at(
+                "huge.md",
+                "it is larger than 256 KiB: a definition is a short text"
+            ),
+            at(
+                "bad.md:4",
+                "`color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn what_a_repository_runs_waits_for_trust() {
+    let machine = Machine::new();
+    let fields = "tools: Read\nmcpServers:\n  - shared\n  - own: {command: serve}\nhooks: {Stop: [{hooks: [{type: command, command: x}]}]}\n";
+    machine.agent("repo/.claude/agents/a.md", "a", fields);
+    let found = machine.look(None, false);
+    let definition = found.catalog.find("a").unwrap();
+    assert_eq!(definition.mcp_servers.len(), 1);
+    assert!(definition.hooks.events.is_empty());
+    assert!(said(&found)[0].ends_with(
+        "its hooks and its own MCP servers do not run until the repository is trusted: `swarm trust`"
+    ));
+    let found = machine.look(None, true);
+    let definition = found.catalog.find("a").unwrap();
+    assert_eq!(definition.mcp_servers.len(), 2);
+    assert_eq!(definition.hooks.events.len(), 1);
+    assert_eq!(said(&found), [""; 0]);
+}
+
+#[test]
+fn a_plugins_agents_have_its_name_and_bring_no_rights() {
+    let machine = Machine::new();
+    machine.agent(
+        "root/plugins/kit/agents/a.md",
+        "a",
+        "permissionMode: plan\nmcpServers: [x]\nhooks: {Stop: [{hooks: [{type: command, command: x}]}]}\n",
+    );
+    let found = machine.look(None, true);
+    let definition = found.catalog.find("kit:a").unwrap();
+    assert_eq!(definition.permission_mode, None);
+    assert!(definition.mcp_servers.is_empty() && definition.hooks.events.is_empty());
+    assert!(
+        said(&found)[0]
+            .ends_with("hooks, mcpServers, permissionMode of a plugin's agents count for nothing")
+    );
+}
+
+#[test]
+fn a_wrong_flag_stops_the_command() {
+    let looking = Looking {
+        root: Path::new("/nowhere"),
+        cwd: Path::new("/nowhere"),
+        flag: Some("{\"a\": {}}"),
+        trusted: false,
+    };
+    let failure = gather_from(Vec::new(), looking).unwrap_err();
+    assert_eq!(failure.kind, ErrorKind::Usage);
+    assert_eq!(
+        failure.message,
+        "--agents: agent `a`: `prompt` is missing: say what it shall do"
+    );
+}
