@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use swarm_lead::WorktreeMerger;
 use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
-use swarm_team::SpawnOrder;
+use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_teammate::{Ending, ProcessFacts, TeammateParts};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -92,6 +93,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         let terminal = Terminal::open(&env, name, order.color_output, &log).await;
         let keyboard = terminal.keyboard;
         let parts = TeammateParts {
+            merger: merger(&env, &order),
             home: order.env.get("HOME").map(PathBuf::from),
             order,
             root: args.root,
@@ -134,6 +136,15 @@ fn process_facts(env: &Environment) -> ProcessFacts {
         backend,
         version: VERSION.to_owned(),
     }
+}
+
+/// Who merges this member's work. The settings are the lead's, and travel in the order.
+fn merger(env: &Environment, order: &SpawnOrder) -> Option<Arc<dyn WorkMerger>> {
+    order.merges.then(|| {
+        let git = swarm_worktree::Git::new("git", env.for_git());
+        let worktrees = swarm_worktree::Worktrees::new(git, <_>::default());
+        Arc::new(WorktreeMerger(worktrees)) as Arc<dyn WorkMerger>
+    })
 }
 
 /// The work tree that this process finds itself in. Read from git's files: what it stands on counts, not what was said.

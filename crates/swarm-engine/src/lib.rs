@@ -18,6 +18,7 @@ mod spawner;
 mod totals;
 mod transcript;
 mod turn;
+mod worktree;
 
 pub use agent_tool::AgentTool;
 pub use error::EngineError;
@@ -34,3 +35,4 @@ pub use transcript::{
     BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
 };
 pub use turn::{TurnOutcome, TurnSignals};
+pub use worktree::worktree_tools;

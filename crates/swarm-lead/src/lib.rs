@@ -6,6 +6,7 @@ mod error;
 mod handover;
 mod leadership;
 mod leftovers;
+mod merger;
 mod reconcile;
 mod run;
 mod spawn;
@@ -25,6 +26,7 @@ pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, verdict};
+pub use merger::WorktreeMerger;
 pub use run::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
 pub use spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn};
 pub use stop::{

@@ -4,6 +4,7 @@
 mod effects;
 mod hello;
 mod incoming;
+mod merged;
 mod order;
 mod permission;
 mod receiver;
@@ -17,6 +18,7 @@ mod task_tools;
 pub use effects::{announce_assignment, announce_unblocked, reconcile};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
+pub use merged::{WorkMerger, require_merged};
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
     AskedCall, PermissionAnswer, Wake, answer_frame, approve, deny, open_request, wait_for_answer,

@@ -89,6 +89,9 @@ pub struct SpawnOrder {
     /// The work tree that the folder is in, where it is to have one of its own.
     #[serde(default)]
     pub worktree: Option<WorktreeReport>,
+    /// Whether its work is merged when it completes a task.
+    #[serde(default)]
+    pub merges: bool,
     /// `provider/model`.
     pub model: String,
     /// Permission mode, already below the parent's ceiling.

@@ -1,12 +1,14 @@
 //! A member's place at the table: who it is and which team it sits in.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
 use swarm_store::{Actor, Draft, StoreError, TeamStore};
+
+use crate::WorkMerger;
 
 /// Makes a team for a lead that acts before it has one.
 pub trait Founder: Send + Sync + fmt::Debug {
@@ -45,6 +47,7 @@ pub struct Seat {
     team: Mutex<Option<TeamName>>,
     founder: Option<Arc<dyn Founder>>,
     events: Box<EventFn>,
+    merger: OnceLock<Arc<dyn WorkMerger>>,
 }
 
 impl fmt::Debug for Seat {
@@ -76,6 +79,7 @@ impl Seat {
             team: Mutex::new(Some(agent.team.clone())),
             founder: None,
             events: Box::new(events),
+            merger: OnceLock::new(),
         }
     }
 
@@ -97,6 +101,7 @@ impl Seat {
             team: Mutex::new(team),
             founder: Some(founder),
             events: Box::new(events),
+            merger: OnceLock::new(),
         }
     }
 
@@ -145,6 +150,16 @@ impl Seat {
             color: self.color.map(|color| color.to_string()),
             ..Draft::control(self.name.as_str(), frame)
         }
+    }
+
+    /// Says who merges the work of members in worktrees; the first word counts.
+    pub fn merge_with(&self, merger: Arc<dyn WorkMerger>) {
+        drop(self.merger.set(merger));
+    }
+
+    /// Who merges the work of members in worktrees.
+    pub fn merger(&self) -> Option<&dyn WorkMerger> {
+        self.merger.get().map(|merger| &**merger)
     }
 
     /// Shows something to whoever watches.

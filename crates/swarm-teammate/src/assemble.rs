@@ -49,6 +49,9 @@ pub(crate) fn assemble(
         order.color,
         move |event| events.emit(event),
     ));
+    if let Some(merger) = parts.merger {
+        seat.merge_with(merger);
+    }
     let rules = order.rules()?;
     let unreadable = ReadFilter::denials(&rules, &order.cwd, parts.home.as_deref());
     let shutdown = Arc::new(ShutdownDesk::default());

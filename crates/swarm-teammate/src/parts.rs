@@ -8,7 +8,7 @@ use std::sync::Arc;
 use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
-use swarm_team::SpawnOrder;
+use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_ui::{PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +52,8 @@ pub struct TeammateParts {
     pub model: Arc<dyn Model>,
     /// Facts of this process.
     pub process: ProcessFacts,
+    /// Who merges its work when it completes a task.
+    pub merger: Option<Arc<dyn WorkMerger>>,
     /// Where the pane is drawn.
     pub screen: Box<dyn Write + Send>,
     /// Width of the pane at any moment, in cells.

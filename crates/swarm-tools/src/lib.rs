@@ -22,5 +22,5 @@ pub use files::{Confinement, FileState, ProtectedPaths};
 pub use one_line::one_line;
 pub use read::Read;
 pub use search::{Glob, Grep};
-pub use tool::{Tool, ToolOutput, builtin};
+pub use tool::{Tool, ToolOutput, Workplace, builtin};
 pub use write::Write;

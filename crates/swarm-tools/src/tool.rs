@@ -38,8 +38,22 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         Vec::new()
     }
 
+    /// The folder to which this tool has moved an agent that began in `origin`: its calls run there.
+    fn workplace(&self, _origin: &Path) -> Option<Workplace> {
+        None
+    }
+
     /// Does it. Failures are outputs with `is_error`, since the model is the one to react to them.
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput;
+}
+
+/// A folder to which an agent has moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workplace {
+    /// Its working folder there.
+    pub cwd: PathBuf,
+    /// The uppermost folder: outside of it nothing is written.
+    pub root: PathBuf,
 }
 
 /// What a call gave.

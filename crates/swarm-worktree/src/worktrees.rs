@@ -66,6 +66,18 @@ impl Worktrees {
         Ok(())
     }
 
+    /// Nobody works in a worktree any more; it stays as it is.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if the record cannot be written.
+    pub fn release(&self, created: &Created) -> Result<(), WorktreeError> {
+        let repository = Repository::find(&self.git, &created.record.from)?;
+        match Record::load(&repository, &created.record.slug)? {
+            Some(mut record) => hand_back(&repository, &mut record),
+            None => Ok(()),
+        }
+    }
+
     /// From now on the owner's life lock alone tells whether the worktree is in use, and not the process that started it.
     ///
     /// # Errors

@@ -13,3 +13,4 @@ mod spawning;
 mod starting;
 mod states;
 mod tasks;
+mod worktrees;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use swarm_model::ContentBlock;
 use swarm_policy::{Decision, Question, Suggestion};
 use swarm_protocol::AgentEvent;
-use swarm_tools::{Tool, ToolOutput};
+use swarm_tools::{Confinement, Tool, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
@@ -110,6 +110,10 @@ impl Session {
                 let mut context = self.parts.tool_context.clone();
                 context.cancel = cancel.child_token();
                 context.tool_use_id.clone_from(&call.id);
+                if let Some(moved) = self.moved() {
+                    context.confine = Some(Arc::new(Confinement::new(&moved.root)));
+                    context.cwd = moved.cwd;
+                }
                 call::run(ready, context, self.parts.limits.cancel_grace).await
             }
             Err(why) => ToolOutput::error(why),
@@ -152,9 +156,18 @@ impl Session {
         }
     }
 
+    /// The folder to which a tool has moved this agent.
+    fn moved(&self) -> Option<Workplace> {
+        let origin = &self.parts.tool_context.cwd;
+        let mut tools = self.parts.tools.iter();
+        tools.find_map(|tool| tool.workplace(origin))
+    }
+
     /// Decides by rules and mode.
     pub(super) fn decide(&self, ready: Ready) -> Verdict {
-        let cwd = &self.parts.tool_context.cwd;
+        let moved = self.moved();
+        let origin = &self.parts.tool_context.cwd;
+        let cwd = moved.as_ref().map_or(origin, |moved| &moved.cwd);
         let question = Question {
             tool: ready.tool.name(),
             input: &ready.input,

@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
     AgentParts, AgentTool, EngineError, EngineLimits, EventSink, Rights, Session, TranscriptAuthor,
-    TranscriptFile, transcript_path,
+    TranscriptFile, transcript_path, worktree_tools,
 };
 use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
 use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, task_tools};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
+use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,9 +20,9 @@ use super::desk::LeadDesk;
 use super::gate::LeadGate;
 use super::prompt::system_prompt;
 use super::reporter::Reporter;
-use crate::Leadership;
 use crate::census::lead_mark;
 use crate::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
+use crate::{Leadership, WorktreeMerger};
 
 /// A lead, ready for its prompt.
 pub(super) struct Assembled {
@@ -58,6 +59,7 @@ pub(super) fn assemble(
         Arc::clone(leadership) as Arc<dyn Founder>,
         move |event| events.emit(event),
     ));
+    seat.merge_with(Arc::new(WorktreeMerger(dep.worktrees.clone())));
     let desk = Arc::new(LeadDesk {
         deployment: dep.clone(),
         seat: Arc::clone(&seat),
@@ -114,6 +116,16 @@ fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> V
     tools.push(Arc::new(AgentTool::new(Arc::new(spawner))));
     tools.push(Arc::new(SendMessageTool::for_lead(Arc::clone(seat))));
     tools.extend(task_tools(seat));
+    let own = ProcessMark {
+        pid: deployment.process.pid,
+        start: deployment.process.start.clone(),
+    };
+    tools.extend(worktree_tools(
+        deployment.worktrees.clone(),
+        Arc::clone(&deployment.clock),
+        own,
+        deployment.cwd.clone(),
+    ));
     tools.push(Arc::new(TeamCreate {
         deployment: deployment.clone(),
         seat: Arc::clone(seat),

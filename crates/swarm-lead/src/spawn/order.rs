@@ -6,7 +6,7 @@ use swarm_protocol::{
     AgentId, Member, PermissionMode, SessionId, SpawnId, TeamName, UnixMs, WorktreeReport,
 };
 use swarm_team::SpawnOrder;
-use swarm_worktree::Created;
+use swarm_worktree::{Created, MergeMode};
 
 use super::SpawnOptions;
 use crate::{Deployment, LeadError};
@@ -102,6 +102,7 @@ pub(super) fn build(
         equipment: (*deployment.equipment).clone(),
         cwd: options.cwd.clone(),
         worktree: values.worktree.as_ref().map(ordered),
+        merges: deployment.worktrees.settings().merge == MergeMode::Auto,
         model: values.model,
         mode: values.mode,
         allow: deployment.rules.allow.clone(),

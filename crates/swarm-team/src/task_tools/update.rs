@@ -10,7 +10,7 @@ use swarm_store::{TaskChange, TaskUpdated};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
 use super::pool::{check_owner, parse};
-use crate::{Seat, announce_assignment, announce_unblocked};
+use crate::{Seat, announce_assignment, announce_unblocked, require_merged};
 
 /// What a pane shows of a change that was made.
 const DONE: &str = "ok";
@@ -101,15 +101,16 @@ impl Tool for TaskUpdate {
     }
 
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        match parse("TaskUpdate", input).map(|input| self.update(input)) {
-            Ok(Ok(output)) | Err(output) => output,
-            Ok(Err(error)) => ToolOutput::error(error),
-        }
+        let input = match parse("TaskUpdate", input) {
+            Ok(input) => input,
+            Err(output) => return output,
+        };
+        self.update(input).await.unwrap_or_else(ToolOutput::error)
     }
 }
 
 impl TaskUpdate {
-    fn update(&self, input: Input) -> Result<ToolOutput, String> {
+    async fn update(&self, input: Input) -> Result<ToolOutput, String> {
         let seat = &self.0;
         let team = seat
             .team()
@@ -124,6 +125,9 @@ impl TaskUpdate {
         let change = change_of(input);
         if claims {
             return self.claim(&team, id, change);
+        }
+        if change.status == Some(TaskStatus::Completed) {
+            require_merged(&*seat.store, &team, &id, &seat.actor(&team), seat.merger()).await?;
         }
         let updated = seat
             .store

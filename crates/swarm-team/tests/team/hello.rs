@@ -1,6 +1,6 @@
 //! What was ordered is in force, or the hello is refused.
 
-use swarm_protocol::{Hello, PaneId, PermissionMode, SessionId, SpawnId};
+use swarm_protocol::{Hello, PaneId, PermissionMode, SessionId, SpawnId, WorktreeReport};
 use swarm_team::{SpawnOrder, check_hello};
 
 use crate::order::order;
@@ -77,4 +77,43 @@ fn one_folder_under_two_names_is_no_difference() {
     let mut hello = hello_to(&order);
     hello.cwd = real;
     assert_eq!(check(&order, &hello), Ok(()));
+}
+
+#[test]
+fn i1_a_child_outside_of_its_worktree_is_refused() {
+    let stand = |toplevel: &str, branch: Option<&str>, head: &str| WorktreeReport {
+        toplevel: toplevel.into(),
+        branch: branch.map(str::to_owned),
+        head: head.to_owned(),
+    };
+    let ordered = stand("/repo/.claude/worktrees/a", Some("worktree-a"), "abc");
+    let mut order = order();
+    order.worktree = Some(ordered.clone());
+    let mut hello = hello_to(&order);
+    hello.worktree = Some(ordered);
+    assert_eq!(check(&order, &hello), Ok(()));
+    for (what, found) in [
+        ("work tree", None),
+        ("work tree", Some(stand("/repo", Some("worktree-a"), "abc"))),
+        (
+            "branch",
+            Some(stand("/repo/.claude/worktrees/a", Some("main"), "abc")),
+        ),
+        (
+            "branch",
+            Some(stand("/repo/.claude/worktrees/a", None, "abc")),
+        ),
+        (
+            "commit",
+            Some(stand(
+                "/repo/.claude/worktrees/a",
+                Some("worktree-a"),
+                "def",
+            )),
+        ),
+    ] {
+        hello.worktree = found;
+        let said = check(&order, &hello).unwrap_err();
+        assert!(said.starts_with(what), "{said}");
+    }
 }

@@ -18,6 +18,7 @@ pub(crate) fn order() -> SpawnOrder {
         equipment: swarm_policy::Equipment::default(),
         cwd: "/".into(),
         worktree: None,
+        merges: false,
         model: "anthropic/claude".to_owned(),
         mode: PermissionMode::Default,
         allow: vec![rule("Bash(git log:*)")],

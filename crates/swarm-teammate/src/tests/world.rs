@@ -191,6 +191,7 @@ impl World {
     ) -> Running {
         let model: Arc<dyn Model> = model.clone();
         let parts = TeammateParts {
+            merger: None,
             order: self.order(spawn_id),
             root: self.root(),
             home: None,
@@ -224,6 +225,7 @@ impl World {
             definition: None,
             equipment: swarm_policy::Equipment::default(),
             cwd: self.folder.path().to_owned(),
+            merges: false,
             worktree: None,
             model: "fake/fake-1".to_owned(),
             mode: self.mode,

@@ -2,14 +2,17 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::{TaskChange, TaskUpdated};
+use swarm_lead::WorktreeMerger;
+use swarm_protocol::{ErrorKind, TaskId, TaskStatus};
+use swarm_store::{Actor, TaskChange, TaskUpdated};
+use swarm_team::require_merged;
 
 use super::{record, tell};
 use crate::app::App;
 use crate::args::TaskUpdateArgs;
 use crate::commands::acting::{Party, party};
-use crate::commands::members;
+use crate::commands::{members, runtime};
+use crate::deployment::worktrees;
 use crate::failure::Failure;
 
 pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> {
@@ -30,6 +33,7 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         members::known(&app.store.config(&party.team)?, owner)?;
     }
     require_result(app, &party, id, &change)?;
+    require_merge(app, &actor, id, &change)?;
     let updated = app.store.update_task(&party.team, &id, change, &actor)?;
     show(app, &party, &updated)?;
     if updated.changed_fields.contains(&"owner") {
@@ -37,6 +41,20 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     }
     tell::free(app, &party, &updated.unblocked)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A task whose owner works in a work tree is completed only when that is merged; this merges it. The owner hears of what is
+/// in the way.
+fn require_merge(app: &App, actor: &Actor, id: TaskId, change: &TaskChange) -> Result<(), Failure> {
+    if change.status != Some(TaskStatus::Completed) {
+        return Ok(());
+    }
+    let merger = WorktreeMerger(worktrees(app));
+    let team = &actor.agent_id.team;
+    let refused = require_merged(&*app.store, team, &id, actor, Some(&merger));
+    runtime()?
+        .block_on(refused)
+        .map_err(|why| Failure::new(ErrorKind::Conflict, why))
 }
 
 /// Asks a member that completes a task for what came out: nobody else can say it. A person may leave it out.

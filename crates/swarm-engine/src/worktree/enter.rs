@@ -1,0 +1,129 @@
+//! `EnterWorktree`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace};
+use swarm_worktree::{Created, Slug};
+use uuid::Uuid;
+
+use super::stay::{Stay, blocking};
+
+#[derive(Debug)]
+pub(super) struct EnterWorktree(pub(super) Arc<Stay>);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    name: Option<String>,
+    path: Option<PathBuf>,
+}
+
+#[async_trait]
+impl Tool for EnterWorktree {
+    fn name(&self) -> &'static str {
+        "EnterWorktree"
+    }
+
+    fn description(&self) -> String {
+        "Moves you into an isolated git worktree: a checkout with a branch of its own, begun at the present HEAD. Use it \
+         only when the user asks for a worktree. From then on files and commands are those of the worktree, until you \
+         leave it with ExitWorktree. You can be in one at a time."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "Name of the worktree; one is made up where it is left out"},
+                "path": {"type": "string", "description": "A worktree of swarm that is there already, instead of a name"}
+            },
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let word = input["name"].as_str().or(input["path"].as_str());
+        let line = format!("EnterWorktree {}", word.unwrap_or_default());
+        line.chars().filter(|c| !c.is_control()).take(120).collect()
+    }
+
+    fn workplace(&self, origin: &Path) -> Option<Workplace> {
+        self.0.moved_from(origin)
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        match self.enter(input, ctx).await {
+            Ok(created) => told(&created),
+            Err(why) => ToolOutput::error(format!("EnterWorktree: {why}")),
+        }
+    }
+}
+
+impl EnterWorktree {
+    async fn enter(&self, input: Value, ctx: &ToolContext) -> Result<Created, String> {
+        let input: Input = serde_json::from_value(input).map_err(|error| error.to_string())?;
+        if let Some(created) = &*self.0.entered() {
+            let path = created.record.path.display();
+            return Err(format!(
+                "you are in the worktree {path}: leave it with ExitWorktree first"
+            ));
+        }
+        if ctx.cwd != self.0.origin {
+            return Err("you have a folder of your own already".to_owned());
+        }
+        let place = Arc::clone(&self.0);
+        let created = match (input.name, input.path) {
+            (Some(_), Some(_)) => return Err("give `name` or `path`, not both".to_owned()),
+            (None, Some(path)) => {
+                let path = ctx.cwd.join(path);
+                blocking(move || {
+                    let found = place.worktrees.find(&path)?;
+                    let found = found.ok_or(swarm_worktree::WorktreeError::NotFound {
+                        slug: path.display().to_string(),
+                        repository: place.origin.clone(),
+                    })?;
+                    place.take(&found.from, found.slug)
+                })
+                .await?
+            }
+            (name, None) => {
+                let id = Uuid::new_v4().simple().to_string();
+                let name = name.unwrap_or_else(|| format!("session-{}", &id[..8]));
+                let slug = Slug::parse(&name).map_err(|error| error.to_string())?;
+                blocking(move || place.take(&place.origin, slug)).await?
+            }
+        };
+        *self.0.entered() = Some(created.clone());
+        Ok(created)
+    }
+}
+
+fn told(created: &Created) -> ToolOutput {
+    let record = &created.record;
+    let mut text = format!(
+        "You are in the worktree {} now.\nworktreePath: {}\nworktreeBranch: {}\nbase: {}",
+        record.slug,
+        record.path.display(),
+        record.branch,
+        record.base.describe()
+    );
+    for notice in &created.notices {
+        text.push('\n');
+        text.push_str(notice);
+    }
+    ToolOutput::ok(text, format!("in {}", record.slug))
+}

@@ -1,0 +1,145 @@
+//! `ExitWorktree`.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_worktree::{Created, Hazard, Parting, Removed};
+
+use super::stay::{Stay, blocking};
+
+#[derive(Debug)]
+pub(super) struct ExitWorktree(pub(super) Arc<Stay>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    Keep,
+    Remove,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    action: Action,
+    #[serde(default)]
+    discard_changes: bool,
+}
+
+#[async_trait]
+impl Tool for ExitWorktree {
+    fn name(&self) -> &'static str {
+        "ExitWorktree"
+    }
+
+    fn description(&self) -> String {
+        "Leaves the worktree that you entered with EnterWorktree; you are back in your first folder then. `keep` leaves it \
+         and its branch as they are. `remove` takes both away, and is refused when something in it is not committed or not \
+         merged, unless `discard_changes` is set."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "action": {"type": "string", "enum": ["keep", "remove"]},
+                "discard_changes": {"type": "boolean", "description": "With `remove`: also when it holds work. That is saved as a ref and a patch first"}
+            },
+            "required": ["action"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let action = input["action"].as_str().unwrap_or_default();
+        let line = format!("ExitWorktree {action}");
+        line.chars().filter(|c| !c.is_control()).take(120).collect()
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        match self.leave(input).await {
+            Ok(text) => ToolOutput::ok(text, "left"),
+            Err(why) => ToolOutput::error(format!("ExitWorktree: {why}")),
+        }
+    }
+}
+
+impl ExitWorktree {
+    async fn leave(&self, input: Value) -> Result<String, String> {
+        let input: Input = serde_json::from_value(input).map_err(|error| error.to_string())?;
+        let entered = self.0.entered().clone();
+        let created = entered.ok_or("you are in no worktree that you entered")?;
+        let (place, moved) = (Arc::clone(&self.0), created.clone());
+        let done = blocking(move || match input.action {
+            Action::Keep => place.worktrees.release(&moved).map(|()| None),
+            Action::Remove => remove(&place, &moved, input.discard_changes).map(Some),
+        })
+        .await?;
+        let path = created.record.path.display();
+        let removed = match done {
+            Some(Ok(removed)) => Some(removed),
+            Some(Err(why)) => {
+                let why: Vec<_> = why.iter().map(ToString::to_string).collect();
+                return Err(format!(
+                    "{path} was not removed, and you are still in it: {}. Commit or merge it, or leave it with `keep`",
+                    why.join("; ")
+                ));
+            }
+            None => None,
+        };
+        *self.0.entered() = None;
+        let mut text = format!(
+            "You are back in {}.\nworktreePath: {path}\nworktreeBranch: {}\n",
+            self.0.origin.display(),
+            created.record.branch
+        );
+        let rescue = removed.as_ref().and_then(|removed| removed.rescue.as_ref());
+        // Writing into a String cannot fail.
+        let _infallible = match (&removed, rescue) {
+            (None, _) => write!(text, "Both are kept."),
+            (Some(_), None) => write!(text, "Both are gone."),
+            (Some(_), Some(saved)) => write!(
+                text,
+                "Both are gone; what they held is saved in {} and {}.",
+                saved.reference,
+                saved.patch.display()
+            ),
+        };
+        Ok(text)
+    }
+}
+
+/// Removes the worktree, or says what speaks against it; then it is in use again.
+fn remove(
+    place: &Stay,
+    created: &Created,
+    discard: bool,
+) -> Result<Result<Removed, Vec<Hazard>>, swarm_worktree::WorktreeError> {
+    let (record, now) = (&created.record, place.clock.now());
+    let why = match place.worktrees.part(&record.path, now)? {
+        Some(Parting::Removed(removed)) => return Ok(Ok(removed)),
+        Some(Parting::Kept { why, .. }) => why,
+        None => Vec::new(),
+    };
+    if discard {
+        return place
+            .worktrees
+            .remove(&record.from, &record.slug, true, now)
+            .map(Ok);
+    }
+    place.take(&record.from, record.slug.clone())?;
+    Ok(Err(why))
+}

@@ -1,0 +1,80 @@
+//! Where an agent works at the moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use swarm_protocol::Clock;
+use swarm_tools::{Tool, Workplace};
+use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
+
+use super::enter::EnterWorktree;
+use super::exit::ExitWorktree;
+
+/// `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents that are handed the same tools
+/// and work elsewhere are not moved.
+pub fn worktree_tools(
+    worktrees: Worktrees,
+    clock: Arc<dyn Clock>,
+    process: ProcessMark,
+    origin: PathBuf,
+) -> Vec<Arc<dyn Tool>> {
+    let place = Arc::new(Stay {
+        worktrees,
+        clock,
+        process,
+        origin,
+        entered: Mutex::default(),
+    });
+    vec![
+        Arc::new(EnterWorktree(Arc::clone(&place))),
+        Arc::new(ExitWorktree(place)),
+    ]
+}
+
+#[derive(Debug)]
+pub(super) struct Stay {
+    pub(super) worktrees: Worktrees,
+    pub(super) clock: Arc<dyn Clock>,
+    process: ProcessMark,
+    pub(super) origin: PathBuf,
+    entered: Mutex<Option<Created>>,
+}
+
+impl Stay {
+    pub(super) fn entered(&self) -> MutexGuard<'_, Option<Created>> {
+        // The guarded value is replaced whole.
+        self.entered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The folder to which an agent has moved that began in `origin`.
+    pub(super) fn moved_from(&self, origin: &Path) -> Option<Workplace> {
+        let entered = self.entered();
+        let entered = entered.as_ref().filter(|_| self.origin == origin);
+        entered.map(|created| Workplace {
+            cwd: created.cwd.clone(),
+            root: created.record.path.clone(),
+        })
+    }
+
+    /// Makes a worktree, or takes one up.
+    pub(super) fn take(&self, from: &Path, slug: Slug) -> Result<Created, WorktreeError> {
+        self.worktrees.create(&Request {
+            from: from.to_owned(),
+            slug,
+            owner: Owner::default(),
+            process: self.process.clone(),
+            uncommitted: None,
+            now: self.clock.now(),
+        })
+    }
+}
+
+/// Runs what takes its time where nobody waits for it.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(format!("it broke down: {error}")),
+    }
+}

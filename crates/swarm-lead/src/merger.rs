@@ -1,0 +1,40 @@
+//! Merging the work of members.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use swarm_team::WorkMerger;
+use swarm_worktree::{MergeMode, Worktrees};
+
+use crate::spawn::blocking;
+
+/// Merges the branches of worktrees with git, or leaves that to a person where the settings say so.
+#[derive(Debug, Clone)]
+pub struct WorktreeMerger(pub Worktrees);
+
+#[async_trait]
+impl WorkMerger for WorktreeMerger {
+    async fn merge(&self, worktree: &Path) -> Result<(), String> {
+        if self.0.settings().merge == MergeMode::Manual {
+            return Ok(());
+        }
+        let (worktrees, path) = (self.0.clone(), worktree.to_owned());
+        let merged = blocking(move || {
+            let Some(record) = worktrees.find(&path)? else {
+                return Ok(None);
+            };
+            worktrees.merge(&record.from, &record.slug).map(Some)
+        });
+        match merged.await {
+            Ok(Some(merged)) => {
+                tracing::info!(branch = %merged.branch, target = %merged.target, outcome = merged.outcome.name(), "merged");
+                Ok(())
+            }
+            Ok(None) => Err(format!(
+                "{} is no worktree of swarm any more, so nobody knows where its work is; tell the team lead",
+                worktree.display()
+            )),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A task whose owner works in a worktree is done when its work is where others find it.
+
+use std::fmt;
+use std::path::Path;
+
+use async_trait::async_trait;
+use swarm_protocol::{TaskId, TaskStatus, TeamName};
+use swarm_store::{Actor, Draft, TeamStore};
+
+use crate::send::{summary_of, told};
+
+/// Brings the work in a worktree to where it is meant for.
+#[async_trait]
+pub trait WorkMerger: Send + Sync + fmt::Debug {
+    /// Returns once the commits in a worktree are in its target, or need not be. Otherwise the error says, for the one
+    /// who worked there, what is in the way and what to do.
+    async fn merge(&self, worktree: &Path) -> Result<(), String>;
+}
+
+/// Lets a task be completed only when the work of its owner is in the target, which is where it merges it. If that cannot
+/// be done the task stays as it is, and its owner is told, unless it asked itself.
+///
+/// # Errors
+/// What is in the way, for the one who asked.
+pub async fn require_merged(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    id: &TaskId,
+    by: &Actor,
+    merger: Option<&dyn WorkMerger>,
+) -> Result<(), String> {
+    let Some(merger) = merger else {
+        return Ok(());
+    };
+    let task = store.task(team, id).map_err(|error| told(&error))?;
+    if task.status == TaskStatus::Completed {
+        return Ok(());
+    }
+    let config = store.config(team).map_err(|error| told(&error))?;
+    let mut members = config.members.iter();
+    let owner = match &task.owner {
+        Some(_) => members.find(|member| task.is_owned_by(&member.id_in(team))),
+        None => members.find(|member| &member.name == by.name()),
+    };
+    // Whoever may not complete it does not merge it either; the task list says why.
+    let owner = owner.filter(|owner| &owner.name == by.name() || by.force);
+    let Some((owner, worktree)) = owner.and_then(|owner| {
+        let worktree = owner.worktree_path.as_deref()?;
+        Some((owner, worktree))
+    }) else {
+        return Ok(());
+    };
+    let Err(why) = merger.merge(worktree).await else {
+        return Ok(());
+    };
+    let subject = &task.subject;
+    let refused =
+        format!("task #{id} ({subject}) is not completed, its work is not in the target: {why}");
+    if &owner.name != by.name() && !owner.name.is_lead() {
+        let text = format!("{refused}. It stays yours; complete it again once that is mended.");
+        let message = Draft::system(swarm_protocol::LEAD_NAME, text.clone())
+            .with_summary(summary_of(&text, None));
+        if let Err(error) = store.send(team, &owner.name, message) {
+            return Err(format!(
+                "{refused}; {} was not told of it: {}",
+                owner.name,
+                told(&error)
+            ));
+        }
+    }
+    Err(refused)
+}

@@ -1,0 +1,257 @@
+//! Members who work apart from each other.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{MODEL, wait_for_state, world_over};
+
+/// Runs git in a folder as a person would.
+fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
+    let output = world
+        .command("git")
+        .current_dir(at)
+        .args(arguments)
+        .output()
+        .expect("git");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A project with one file in a repository.
+fn project(api: &FakeApi) -> World {
+    let world = world_over(api);
+    world.write("project/song.txt", "one\ntwo\nthree\n");
+    world.commit_project();
+    world
+}
+
+fn spawn_apart(world: &World, name: &str) -> PathBuf {
+    let arguments = [
+        "spawn",
+        name,
+        "--worktree",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+    ];
+    let rights = ["--mode", "bypassPermissions", "--prompt", "hello"];
+    world.swarm(&[&arguments[..], &rights].concat()).ok();
+    world.project().join(".claude/worktrees").join(name)
+}
+
+fn commit(world: &World, at: &Path, file: &str, text: &str) {
+    std::fs::write(at.join(file), text).expect("a file");
+    git(world, at, &["add", "-A"]);
+    git(world, at, &["commit", "-q", "-m", "work"]);
+}
+
+#[test]
+fn i1_a_member_with_a_worktree_reports_where_it_stands_or_is_not_spawned() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = project(&api);
+    let head = git(&world, &world.project(), &["rev-parse", "HEAD"]);
+    let path = spawn_apart(&world, "alice");
+    let hello = world.team("demo").hello("alice");
+    assert_eq!(
+        hello["worktree"],
+        json!({"toplevel": path, "branch": "worktree-alice", "head": head})
+    );
+    assert_eq!(hello["cwd"], json!(path));
+    let member = world.team("demo").member("alice").expect("alice");
+    assert_eq!(member["worktreePath"], json!(path));
+    let listed = world.swarm(&["worktree", "list", "--json"]).json();
+    assert_eq!(listed[0]["state"], "in-use");
+    assert_eq!(listed[0]["base"]["sha"], json!(head));
+
+    // What cannot be had is an error, and nobody works in the shared checkout instead.
+    std::fs::write(world.project().join("song.txt"), "changed\n").expect("a file");
+    let arguments = [
+        "spawn",
+        "bob",
+        "--worktree",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--json",
+    ];
+    let said = world.swarm(&arguments).error(4);
+    assert!(said.to_string().contains("uncommitted changes"), "{said}");
+    assert!(world.team("demo").member("bob").is_none());
+    git(&world, &world.project(), &["checkout", "-q", "song.txt"]);
+
+    // One that died goes on where it was; one whose worktree is gone is told so.
+    crate::scene::kill_member(&world, "alice");
+    world.swarm(&["status"]).ok();
+    world
+        .swarm(&["spawn", "alice", "--model", MODEL, "--backend", "headless"])
+        .ok();
+    assert_eq!(world.team("demo").hello("alice")["cwd"], json!(path));
+    crate::scene::kill_member(&world, "alice");
+    world.swarm(&["status"]).ok();
+    std::fs::remove_dir_all(&path).expect("the worktree");
+    let again = [
+        "spawn",
+        "alice",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--json",
+    ];
+    let said = world.swarm(&again).error(4);
+    assert!(said.to_string().contains("is gone"), "{said}");
+    world.swarm(&["shutdown", "alice"]).ok();
+}
+
+#[test]
+fn i1_a_spawn_that_fails_takes_its_worktree_back() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let program = Path::new(env!("CARGO_BIN_EXE_dies-early"));
+    let world = project(&api).with_teammate(program);
+    let arguments = [
+        "spawn",
+        "alice",
+        "--worktree",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--json",
+    ];
+    let failed = world.swarm(&arguments);
+    failed.assert_code(9);
+    let project = world.project();
+    assert_eq!(
+        git(&world, &project, &["branch", "--list", "worktree-*"]),
+        ""
+    );
+    assert!(!project.join(".claude/worktrees/alice").exists());
+    assert_eq!(
+        world.swarm(&["worktree", "list", "--json"]).json(),
+        json!([])
+    );
+}
+
+#[test]
+fn i4_at_its_members_end_a_worktree_with_work_is_kept_and_told_of() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = project(&api);
+    let (alice, bob) = (spawn_apart(&world, "alice"), spawn_apart(&world, "bob"));
+    commit(&world, &alice, "new.txt", "new\n");
+    wait_for_state(&world, "alice", "idle");
+    wait_for_state(&world, "bob", "idle");
+    let stopped = world.swarm(&["shutdown", "alice", "--json"]).json();
+    assert_eq!(stopped["worktree"]["kept"], true, "{stopped}");
+    assert_eq!(stopped["worktree"]["branch"], "worktree-alice");
+    let stopped = world.swarm(&["shutdown", "bob", "--json"]).json();
+    assert_eq!(stopped["worktree"]["kept"], false, "{stopped}");
+    assert!(alice.join("new.txt").exists() && !bob.exists());
+    let branches = git(
+        &world,
+        &world.project(),
+        &["branch", "--list", "worktree-*"],
+    );
+    assert_eq!(branches.trim_start_matches("+ "), "worktree-alice");
+    // Nothing is lost by force either.
+    let removed = world
+        .swarm(&["worktree", "remove", "alice", "--force", "--json"])
+        .json();
+    let saved = removed["rescueRef"].as_str().expect("a ref").to_owned();
+    let shown = git(
+        &world,
+        &world.project(),
+        &["show", &format!("{saved}:new.txt")],
+    );
+    assert_eq!(shown, "new");
+}
+
+#[test]
+fn t8_a_task_is_completed_only_when_its_work_is_in_the_target() {
+    // Alice completes her task as soon as she is told to.
+    let api = FakeApi::start(|ask: &Ask| {
+        let completes = json!({"taskId": "1", "status": "completed", "result": "sung"});
+        match ask.result_of("done") {
+            None if ask.news_has("finish") => Reply::tool("done", "TaskUpdate", completes),
+            _ => Reply::text("I see."),
+        }
+    });
+    let world = project(&api);
+    let project = world.project();
+    let path = spawn_apart(&world, "alice");
+    world.swarm(&["task", "create", "sing"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "alice"]).ok();
+    commit(&world, &path, "song.txt", "one\nALICE\nthree\n");
+    commit(&world, &project, "song.txt", "one\nMAIN\nthree\n");
+    let target = git(&world, &project, &["rev-parse", "main"]);
+    world.swarm(&["send", "alice", "finish"]).ok();
+    let answered = api.wait_for("the answer", "alice", |ask| ask.result_of("done").is_some());
+    let (said, is_error) = answered.ask.result_of("done").expect("an answer");
+    assert!(is_error && said.contains("song.txt"), "{said}");
+    let task = world.team("demo").task(1);
+    assert_eq!(
+        (&task["status"], &task["owner"]),
+        (&json!("in_progress"), &json!("alice"))
+    );
+    assert_eq!(git(&world, &project, &["rev-parse", "main"]), target);
+    assert_eq!(git(&world, &project, &["status", "--porcelain"]), "");
+
+    // A person is refused as well, and the owner hears of it.
+    let force = [
+        "task",
+        "update",
+        "1",
+        "--status",
+        "completed",
+        "--force",
+        "--json",
+    ];
+    let refused = world.swarm(&force).error(4);
+    assert!(refused.to_string().contains("song.txt"), "{refused}");
+    let mail = world.team("demo").inbox("alice");
+    assert!(
+        mail.iter()
+            .any(|entry| entry["text"].to_string().contains("is not completed")),
+        "{mail:#?}"
+    );
+
+    // Once it is mended the same command merges and completes.
+    git(&world, &path, &["merge", "-q", "-s", "ours", "main"]);
+    world.swarm(&force).ok();
+    assert_eq!(world.team("demo").task(1)["status"], "completed");
+    assert_eq!(
+        std::fs::read_to_string(project.join("song.txt")).expect("a file"),
+        "one\nALICE\nthree\n"
+    );
+    git(
+        &world,
+        &project,
+        &["merge-base", "--is-ancestor", "worktree-alice", "main"],
+    );
+    wait_for_state(&world, "alice", "idle");
+    world.swarm(&["shutdown", "alice"]).ok();
+    assert!(!path.exists());
+}
+
+#[test]
+fn t8_with_manual_merging_a_task_is_completed_without() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = project(&api).with_variable("SWARM_WORKTREE_MERGE", "manual");
+    let path = spawn_apart(&world, "alice");
+    world.swarm(&["task", "create", "sing"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "alice"]).ok();
+    commit(&world, &path, "new.txt", "new\n");
+    world
+        .swarm(&["task", "update", "1", "--status", "completed", "--force"])
+        .ok();
+    assert!(!world.project().join("new.txt").exists());
+    world.swarm(&["worktree", "merge", "alice"]).ok();
+    assert!(world.project().join("new.txt").exists());
+    wait_for_state(&world, "alice", "idle");
+    world.swarm(&["shutdown", "alice"]).ok();
+}
