@@ -255,3 +255,45 @@ fn t8_with_manual_merging_a_task_is_completed_without() {
     wait_for_state(&world, "alice", "idle");
     world.swarm(&["shutdown", "alice"]).ok();
 }
+
+#[test]
+fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
+    let calls = [
+        ("enter", "EnterWorktree", json!({"name": "mine"})),
+        ("again", "EnterWorktree", json!({})),
+        ("write", "Bash", json!({"command": "pwd && echo work > inner.txt"})),
+        ("refused", "ExitWorktree", json!({"action": "remove"})),
+        ("inside", "Bash", json!({"command": "pwd"})),
+        ("left", "ExitWorktree", json!({"action": "remove", "discard_changes": true})),
+        ("outside", "Bash", json!({"command": "pwd && ls"})),
+        ("nowhere", "ExitWorktree", json!({"action": "keep"})),
+    ];
+    let script = calls.clone();
+    let api = FakeApi::start(move |ask: &Ask| {
+        let next = script.iter().find(|(id, ..)| ask.result_of(id).is_none());
+        match next {
+            Some((id, tool, input)) => Reply::tool(*id, *tool, input.clone()),
+            None => Reply::text("done"),
+        }
+    });
+    let world = project(&api);
+    let arguments = ["run", "go apart", "--model", MODEL, "--mode", "bypassPermissions"];
+    world.swarm(&arguments).ok();
+    let last = api.requests().pop().expect("a request").ask;
+    let result = |id: &str| last.result_of(id).expect("a result");
+    let tree = world.project().join(".claude/worktrees/mine");
+    let (inside, outside) = (tree.display().to_string(), world.project().display().to_string());
+    assert!(result("enter").0.contains(&inside) && !result("enter").1, "{:?}", result("enter"));
+    assert!(result("again").1 && result("again").0.contains("ExitWorktree first"));
+    assert!(result("write").0.contains(&inside), "{:?}", result("write"));
+    let (refused, is_error) = result("refused");
+    assert!(is_error && refused.contains("inner.txt"), "{refused}");
+    assert!(result("inside").0.contains(&inside));
+    let (left, is_error) = result("left");
+    assert!(!is_error && left.contains("refs/swarm/rescue/mine-"), "{left}");
+    let (there, _) = result("outside");
+    assert!(!there.contains(&inside) && there.contains(&outside), "{there}");
+    assert!(!there.contains("inner.txt"), "{there}");
+    assert!(result("nowhere").1);
+    assert!(!tree.exists());
+}

@@ -39,7 +39,7 @@ impl LeftWorktree {
         } = self;
         if self.kept {
             format!(
-                "the work tree of {member} is kept: {} on {branch} ({}); `swarm worktree merge {}` merges it",
+                "the work tree of {member} is kept: {} on {branch} ({}); `swarm worktree merge {}` merges what is committed",
                 path.display(),
                 self.why.join("; "),
                 self.slug

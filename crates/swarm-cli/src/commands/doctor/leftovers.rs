@@ -6,6 +6,7 @@ use std::sync::Arc;
 use swarm_lead::dead_sockets;
 use swarm_protocol::{MemberState, SystemClock};
 use swarm_store::{FileStore, TeamStore};
+use swarm_worktree::{Condition, Git, WorktreeSettings, Worktrees};
 
 use super::finding::Finding;
 use crate::deployment::socket_folder;
@@ -16,6 +17,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
         return Vec::new();
     };
     let mut findings = teams(&root);
+    findings.extend(worktrees(env, &root));
     let folder = socket_folder(env, &root);
     let dead = dead_sockets(&folder);
     if !dead.is_empty() {
@@ -31,6 +33,31 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Work trees of this repository whose team is gone. Only a person can tell what is to become of their work.
+fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
+    let git = Git::new("git", env.for_git());
+    // Outside of a repository, and without git, there are none.
+    let (listed, _) = Worktrees::new(git, WorktreeSettings::default())
+        .list(&env.cwd)
+        .ok()?;
+    let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
+    let there = store.teams().ok()?;
+    let left: Vec<String> = listed
+        .iter()
+        .filter(|listed| listed.condition != Condition::InUse)
+        .filter(|listed| {
+            let team = listed.record.owner.team.as_ref();
+            team.is_some_and(|team| !there.contains(team))
+        })
+        .map(|listed| format!("{} ({})", listed.record.slug, listed.condition.name()))
+        .collect();
+    (!left.is_empty()).then(|| {
+        let found = format!("of teams that are gone: {}", left.join(", "));
+        let hint = "`swarm worktree list` says what they hold, `swarm worktree prune` removes those that hold nothing";
+        Finding::warning("work trees", found, hint)
+    })
 }
 
 fn teams(root: &Path) -> Vec<Finding> {

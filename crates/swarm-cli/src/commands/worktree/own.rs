@@ -84,7 +84,7 @@ impl OwnWorktree {
             })) => {
                 let why: Vec<_> = why.iter().map(ToString::to_string).collect();
                 app.out.say(&format!(
-                    "swarm: the work tree is kept: {} on {branch} ({}); `swarm worktree merge {slug}` merges it",
+                    "swarm: the work tree is kept: {} on {branch} ({}); `swarm worktree merge {slug}` merges what is committed",
                     path.display(),
                     why.join("; ")
                 ));
