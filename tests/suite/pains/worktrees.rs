@@ -261,10 +261,18 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
     let calls = [
         ("enter", "EnterWorktree", json!({"name": "mine"})),
         ("again", "EnterWorktree", json!({})),
-        ("write", "Bash", json!({"command": "pwd && echo work > inner.txt"})),
+        (
+            "write",
+            "Bash",
+            json!({"command": "pwd && echo work > inner.txt"}),
+        ),
         ("refused", "ExitWorktree", json!({"action": "remove"})),
         ("inside", "Bash", json!({"command": "pwd"})),
-        ("left", "ExitWorktree", json!({"action": "remove", "discard_changes": true})),
+        (
+            "left",
+            "ExitWorktree",
+            json!({"action": "remove", "discard_changes": true}),
+        ),
         ("outside", "Bash", json!({"command": "pwd && ls"})),
         ("nowhere", "ExitWorktree", json!({"action": "keep"})),
     ];
@@ -277,22 +285,42 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
         }
     });
     let world = project(&api);
-    let arguments = ["run", "go apart", "--model", MODEL, "--mode", "bypassPermissions"];
+    let arguments = [
+        "run",
+        "go apart",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+    ];
     world.swarm(&arguments).ok();
     let last = api.requests().pop().expect("a request").ask;
     let result = |id: &str| last.result_of(id).expect("a result");
     let tree = world.project().join(".claude/worktrees/mine");
-    let (inside, outside) = (tree.display().to_string(), world.project().display().to_string());
-    assert!(result("enter").0.contains(&inside) && !result("enter").1, "{:?}", result("enter"));
+    let (inside, outside) = (
+        tree.display().to_string(),
+        world.project().display().to_string(),
+    );
+    assert!(
+        result("enter").0.contains(&inside) && !result("enter").1,
+        "{:?}",
+        result("enter")
+    );
     assert!(result("again").1 && result("again").0.contains("ExitWorktree first"));
     assert!(result("write").0.contains(&inside), "{:?}", result("write"));
     let (refused, is_error) = result("refused");
     assert!(is_error && refused.contains("inner.txt"), "{refused}");
     assert!(result("inside").0.contains(&inside));
     let (left, is_error) = result("left");
-    assert!(!is_error && left.contains("refs/swarm/rescue/mine-"), "{left}");
+    assert!(
+        !is_error && left.contains("refs/swarm/rescue/mine-"),
+        "{left}"
+    );
     let (there, _) = result("outside");
-    assert!(!there.contains(&inside) && there.contains(&outside), "{there}");
+    assert!(
+        !there.contains(&inside) && there.contains(&outside),
+        "{there}"
+    );
     assert!(!there.contains("inner.txt"), "{there}");
     assert!(result("nowhere").1);
     assert!(!tree.exists());

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use swarm_lead::dead_sockets;
 use swarm_protocol::{MemberState, SystemClock};
 use swarm_store::{FileStore, TeamStore};
-use swarm_worktree::{Condition, Git, WorktreeSettings, Worktrees};
+use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use super::finding::Finding;
+use crate::commands::worktree::abandoned;
 use crate::deployment::socket_folder;
 use crate::environment::Environment;
 
@@ -38,19 +39,10 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
 /// Work trees of this repository whose team is gone. Only a person can tell what is to become of their work.
 fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
-    // Outside of a repository, and without git, there are none.
-    let (listed, _) = Worktrees::new(git, WorktreeSettings::default())
-        .list(&env.cwd)
-        .ok()?;
+    let worktrees = Worktrees::new(git, WorktreeSettings::default());
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
-    let there = store.teams().ok()?;
-    let left: Vec<String> = listed
+    let left: Vec<String> = abandoned(&worktrees, &store, &env.cwd)
         .iter()
-        .filter(|listed| listed.condition != Condition::InUse)
-        .filter(|listed| {
-            let team = listed.record.owner.team.as_ref();
-            team.is_some_and(|team| !there.contains(team))
-        })
         .map(|listed| format!("{} ({})", listed.record.slug, listed.condition.name()))
         .collect();
     (!left.is_empty()).then(|| {

@@ -13,7 +13,8 @@ use crate::app::App;
 use crate::args::GcArgs;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
-use crate::deployment::for_stopping;
+use crate::commands::worktree::abandoned;
+use crate::deployment::{self, for_stopping};
 use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Failure> {
@@ -44,11 +45,27 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
             }
         }
         finds.extend(sockets(&deployment, args));
+        finds.extend(work_trees(app));
         Ok::<_, Failure>(finds)
     })?;
     runtime.shutdown_background();
     report(app, finds, args.dry_run)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Work trees of this repository whose team is gone. They may hold work, so they are only told of.
+fn work_trees(app: &App) -> Vec<Find> {
+    let left = abandoned(&deployment::worktrees(app), &*app.store, &app.env.cwd);
+    let tell = |listed: swarm_worktree::Listed| {
+        let what = format!("work tree {}", listed.record.path.display());
+        let why = format!(
+            "the team of {} is gone; it is {}, and `swarm worktree prune` removes it if it holds nothing",
+            listed.record.owner.describe(),
+            listed.condition.name()
+        );
+        find(Deed::Keep, what, why)
+    };
+    left.into_iter().map(tell).collect()
 }
 
 /// Ends what dead members have left, and writes their deaths down. A team whose records cannot be changed is judged by

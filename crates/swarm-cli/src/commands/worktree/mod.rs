@@ -1,5 +1,6 @@
 //! `swarm worktree …`.
 
+mod abandoned;
 mod dispatch;
 mod list;
 mod merge;
@@ -7,6 +8,7 @@ mod own;
 mod remove;
 mod wish;
 
+pub(super) use abandoned::abandoned;
 pub(super) use dispatch::run;
 pub(super) use own::OwnWorktree;
 pub(super) use wish::wish;

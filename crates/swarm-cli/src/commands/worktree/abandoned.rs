@@ -1,0 +1,23 @@
+//! Work trees that nobody will come back to.
+
+use std::path::Path;
+
+use swarm_store::TeamStore;
+use swarm_worktree::{Condition, Listed, Worktrees};
+
+/// The work trees of the repository around a folder whose team is gone and in which nobody works. Outside of a repository,
+/// and without git, there are none.
+pub(in crate::commands) fn abandoned(
+    worktrees: &Worktrees,
+    store: &dyn TeamStore,
+    folder: &Path,
+) -> Vec<Listed> {
+    let (Ok((listed, _)), Ok(there)) = (worktrees.list(folder), store.teams()) else {
+        return Vec::new();
+    };
+    let is_left = |listed: &Listed| {
+        let team = listed.record.owner.team.as_ref();
+        listed.condition != Condition::InUse && team.is_some_and(|team| !there.contains(team))
+    };
+    listed.into_iter().filter(is_left).collect()
+}
