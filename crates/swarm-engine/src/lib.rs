@@ -5,6 +5,7 @@
 //! session with other [`AgentParts`].
 
 mod agent_tool;
+mod equipped;
 mod error;
 mod events;
 mod gate;
@@ -21,6 +22,7 @@ mod turn;
 mod worktree;
 
 pub use agent_tool::AgentTool;
+pub use equipped::own_tools;
 pub use error::EngineError;
 pub use events::{EventSink, NoEvents, StepCounter};
 pub use gate::{Ask, GateAnswer, NobodyToAsk, PermissionGate};

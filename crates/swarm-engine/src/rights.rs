@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use swarm_policy::{Decision, Question, RuleSet, Suggestion, decide};
 use swarm_protocol::PermissionMode;
+use swarm_tools::ModeSwitch;
 
 /// Where granted rules say that they come from.
 const GRANTED: &str = "session";
@@ -30,7 +31,44 @@ impl fmt::Debug for Rights {
 #[derive(Debug, Clone)]
 struct Inner {
     mode: PermissionMode,
+    /// The mode that plan mode was entered from.
+    before_plan: Option<PermissionMode>,
     rules: RuleSet,
+}
+
+impl Inner {
+    fn switch(&mut self, mode: PermissionMode) {
+        if self.mode != PermissionMode::Plan {
+            self.before_plan = (mode == PermissionMode::Plan).then_some(self.mode);
+        }
+        self.mode = mode;
+    }
+}
+
+impl ModeSwitch for Rights {
+    fn mode(&self) -> PermissionMode {
+        Rights::mode(self)
+    }
+
+    fn enter_plan(&self) {
+        self.set_mode(PermissionMode::Plan);
+    }
+
+    fn after_plan(&self) -> Option<PermissionMode> {
+        let before = self.read(|inner| inner.before_plan).unwrap_or_default();
+        let ceiling = self.ceiling();
+        let mode = if ceiling.covers(before) {
+            before
+        } else {
+            ceiling
+        };
+        (mode != PermissionMode::Plan).then_some(mode)
+    }
+
+    fn leave_plan(&self) -> Option<PermissionMode> {
+        let mode = self.after_plan()?;
+        self.set_mode(mode).then_some(mode)
+    }
 }
 
 impl Rights {
@@ -39,7 +77,11 @@ impl Rights {
         let mode = if ceiling.covers(mode) { mode } else { ceiling };
         Self {
             ceiling,
-            inner: RwLock::new(Inner { mode, rules }),
+            inner: RwLock::new(Inner {
+                mode,
+                before_plan: None,
+                rules,
+            }),
             changed: None,
         }
     }
@@ -71,7 +113,7 @@ impl Rights {
     pub fn set_mode(&self, mode: PermissionMode) -> bool {
         let covered = self.ceiling.covers(mode);
         if covered {
-            self.write(|inner| inner.mode = mode);
+            self.write(|inner| inner.switch(mode));
         }
         covered
     }
@@ -101,5 +143,43 @@ impl Rights {
             changed(self);
         }
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plan_mode_is_left_for_the_mode_it_was_entered_from_and_never_above_the_ceiling() {
+        use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+        for (mode, ceiling, after) in [
+            (AcceptEdits, BypassPermissions, Some(AcceptEdits)),
+            (Default, Default, Some(Default)),
+            (DontAsk, DontAsk, Some(DontAsk)),
+            // Begun in plan mode.
+            (Plan, BypassPermissions, Some(Default)),
+            (Plan, DontAsk, Some(DontAsk)),
+            (Plan, Plan, None),
+        ] {
+            let rights = Rights::new(mode, RuleSet::default(), ceiling);
+            ModeSwitch::enter_plan(&rights);
+            assert_eq!(rights.mode(), Plan, "{mode} {ceiling}");
+            assert_eq!(ModeSwitch::leave_plan(&rights), after, "{mode} {ceiling}");
+            assert_eq!(rights.mode(), after.unwrap_or(Plan), "{mode} {ceiling}");
+        }
+    }
+
+    #[test]
+    fn a_mode_that_a_person_sets_in_between_is_not_the_one_to_go_back_to() {
+        let ceiling = PermissionMode::BypassPermissions;
+        let rights = Rights::new(PermissionMode::AcceptEdits, RuleSet::default(), ceiling);
+        ModeSwitch::enter_plan(&rights);
+        rights.set_mode(PermissionMode::Default);
+        rights.set_mode(PermissionMode::Plan);
+        assert_eq!(
+            ModeSwitch::leave_plan(&rights),
+            Some(PermissionMode::Default)
+        );
     }
 }

@@ -3,7 +3,7 @@
 use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::command::{self, Found, Grant};
-use crate::question::Question;
+use crate::question::{Question, host};
 use crate::rule::Content;
 use crate::shell::Everything;
 use crate::suggestion::{for_command, for_edit, for_tool};
@@ -12,7 +12,8 @@ use crate::{Behavior, Decision, RuleSet, SourcedRule, files};
 /// Decides about one call.
 ///
 /// A denial holds in every mode, then a question, then a grant; only then does the mode speak. Plan mode refuses what
-/// is not read-only before any grant, and where nobody may be asked a question is a refusal.
+/// is not read-only before any grant, and where nobody may be asked a question is a refusal. What is put before a person
+/// is asked in every mode, since the answer is what the call is for; no grant answers it.
 pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
     let decision = match question.command() {
         Some(command) => decide_command(mode, rules, question, command),
@@ -36,9 +37,16 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
     if let Some(rule) = first(Behavior::Deny) {
         return Decision::Deny { why: denied(rule) };
     }
-    let reads = question.kind == ToolKind::Read || question.read_only;
-    let team = question.kind == ToolKind::Team;
-    if mode == PermissionMode::Plan && !(reads || team) {
+    let web = question.kind == ToolKind::Web;
+    let reads = question.kind == ToolKind::Read || (question.read_only && !web);
+    let inward = matches!(question.kind, ToolKind::Team | ToolKind::Own);
+    if question.kind == ToolKind::Person {
+        return Decision::Ask {
+            why: format!("`{tool}` is for a person to answer"),
+            suggestions: Vec::new(),
+        };
+    }
+    if mode == PermissionMode::Plan && !(reads || inward || web) {
         return refused_by_plan(tool);
     }
     if let Some(rule) = first(Behavior::Ask) {
@@ -47,8 +55,8 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
             suggestions: Vec::new(),
         };
     }
-    if team {
-        return allow("it acts on the team alone");
+    if inward {
+        return allow("it acts on the team or on the agent itself alone");
     }
     if let Some(rule) = first(Behavior::Allow) {
         return Decision::Allow { why: allowed(rule) };
@@ -154,15 +162,6 @@ fn fits(rule: &SourcedRule, question: &Question<'_>, behavior: Behavior) -> bool
             None => false,
         },
     }
-}
-
-/// The host of an address, in lower case, without user and port.
-fn host(url: &str) -> Option<String> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '\\', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    let host = host.split(':').next()?.trim_end_matches('.');
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }
 
 fn allow(why: &str) -> Decision {

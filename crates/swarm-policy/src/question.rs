@@ -78,3 +78,12 @@ pub(crate) fn absolute(path: &str, cwd: &Path) -> PathBuf {
     }
     folded
 }
+
+/// The host of an address, in lower case, without user and port.
+pub(crate) fn host(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '\\', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = host.split(':').next()?.trim_end_matches('.');
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}

@@ -1,9 +1,9 @@
 //! Grants that an answer may carry, in the shape of Claude Code's `permission_suggestions` and `permission_updates`.
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{PermissionMode, ToolKind};
 
-use crate::question::Question;
+use crate::question::{Question, host};
 use crate::shell::base_name;
 use crate::{Rule, RuleError};
 
@@ -182,9 +182,13 @@ pub(crate) fn for_edit(question: &Question<'_>, inside: bool) -> Vec<Suggestion>
 
 /// A grant for every call of a tool.
 pub(crate) fn for_tool(question: &Question<'_>) -> Vec<Suggestion> {
+    let host = question.text("url").and_then(host);
     let rule = RuleValue {
         tool_name: question.tool.to_owned(),
-        rule_content: None,
+        rule_content: match question.kind {
+            ToolKind::Web => host.map(|host| format!("domain:{host}")),
+            _ => None,
+        },
     };
     if rule.rule().is_err() {
         return Vec::new();

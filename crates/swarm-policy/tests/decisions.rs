@@ -25,6 +25,9 @@ fn kind_of(tool: &str) -> ToolKind {
         "Write" | "Edit" => ToolKind::Edit,
         "Bash" => ToolKind::Execute,
         "SendMessage" | "TaskUpdate" => ToolKind::Team,
+        "TodoWrite" | "Skill" | "EnterPlanMode" => ToolKind::Own,
+        "AskUserQuestion" | "ExitPlanMode" => ToolKind::Person,
+        "WebFetch" | "WebSearch" => ToolKind::Web,
         _ => ToolKind::Other,
     }
 }
@@ -42,7 +45,7 @@ fn ask_touching(
         cwd: Path::new("/work"),
         home: Some(Path::new("/home/dev")),
         touches,
-        read_only: kind_of(tool) == ToolKind::Read,
+        read_only: matches!(kind_of(tool), ToolKind::Read | ToolKind::Web),
         kind: kind_of(tool),
     };
     decide(mode, rules, &question)
@@ -73,6 +76,90 @@ fn file(mode: PermissionMode, rules: &RuleSet, tool: &str, path: &str, expected:
 }
 
 use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+
+#[test]
+fn p5_each_mode_decides_the_tools_that_touch_no_file_as_their_family_says() {
+    let none = RuleSet::default();
+    let table = [
+        // tool, then plan, dontAsk, default, acceptEdits, bypassPermissions
+        ("TodoWrite", [ALLOW, ALLOW, ALLOW, ALLOW, ALLOW]),
+        ("Skill", [ALLOW, ALLOW, ALLOW, ALLOW, ALLOW]),
+        ("EnterPlanMode", [ALLOW, ALLOW, ALLOW, ALLOW, ALLOW]),
+        ("AskUserQuestion", [ASK, DENY, ASK, ASK, ASK]),
+        ("ExitPlanMode", [ASK, DENY, ASK, ASK, ASK]),
+        ("WebFetch", [ASK, DENY, ASK, ASK, ALLOW]),
+        ("WebSearch", [ASK, DENY, ASK, ASK, ALLOW]),
+        ("SendMessage", [ALLOW, ALLOW, ALLOW, ALLOW, ALLOW]),
+        ("mcp__a__b", [DENY, DENY, ASK, ASK, ALLOW]),
+    ];
+    for (tool, expected) in table {
+        for (mode, expected) in [Plan, DontAsk, Default, AcceptEdits, BypassPermissions]
+            .into_iter()
+            .zip(expected)
+        {
+            let decision = ask(mode, &none, tool, &json!({}));
+            assert_eq!(word(&decision), expected, "{tool} in {mode}: {decision:?}");
+        }
+    }
+}
+
+#[test]
+fn c4_a_question_to_a_person_is_answered_by_no_rule_and_no_mode() {
+    let granted = rules(&json!({"allow": ["AskUserQuestion", "ExitPlanMode"]}));
+    for mode in [Plan, Default, AcceptEdits, BypassPermissions] {
+        for tool in ["AskUserQuestion", "ExitPlanMode"] {
+            let decision = ask(mode, &granted, tool, &json!({}));
+            assert_eq!(word(&decision), ASK, "{tool} in {mode}: {decision:?}");
+            let Decision::Ask { suggestions, .. } = decision else {
+                panic!("{tool}")
+            };
+            assert_eq!(suggestions, [], "a yes to one plan is no yes to the next");
+        }
+    }
+    let denied = rules(&json!({"deny": ["AskUserQuestion", "EnterPlanMode", "Skill(deploy)"]}));
+    for (tool, input, expected) in [
+        ("AskUserQuestion", json!({}), DENY),
+        ("EnterPlanMode", json!({}), DENY),
+        ("Skill", json!({"skill": "deploy"}), DENY),
+        ("Skill", json!({"skill": "review"}), ALLOW),
+    ] {
+        let decision = ask(BypassPermissions, &denied, tool, &input);
+        assert_eq!(word(&decision), expected, "{tool}: {decision:?}");
+    }
+}
+
+#[test]
+fn a_fetch_is_granted_by_its_host() {
+    let some = rules(
+        &json!({"allow": ["WebFetch(domain:docs.rs)"], "deny": ["WebFetch(domain:*.evil.example)"]}),
+    );
+    for (mode, url, expected) in [
+        (Default, "https://docs.rs/serde", ALLOW),
+        (Plan, "https://docs.rs/serde", ALLOW),
+        (DontAsk, "https://DOCS.rs:443/serde", ALLOW),
+        (Default, "https://docs.rs.evil.example/", DENY),
+        (BypassPermissions, "https://a.evil.example/", DENY),
+        (Default, "https://docs.rs@other.example/", ASK),
+        (Default, "https://other.example/?docs.rs", ASK),
+    ] {
+        let decision = ask(mode, &some, "WebFetch", &json!({ "url": url }));
+        assert_eq!(word(&decision), expected, "{url} in {mode}: {decision:?}");
+    }
+    let decision = ask(
+        Default,
+        &some,
+        "WebFetch",
+        &json!({"url": "https://Other.example/x"}),
+    );
+    let Decision::Ask { suggestions, .. } = decision else {
+        panic!("{decision:?}")
+    };
+    let suggestions = serde_json::to_value(suggestions).unwrap();
+    assert_eq!(
+        suggestions[0]["rules"][0]["ruleContent"],
+        "domain:other.example"
+    );
+}
 
 #[test]
 fn each_mode_decides_each_family_as_its_name_says() {

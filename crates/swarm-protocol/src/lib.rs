@@ -20,6 +20,7 @@ mod names;
 mod request;
 mod rights_report;
 mod shell_guards;
+mod skill;
 mod state;
 mod surrogate;
 mod task;
@@ -48,6 +49,7 @@ pub use names::{AgentId, LEAD_NAME, MemberName, NameError, TeamName, sanitized_c
 pub use request::{Answer, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SandboxUse, ShellGuards};
+pub use skill::Skill;
 pub use state::{
     Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport, WorktreeReport,
 };

@@ -74,6 +74,11 @@ pub enum Answer {
         #[serde(default)]
         always: bool,
     },
+    /// A person's own words, to a call that asks them.
+    Answered {
+        /// One answer for each question, in their order.
+        answers: Vec<String>,
+    },
     /// No.
     Denied {
         /// What the model is told.

@@ -14,6 +14,12 @@ pub enum ToolKind {
     Execute,
     /// Messages, tasks and team life: acts through the store, under its own checks.
     Team,
+    /// The agent's own books: its list of steps, its plan mode, what it is told. Touches nothing else.
+    Own,
+    /// Puts something before a person: each call waits for one.
+    Person,
+    /// Fetches from the network: changes nothing here, but the other side learns what it is asked for.
+    Web,
     /// Anything else.
     Other,
 }

@@ -321,6 +321,7 @@ fn is_of_the_machine(error: &io::Error) -> bool {
 pub(crate) fn answered(answer: &Answer) -> &'static str {
     match answer {
         Answer::Approved { .. } => "approved",
+        Answer::Answered { .. } => "answered",
         Answer::Denied { .. } => "denied",
         Answer::Expired => "expired",
     }

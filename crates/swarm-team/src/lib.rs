@@ -21,7 +21,8 @@ pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker}
 pub use merged::{WorkMerger, require_merged};
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
-    AskedCall, PermissionAnswer, Wake, answer_frame, approve, deny, open_request, wait_for_answer,
+    AskedCall, PermissionAnswer, Wake, answer, answer_frame, approve, deny, open_request,
+    wait_for_answer,
 };
 pub use receiver::{Reads, Receiver};
 pub use seat::{Founder, NoTeam, Seat};

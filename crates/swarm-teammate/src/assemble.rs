@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
     AgentParts, AgentTool, EngineLimits, EventSink, NoSpawner, Rights, Session, TranscriptAuthor,
-    TranscriptFile, find_transcript,
+    TranscriptFile, find_transcript, own_tools,
 };
 use swarm_fs::FolderWatcher;
 use swarm_model::ModelName;
-use swarm_policy::{Behavior, ReadFilter, RuleSet};
+use swarm_policy::{Behavior, Equipment, ReadFilter, RuleSet};
 use swarm_protocol::BackendType;
 use swarm_protocol::{RightsReport, RuleText, SpawnId};
 use swarm_team::{Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, task_tools};
-use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
+use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 use tokio_util::sync::CancellationToken;
 
@@ -60,7 +60,7 @@ pub(crate) fn assemble(
         team.clone(),
         Arc::clone(&shutdown),
     ));
-    let tools = tools(&seat, &shutdown);
+    let tools = tools(&seat, &shutdown, &order.equipment);
     let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
     let gate = QueueGate {
         seat: Arc::clone(&seat),
@@ -171,8 +171,12 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     )
 }
 
-fn tools(seat: &Arc<Seat>, shutdown: &Arc<ShutdownDesk>) -> Vec<Arc<dyn Tool>> {
-    let mut tools = builtin();
+fn tools(
+    seat: &Arc<Seat>,
+    shutdown: &Arc<ShutdownDesk>,
+    equipment: &Equipment,
+) -> Vec<Arc<dyn Tool>> {
+    let mut tools = own_tools(equipment);
     tools.push(Arc::new(SendMessageTool::for_teammate(
         Arc::clone(seat),
         Arc::clone(shutdown),
@@ -196,6 +200,7 @@ fn tool_context(
         confine: None,
         guards: Arc::new(order.equipment.shell.clone()),
         files: Arc::new(Mutex::new(FileState::new())),
+        modes: None,
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),
         tool_use_id: String::new(),

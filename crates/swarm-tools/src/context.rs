@@ -8,7 +8,7 @@ use std::time::Duration;
 use swarm_protocol::{AgentId, MemberName, ShellGuards, TeamName};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Confinement, FileState, ProtectedPaths};
+use crate::{Confinement, FileState, ModeSwitch, ProtectedPaths};
 
 /// Everything a call is given besides its input. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct ToolContext {
     pub guards: Arc<ShellGuards>,
     /// Which files this agent has read, and how they were then.
     pub files: Arc<Mutex<FileState>>,
+    /// The caller's permission mode, where its tools may change it; filled in per call.
+    pub modes: Option<Arc<dyn ModeSwitch>>,
     /// Ends the call when the turn is interrupted.
     pub cancel: CancellationToken,
     /// Bounds on time and size.

@@ -54,6 +54,15 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// A list.
+    pub(crate) fn list(&self, name: &str) -> Result<Option<&'a [Value]>, String> {
+        match self.field(name) {
+            None => Ok(None),
+            Some(Value::Array(items)) => Ok(Some(items)),
+            Some(_) => Err(format!("`{name}` of {} must be a list.", self.tool)),
+        }
+    }
+
     /// A number from 0 on. Texts of digits and floats without fraction count.
     pub(crate) fn count(&self, name: &str) -> Result<Option<usize>, String> {
         let Some(value) = self.field(name) else {

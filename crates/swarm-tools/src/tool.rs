@@ -8,7 +8,10 @@ use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use crate::one_line::one_line;
-use crate::{Bash, Edit, Glob, Grep, Read, ToolContext, Write};
+use crate::{
+    AskUserQuestion, Bash, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep, Read, TodoWrite,
+    ToolContext, Write,
+};
 
 /// Something a model can call.
 #[async_trait]
@@ -30,6 +33,16 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
 
     /// The call as one line for a pane, such as `Read src/lib.rs`. Short and free of control characters.
     fn one_line(&self, input: &Value) -> String;
+
+    /// Refuses a call that could not work, before anybody is asked about it. The error is for the model.
+    fn check(&self, _input: &Value, _ctx: &ToolContext) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Further lines for a pane when the call has worked. Short and free of control characters.
+    fn shown(&self, _input: &Value) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The paths that this call would touch, with every symbolic link resolved, for the permission decision.
     ///
@@ -98,5 +111,9 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
         Arc::new(Glob),
         Arc::new(Grep),
         Arc::new(Bash),
+        Arc::new(TodoWrite),
+        Arc::new(AskUserQuestion),
+        Arc::new(EnterPlanMode),
+        Arc::new(ExitPlanMode),
     ]
 }

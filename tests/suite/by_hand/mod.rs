@@ -7,6 +7,7 @@ mod looking;
 mod mail;
 mod members;
 mod policy;
+mod questions;
 mod settings;
 mod tasks;
 mod teams;

@@ -8,13 +8,17 @@ use swarm_protocol::MemberName;
 #[command(after_help = "\
 Examples:
   swarm approve perm-1795206439466-3nun9be            this call
-  swarm approve perm-1795206439466-3nun9be --always   and those like it")]
+  swarm approve perm-1795206439466-3nun9be --always   and those like it
+  swarm approve perm-1795206439466-3nun9be --answer 2 --answer neither   to its questions")]
 pub(crate) struct ApproveArgs {
     /// The request, as `swarm requests` shows it.
     pub(crate) id: String,
     /// Also allow those like it, for as long as the member lives.
     #[arg(long)]
     pub(crate) always: bool,
+    /// The answer to a question: the number of an option, or your own words. Once for each question, in their order.
+    #[arg(long, value_name = "TEXT", conflicts_with = "always")]
+    pub(crate) answer: Vec<String>,
 }
 
 /// A no.

@@ -3,6 +3,7 @@
 use swarm_policy::{AgentCatalog, Equipment};
 
 use super::agents::{FoundAgents, Looking, gather};
+use super::skills;
 use crate::app::App;
 use crate::failure::Failure;
 
@@ -20,9 +21,10 @@ pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
     clippy::unnecessary_wraps,
     reason = "the sources that are read here can be wrong"
 )]
-pub(crate) fn with_agents(_app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
+pub(crate) fn with_agents(app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
     Ok(Equipment {
         agents,
+        skills: skills::find(&app.env.cwd, &app.root),
         ..Equipment::default()
     })
 }

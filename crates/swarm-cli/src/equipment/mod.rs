@@ -2,5 +2,6 @@
 
 mod agents;
 mod load;
+mod skills;
 
 pub(crate) use load::{agents, load, with_agents};

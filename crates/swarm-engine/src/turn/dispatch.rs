@@ -8,7 +8,7 @@ use serde_json::Value;
 use swarm_model::ContentBlock;
 use swarm_policy::{Decision, Question, Suggestion};
 use swarm_protocol::AgentEvent;
-use swarm_tools::{Confinement, Tool, ToolOutput, Workplace};
+use swarm_tools::{Confinement, ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
@@ -105,9 +105,11 @@ impl Session {
             tool: call.tool.clone(),
             line: verdict.line(&call.tool),
         });
+        let mut shown = Vec::new();
         let output = match self.settle(&call.id, verdict, cancel).await {
             Ok(ready) => {
-                let mut context = self.parts.tool_context.clone();
+                shown = ready.tool.shown(&ready.input);
+                let mut context = self.context();
                 context.cancel = cancel.child_token();
                 context.tool_use_id.clone_from(&call.id);
                 if let Some(moved) = self.moved() {
@@ -124,6 +126,11 @@ impl Session {
             ok: !output.is_error,
             line: output.one_line,
         });
+        if !output.is_error {
+            for line in shown {
+                self.emit(AgentEvent::Notice { line });
+            }
+        }
         ContentBlock::ToolResult {
             tool_use_id: call.id,
             content: output.content,
@@ -142,10 +149,13 @@ impl Session {
             return Verdict::Refuse(self.no_such_tool(&call.tool));
         };
         match &call.input {
-            CallInput::Object(input) => self.decide(Ready {
-                tool: Arc::clone(tool),
-                input: input.clone(),
-            }),
+            CallInput::Object(input) => match tool.check(input, &self.context()) {
+                Ok(()) => self.decide(Ready {
+                    tool: Arc::clone(tool),
+                    input: input.clone(),
+                }),
+                Err(why) => Verdict::Refuse(why),
+            },
             CallInput::Unreadable(raw) => Verdict::Refuse(format!(
                 "The call was not run: its input is not a JSON object. It was: {raw}"
             )),
@@ -161,6 +171,14 @@ impl Session {
         let origin = &self.parts.tool_context.cwd;
         let mut tools = self.parts.tools.iter();
         tools.find_map(|tool| tool.workplace(origin))
+    }
+
+    /// What a call may use of the world.
+    fn context(&self) -> ToolContext {
+        ToolContext {
+            modes: Some(Arc::clone(&self.parts.rights) as Arc<dyn ModeSwitch>),
+            ..self.parts.tool_context.clone()
+        }
     }
 
     /// Decides by rules and mode.

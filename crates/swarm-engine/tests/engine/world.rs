@@ -196,6 +196,7 @@ impl World {
                 confine: None,
                 guards: Arc::default(),
                 files: Arc::new(Mutex::new(FileState::new())),
+                modes: None,
                 cancel: CancellationToken::new(),
                 limits: ToolLimits::default(),
                 tool_use_id: String::new(),

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
     AgentParts, AgentTool, EngineError, EngineLimits, EventSink, Rights, Session, TranscriptAuthor,
-    TranscriptFile, transcript_path, worktree_tools,
+    TranscriptFile, own_tools, transcript_path, worktree_tools,
 };
 use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
 use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, task_tools};
-use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, builtin};
+use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -111,7 +111,7 @@ pub(super) fn assemble(
 
 fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> Vec<Arc<dyn Tool>> {
     let deployment = parts.deployment.clone();
-    let mut tools = builtin();
+    let mut tools = own_tools(&deployment.equipment);
     let spawner = LeadSpawner::new(deployment.clone(), Arc::clone(seat));
     tools.push(Arc::new(AgentTool::new(Arc::new(spawner))));
     tools.push(Arc::new(SendMessageTool::for_lead(Arc::clone(seat))));
@@ -158,6 +158,7 @@ fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
         confine: None,
         guards: Arc::new(dep.equipment.shell.clone()),
         files: Arc::new(Mutex::new(FileState::new())),
+        modes: None,
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),
         tool_use_id: String::new(),

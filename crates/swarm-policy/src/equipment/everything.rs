@@ -1,7 +1,7 @@
 //! All of it together.
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::ShellGuards;
+use swarm_protocol::{ShellGuards, Skill};
 
 use super::{AgentCatalog, HookSettings, McpSettings};
 
@@ -15,6 +15,8 @@ pub struct Equipment {
     pub hooks: HookSettings,
     /// MCP servers that agents share; inline servers of a definition stand in it.
     pub mcp: McpSettings,
+    /// Skills, nearest first where names are the same.
+    pub skills: Vec<Skill>,
     /// What surrounds shell commands.
     pub shell: ShellGuards,
 }

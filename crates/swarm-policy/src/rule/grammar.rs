@@ -168,6 +168,10 @@ fn parse_content(tool: &str, text: &str) -> Result<Content, String> {
             Wildcard::new(text),
         ));
     }
+    if tool == "Skill" {
+        let name = Wildcard::new(text.trim_start_matches('/'));
+        return Ok(Content::Parameter("skill".into(), name));
+    }
     match text.split_once(':') {
         Some(("domain", host)) if tool == "WebFetch" => {
             Ok(Content::Domain(Wildcard::new(&host.to_ascii_lowercase())))

@@ -19,6 +19,19 @@ pub fn approve(
     settle(store, team, id, Answer::Approved { always })
 }
 
+/// A person answers the questions of a call, one answer for each. Exactly one answer wins.
+///
+/// # Errors
+/// Not found, or already answered.
+pub fn answer(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    id: &RequestId,
+    answers: Vec<String>,
+) -> Result<RequestRecord, StoreError> {
+    settle(store, team, id, Answer::Answered { answers })
+}
+
 /// A person says no.
 ///
 /// # Errors
@@ -62,7 +75,7 @@ pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
         tool_use_id,
         digest,
         suggestions,
-        ..
+        input,
     } = &record.request;
     let result = match answer {
         Answer::Approved { always } => {
@@ -72,6 +85,14 @@ pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
                 Vec::new()
             };
             let response = serde_json::json!({ "permission_updates": updates });
+            PermissionResult::Success {
+                response: Some(response),
+            }
+        }
+        // What does not fit the questions was refused before it was entered; if it was not, nothing is answered.
+        Answer::Answered { answers } => {
+            let updated = swarm_tools::answered(input, answers).unwrap_or_else(|_| input.clone());
+            let response = serde_json::json!({ "updated_input": updated });
             PermissionResult::Success {
                 response: Some(response),
             }

@@ -277,6 +277,7 @@ pub(crate) async fn call(tool: &dyn Tool, input: Value) -> ToolOutput {
         confine: None,
         guards: Arc::default(),
         files: Arc::new(Mutex::new(FileState::new())),
+        modes: None,
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),
         tool_use_id: "toolu_1".to_owned(),

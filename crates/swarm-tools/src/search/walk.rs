@@ -180,6 +180,7 @@ mod tests {
             confine: None,
             guards: Arc::default(),
             files: Arc::default(),
+            modes: None,
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
             tool_use_id: String::new(),

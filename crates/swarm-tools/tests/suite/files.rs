@@ -455,6 +455,10 @@ fn the_tools_have_the_names_and_parameters_that_models_know() {
             json!(["pattern"]),
         ),
         ("Bash", "command timeout description", json!(["command"])),
+        ("TodoWrite", "todos", json!(["todos"])),
+        ("AskUserQuestion", "questions", json!(["questions"])),
+        ("EnterPlanMode", "", json!(null)),
+        ("ExitPlanMode", "plan", json!(["plan"])),
     ];
     assert_eq!(
         tools,

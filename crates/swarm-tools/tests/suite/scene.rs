@@ -37,6 +37,7 @@ impl Scene {
             confine: None,
             guards: Arc::default(),
             files: Arc::new(Mutex::new(FileState::new())),
+            modes: None,
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
             tool_use_id: "toolu_1".into(),

@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{ErrorKind, Event, RequestId, RequestRecord, TeamName, UnixMs};
+use swarm_protocol::{
+    ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs,
+};
 use swarm_store::StoreError;
 
-use super::text::{granted, what};
+use super::text::{self, granted, what};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs};
 use crate::commands::acting::require_person;
@@ -16,6 +18,11 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
     require_person(app, "approve")?;
     let team = app.team_to_change()?;
     let id = RequestId::new(&args.id);
+    let asked = app.store.request(&team, &id);
+    let asked = asked.map_err(|error| explained(app, &team, error))?;
+    if asked.state == RequestState::Open && (text::asks(&asked) || !args.answer.is_empty()) {
+        return answer(app, &team, &asked, &args.answer);
+    }
     let answered = swarm_team::approve(&*app.store, &team, &id, args.always);
     let record = answered.map_err(|error| explained(app, &team, error))?;
     let granted = granted(&record).filter(|_| args.always);
@@ -23,6 +30,31 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
         format!("\n  and without a question until it ends: {granted}")
     });
     show(app, &record, "may make this call once", &more)
+}
+
+/// A person's words to questions.
+fn answer(
+    app: &App,
+    team: &TeamName,
+    asked: &RequestRecord,
+    answers: &[String],
+) -> Result<ExitCode, Failure> {
+    let id = &asked.id;
+    let RequestKind::Permission { input, .. } = &asked.request;
+    if !text::asks(asked) {
+        let message = format!("request `{id}` asks no question: {}", what(asked));
+        let hint = format!("leave `--answer` out: swarm approve {id}");
+        return Err(Failure::usage(message).with_hint(hint));
+    }
+    if let Err(why) = swarm_tools::answered(input, answers) {
+        let message = format!("request `{id}` was not answered: {why}");
+        let hint =
+            format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
+        return Err(Failure::usage(message).with_hint(hint));
+    }
+    let answered = swarm_team::answer(&*app.store, team, id, answers.to_vec());
+    let record = answered.map_err(|error| explained(app, team, error))?;
+    show(app, &record, "has your answer", "")
 }
 
 pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, Failure> {

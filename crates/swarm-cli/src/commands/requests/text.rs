@@ -3,6 +3,7 @@
 use serde_json::Value;
 use swarm_policy::Suggestion;
 use swarm_protocol::{RequestKind, RequestRecord, UnixMs};
+use swarm_tools::AskedQuestion;
 
 use crate::commands::members::age;
 use crate::output::plain;
@@ -24,8 +25,14 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
         ),
         format!("  {head}"),
     ];
-    lines.extend(fields(input, &head));
-    lines.push(format!("  yes: swarm approve {}", request.id));
+    if let Some(asked) = questions(request) {
+        lines.extend(asked.iter().flat_map(options));
+        let each = " --answer TEXT".repeat(asked.len());
+        lines.push(format!("  answer: swarm approve {}{each}", request.id));
+    } else {
+        lines.extend(fields(input, &head));
+        lines.push(format!("  yes: swarm approve {}", request.id));
+    }
     lines.push(format!("  no:  swarm deny {} --why TEXT", request.id));
     if let Some(granted) = granted(request) {
         lines.push(format!(
@@ -37,11 +44,13 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
 
 /// One line with the command that answers.
 pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
+    let answers = questions(request).map_or(0, |asked| asked.len());
     format!(
-        "{} asks: {}\n  swarm approve {}",
+        "{} asks: {}\n  swarm approve {}{}",
         request.from,
         what(request),
-        request.id
+        request.id,
+        " --answer TEXT".repeat(answers)
     )
 }
 
@@ -54,6 +63,38 @@ pub(super) fn what(request: &RequestRecord) -> String {
     } else {
         description
     }
+}
+
+/// Whether the call asks questions, to which a mere yes is no answer.
+pub(super) fn asks(request: &RequestRecord) -> bool {
+    questions(request).is_some()
+}
+
+fn questions(request: &RequestRecord) -> Option<Vec<AskedQuestion>> {
+    let RequestKind::Permission { tool, input, .. } = &request.request;
+    let asks = tool == "AskUserQuestion";
+    asks.then(|| swarm_tools::questions(input).ok()).flatten()
+}
+
+/// A question with its options, by the numbers that answer it.
+fn options(question: &AskedQuestion) -> Vec<String> {
+    let several = if question.several {
+        " (several: 1,2)"
+    } else {
+        ""
+    };
+    let mut lines = vec![format!(
+        "  {}{several}",
+        swarm_ui::clean_line(&question.question)
+    )];
+    for (at, (label, about)) in question.options.iter().enumerate() {
+        let line = match about.as_str() {
+            "" => label.clone(),
+            about => format!("{label}: {about}"),
+        };
+        lines.push(format!("    {} {}", at + 1, swarm_ui::clean_line(&line)));
+    }
+    lines
 }
 
 /// What a yes with `--always` grants beside the call.
@@ -172,5 +213,27 @@ mod tests {
         let long = vec!["x"; 40].join("\n");
         let text = in_full(&request(json!({"content": long})), UnixMs(13_000));
         assert!(text.contains("    x\n    … 28 more lines"), "{text}");
+    }
+
+    #[test]
+    fn questions_show_their_options_by_number_and_how_to_answer() {
+        let mut asked = request(json!({"questions": [
+            {"question": "Which one?", "header": "One", "options": [{"label": "A", "description": "first"}, {"label": "B"}]},
+            {"question": "And?", "header": "More", "multiSelect": true, "options": [{"label": "C"}]},
+        ]}));
+        let RequestKind::Permission {
+            tool, suggestions, ..
+        } = &mut asked.request;
+        *tool = "AskUserQuestion".to_owned();
+        suggestions.clear();
+        asked.description = "AskUserQuestion Which one?".to_owned();
+        assert_eq!(
+            in_full(&asked, UnixMs(13_000)),
+            "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
+             AskUserQuestion Which one?\n  Which one?\n    1 A: first\n    2 B\n  And? (several: 1,2)\n    1 C\n  \
+             answer: swarm approve perm-1-abcdefg --answer TEXT --answer TEXT\n  \
+             no:  swarm deny perm-1-abcdefg --why TEXT"
+        );
+        assert!(in_short(&asked).ends_with("perm-1-abcdefg --answer TEXT --answer TEXT"));
     }
 }

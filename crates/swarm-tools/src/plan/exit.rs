@@ -1,0 +1,92 @@
+//! The ExitPlanMode tool.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use swarm_protocol::{PermissionMode, ToolKind};
+
+use crate::input::Input;
+use crate::one_line::one_line;
+use crate::{Tool, ToolContext, ToolOutput};
+
+/// Puts a plan before a person, and leaves plan mode when they agree.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExitPlanMode;
+
+#[async_trait]
+impl Tool for ExitPlanMode {
+    fn name(&self) -> &'static str {
+        "ExitPlanMode"
+    }
+
+    fn description(&self) -> String {
+        "Puts your plan before a person and waits for the answer. If they agree, plan mode ends and you do what the plan \
+         says; if not, you are told why and stay in plan mode. The person sees nothing but `plan`: name the files that \
+         you will change, the steps, and how you will know that it works. Only in plan mode, and only for work that \
+         changes something."
+            .into()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "plan": {"type": "string", "description": "The whole plan, in Markdown"}
+            },
+            "required": ["plan"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Person
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let plan = input["plan"].as_str().unwrap_or_default();
+        let first = plan.lines().find(|line| !line.trim().is_empty());
+        one_line(&format!(
+            "ExitPlanMode {}",
+            first.unwrap_or_default().trim_start_matches(['#', ' '])
+        ))
+    }
+
+    fn check(&self, input: &Value, ctx: &ToolContext) -> Result<(), String> {
+        let input = Input::new("ExitPlanMode", input, &["plan"])?;
+        if input.text("plan")?.trim().is_empty() {
+            return Err("`plan` of ExitPlanMode is empty: a person reads nothing else.".into());
+        }
+        let modes = ctx.modes.as_ref();
+        match modes.map(|modes| (modes.mode(), modes.after_plan())) {
+            Some((PermissionMode::Plan, Some(_))) => Ok(()),
+            Some((PermissionMode::Plan, None)) => Err(
+                "You were started in plan mode and have no right to any other. Report the plan to whoever gave you the \
+                 work; somebody else carries it out."
+                    .into(),
+            ),
+            Some((mode, _)) => Err(format!(
+                "You are not in plan mode but in mode {mode}: there is no plan to agree to. Go on with the work."
+            )),
+            None => Err("Your permission mode cannot be changed here.".into()),
+        }
+    }
+
+    /// Runs only once somebody has agreed.
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        if let Err(why) = self.check(&input, ctx) {
+            return ToolOutput::error(why);
+        }
+        match ctx.modes.as_ref().and_then(|modes| modes.leave_plan()) {
+            Some(mode) => ToolOutput::ok(
+                format!(
+                    "The plan is approved and plan mode is over; you are in mode {mode}. Carry the plan out."
+                ),
+                format!("approved, mode {mode}"),
+            ),
+            None => ToolOutput::error("The plan is approved, but you may be in no other mode."),
+        }
+    }
+}

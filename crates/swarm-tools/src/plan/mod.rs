@@ -1,0 +1,7 @@
+//! Into plan mode and out of it.
+
+mod enter;
+mod exit;
+
+pub use enter::EnterPlanMode;
+pub use exit::ExitPlanMode;

@@ -1,0 +1,60 @@
+//! The instructions of a skill.
+
+use std::io;
+
+use swarm_protocol::Skill;
+
+/// Bytes of a `SKILL.md` that are read; what a model can take in is less.
+const LARGEST: u64 = 1 << 20;
+
+/// What a model reads of a skill: where its files are, and its text without the YAML in front. `$ARGUMENTS` in the text
+/// becomes `arguments`.
+pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
+    use io::Read as _;
+    let mut text = String::new();
+    std::fs::File::open(&skill.path)?
+        .take(LARGEST)
+        .read_to_string(&mut text)?;
+    let folder = skill.path.parent().unwrap_or(&skill.path).display();
+    let body = without_front(&text).trim();
+    let filled = body.replace("$ARGUMENTS", arguments);
+    let rest = match (arguments.trim(), filled == body) {
+        ("", _) | (_, false) => String::new(),
+        (arguments, true) => format!("\n\nArguments: {arguments}"),
+    };
+    Ok(format!("Folder of this skill: {folder}\n\n{filled}{rest}"))
+}
+
+/// The text behind the block that `---` opens and closes.
+fn without_front(text: &str) -> &str {
+    let text = text.trim_start_matches('\u{feff}');
+    let Some(inner) = text.strip_prefix("---") else {
+        return text;
+    };
+    let mut at = text.len() - inner.len();
+    for line in inner.split_inclusive('\n') {
+        at += line.len();
+        if line.trim_end() == "---" {
+            return &text[at..];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_front_of_a_file_is_left_out() {
+        for (text, rest) in [
+            ("---\nname: a\n---\nbody\n", "body\n"),
+            ("---\r\nname: a\r\n---\r\nbody", "body"),
+            ("body", "body"),
+            ("---\nnever closed", "---\nnever closed"),
+            ("\u{feff}---\na: b\n---\n", ""),
+        ] {
+            assert_eq!(without_front(text), rest, "{text:?}");
+        }
+    }
+}
