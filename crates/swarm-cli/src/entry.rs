@@ -9,11 +9,15 @@ use crate::args::{Args, planned};
 use crate::commands;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::first_act::first_act;
 use crate::output::{Output, say, say_raw};
 use crate::{logging, output};
 
 /// Runs `swarm` and returns its exit code.
 pub fn main_impl() -> ExitCode {
+    if let Some(done) = first_act() {
+        return done;
+    }
     if let Some(answered) = commands::answer_shell() {
         return answered;
     }

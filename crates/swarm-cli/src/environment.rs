@@ -1,6 +1,7 @@
 //! The environment, read once. Nothing else in the program looks at it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::ErrorKind;
@@ -54,6 +55,15 @@ const SECRET: [&str; 3] = [
     "ANTHROPIC_AUTH_TOKEN",
     "OPENAI_API_KEY",
 ];
+
+/// One variable, for a program that reads no others: what it is in their stead should start at once.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that reads the environment"
+)]
+pub(crate) fn raw_variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
 
 /// The variables of this process and its working folder.
 #[derive(Debug, Clone)]

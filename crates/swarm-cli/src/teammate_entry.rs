@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::deployment::{VERSION, identity};
 use crate::environment::Environment;
+use crate::first_act::first_act;
 use crate::output::{say, terminal_width};
 use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
@@ -39,6 +40,9 @@ struct Args {
 
 /// Runs `swarm-teammate` and returns its exit code.
 pub fn teammate_main_impl() -> ExitCode {
+    if let Some(done) = first_act() {
+        return done;
+    }
     let args = Args::parse();
     match start(args) {
         Ok(Ending::ShutDown | Ending::NotWanted | Ending::LeadLost | Ending::Removed) => {

@@ -7,6 +7,7 @@ mod decision;
 mod definition_file;
 mod equipment;
 mod files;
+mod git_guard;
 mod mode_choice;
 mod model_choice;
 mod pool;
@@ -29,6 +30,7 @@ pub use equipment::{
     MemoryScope, ToolAllowance, denied_type, hidden_type, missing_servers, same_agent_type,
 };
 pub use files::ReadFilter;
+pub use git_guard::{GitFacts, GitPlace, git_refusal};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
 pub use pool::{

@@ -14,6 +14,7 @@ mod plan;
 pub mod processes;
 mod question;
 mod read;
+pub mod sandbox;
 mod search;
 mod skill;
 mod todo;

@@ -1,4 +1,4 @@
-//! The TodoWrite tool.
+//! The `TodoWrite` tool.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};

@@ -3,6 +3,7 @@
 
 mod ending;
 mod environment;
+mod guards;
 mod holds;
 mod life;
 mod mail;

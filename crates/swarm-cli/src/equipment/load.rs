@@ -3,7 +3,7 @@
 use swarm_policy::{AgentCatalog, Equipment};
 
 use super::agents::{FoundAgents, Looking, gather};
-use super::skills;
+use super::{shell, skills};
 use crate::app::App;
 use crate::failure::Failure;
 
@@ -17,14 +17,11 @@ pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
 }
 
 /// These definitions with everything else.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the sources that are read here can be wrong"
-)]
 pub(crate) fn with_agents(app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
     Ok(Equipment {
         agents,
         skills: skills::find(&app.env.cwd, &app.root),
+        shell: shell::guards(app)?,
         ..Equipment::default()
     })
 }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod load;
+mod shell;
 mod skills;
 
 pub(crate) use load::{agents, load, with_agents};

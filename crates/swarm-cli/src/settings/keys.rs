@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use swarm_protocol::{ErrorKind, OnLost, PermissionMode};
+use swarm_protocol::{ErrorKind, OnLost, PermissionMode, SandboxUse};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 use super::kind::{FromSetting, Kind, MODES};
@@ -102,6 +102,12 @@ settings! {
     worktree_merge: MergeMode = "worktree.merge", Kind::Word(&["manual", "auto"]), Say::Users;
     /// Where panes go inside tmux.
     place: String = "tmux.place", Kind::Word(&["auto", "split", "window", "hidden"]), Say::Users;
+    /// Whose shell commands run in the sandbox.
+    sandbox: SandboxUse = "sandbox.bash", Kind::Word(&["always", "worktree", "off"]), Say::Less;
+    /// Whether commands are refused that should run in it where the kernel has none.
+    sandbox_required: bool = "sandbox.required", Kind::Flag, Say::Users;
+    /// Further folders that commands in the sandbox may write to.
+    sandbox_write: Vec<String> = "sandbox.write", Kind::Texts, Say::Users;
     /// Further variables that shell commands of agents get.
     pass: Vec<String> = "env.pass", Kind::Texts, Say::Users;
     /// Pace of scripted models.

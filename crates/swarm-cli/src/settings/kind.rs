@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_protocol::{OnLost, PermissionMode};
+use swarm_protocol::{OnLost, PermissionMode, SandboxUse};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 /// The permission modes, from least to most.
@@ -190,6 +190,13 @@ impl FromSetting for BTreeMap<String, String> {
 impl FromSetting for PermissionMode {
     fn from_setting(value: &Value) -> Option<Self> {
         value.as_str()?.parse().ok()
+    }
+}
+
+impl FromSetting for SandboxUse {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL.into_iter().find(|whose| whose.name() == word)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod capture;
 mod run;
+mod surround;
 mod tool;
 
 pub use tool::Bash;

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::capture::Capture;
+use super::surround::Surrounded;
 use crate::ToolContext;
 use crate::processes::{self, Ended, Process, Target};
 
@@ -40,6 +41,8 @@ pub(super) struct Ran {
     pub(super) lines: usize,
     /// Processes that live on and hold the output open.
     pub(super) background: Vec<Process>,
+    /// Whether it could write in few places only.
+    pub(super) sandboxed: bool,
 }
 
 /// Runs a command line with bash, in a process group of its own, without standard input.
@@ -72,6 +75,7 @@ pub(super) async fn run(
         output,
         lines,
         background,
+        sandboxed: running.sandboxed,
     })
 }
 
@@ -82,6 +86,7 @@ struct Running {
     group: Option<i32>,
     mark: String,
     over: bool,
+    sandboxed: bool,
 }
 
 impl Running {
@@ -102,12 +107,15 @@ impl Running {
             }
         };
         let errors = output.try_clone().map_err(cannot)?;
-        let child = Command::new(shell(ctx))
+        let surrounded = Surrounded::new(&shell(ctx), ctx)?;
+        let child = Command::new(&surrounded.program)
+            .args(&surrounded.words)
             .arg("-c")
             .arg(command)
             .current_dir(&ctx.cwd)
             .env_clear()
             .envs(ctx.env.iter())
+            .envs(&surrounded.env)
             .env(CALL_MARK, &mark)
             .stdin(Stdio::null())
             .stdout(Stdio::from(OwnedFd::from(output)))
@@ -121,6 +129,7 @@ impl Running {
             group,
             mark,
             over: false,
+            sandboxed: surrounded.sandboxed,
         })
     }
 

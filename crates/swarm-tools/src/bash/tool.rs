@@ -136,6 +136,13 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
     } else if !is_error {
         parts.push("(no output)".into());
     }
+    if is_error && ran.sandboxed && output.contains("ermission denied") {
+        parts.push(
+            "[Commands here write in your work tree and in folders for temporary files alone; elsewhere they are refused. \
+             Reading is not restricted.]"
+                .into(),
+        );
+    }
     if !ran.background.is_empty() {
         let pids: Vec<String> = ran
             .background

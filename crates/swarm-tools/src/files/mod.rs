@@ -9,6 +9,7 @@ mod state;
 mod target;
 
 pub use confinement::Confinement;
+pub(crate) use confinement::GitFolders;
 pub(crate) use load::load;
 pub use protected::ProtectedPaths;
 pub(crate) use replace::{create, replace};

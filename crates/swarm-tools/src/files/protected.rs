@@ -73,6 +73,11 @@ impl ProtectedPaths {
         self
     }
 
+    /// The state folder, as given and resolved.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
     /// Why this resolved path may not be written, if so.
     pub fn write_refusal(&self, real: &Path) -> Option<String> {
         if let Some(why) = self.read_refusal(real) {

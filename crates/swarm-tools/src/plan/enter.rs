@@ -1,4 +1,4 @@
-//! The EnterPlanMode tool.
+//! The `EnterPlanMode` tool.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The ExitPlanMode tool.
+//! The `ExitPlanMode` tool.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};

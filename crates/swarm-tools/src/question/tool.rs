@@ -1,4 +1,4 @@
-//! The AskUserQuestion tool.
+//! The `AskUserQuestion` tool.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};

@@ -5,6 +5,7 @@ mod finding;
 mod leftovers;
 mod programs;
 mod run;
+mod sandbox;
 mod trust;
 mod written;
 

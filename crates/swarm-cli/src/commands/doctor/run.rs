@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use swarm_protocol::ErrorKind;
 
 use super::finding::{Finding, State};
-use super::{disk, leftovers, programs, trust, written};
+use super::{disk, leftovers, programs, sandbox, trust, written};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Output, plain};
@@ -32,6 +32,7 @@ fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.push(programs::teammate(env));
     findings.push(programs::tmux(env, &settings)?);
     findings.push(programs::git(env));
+    findings.push(sandbox::look(&settings));
     findings.push(programs::terminal(env));
     findings.push(written::model(env, &settings));
     findings.extend(trust::look(env));

@@ -1,0 +1,13 @@
+//! The kernel's sandbox around shell commands: they write in the agent's own folder and in few others. Reading and the
+//! network are as ever.
+//!
+//! A process can only take rights from itself, for good. So a command is started through a helper, normally our own
+//! program, which restricts itself and then becomes the command.
+
+mod helper;
+mod plan;
+mod restrict;
+
+pub use helper::{HELPER_WORD, SandboxError, become_command};
+pub(crate) use plan::{Plan, plan};
+pub use restrict::{SandboxLevel, sandbox_level};

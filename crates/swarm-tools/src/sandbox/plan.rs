@@ -1,0 +1,202 @@
+//! What a command may write, and how it is started for that.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::SandboxUse;
+
+use super::helper::{COMMAND, REQUIRED, WRITE};
+use crate::files::{GitFolders, resolve};
+use crate::{Confinement, ToolContext};
+
+/// Devices that programs write to.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+
+/// Folders for temporary files, besides the one that `TMPDIR` names.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// What all work trees of a repository share and git writes to when it commits, makes branches and fetches. Neither
+/// `config` nor `hooks`, which make git run programs, nor `packed-refs`, whose lock stands beside those.
+const SHARED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "reftable"];
+
+/// A place for temporary files in what git keeps for one work tree; it goes with it.
+const OWN_TEMPORARY: &str = "swarm-tmp";
+
+/// How a command is started in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// The words in front of the command.
+    pub(crate) words: Vec<OsString>,
+    /// The folder for temporary files, where it is not the usual one.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
+/// The sandbox for a command of this agent. None where the settings want none.
+///
+/// # Errors
+/// A sandbox is required and there is no helper to set it up.
+pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
+    let guards = &ctx.guards;
+    let confine = match (guards.sandbox, &ctx.confine) {
+        (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => return Ok(None),
+        (_, Some(confine)) => Confinement::clone(confine),
+        (SandboxUse::Always, None) => Confinement::new(&ctx.cwd),
+    };
+    if guards.helper.is_empty() {
+        return if guards.required {
+            Err("The command was not run: `sandbox.required` is set and there is no program to set a sandbox up.".into())
+        } else {
+            Ok(None)
+        };
+    }
+    let places = Places::of(&confine, ctx);
+    let mut words: Vec<OsString> = guards.helper.iter().map(OsString::from).collect();
+    if guards.required {
+        words.push(REQUIRED.into());
+    }
+    for path in places.writable {
+        words.extend([OsString::from(WRITE), path.into()]);
+    }
+    words.push(COMMAND.into());
+    Ok(Some(Plan {
+        words,
+        temporary: places.temporary,
+    }))
+}
+
+struct Places {
+    writable: Vec<PathBuf>,
+    temporary: Option<PathBuf>,
+}
+
+impl Places {
+    fn of(confine: &Confinement, ctx: &ToolContext) -> Self {
+        let mut writable: Vec<PathBuf> = confine.folders().map(Path::to_owned).collect();
+        if let Some(GitFolders { own, common }) = confine.git() {
+            writable.push(own.clone());
+            writable.extend(SHARED_BY_GIT.map(|name| common.join(name)));
+        }
+        writable.extend(DEVICES.map(PathBuf::from));
+        writable.extend(ctx.guards.write.iter().cloned());
+        let usual = ctx.env.get("TMPDIR").map_or("/tmp", String::as_str);
+        let kept = kept(confine, ctx);
+        let safe = |folder: &str| {
+            let real = resolve(Path::new(folder)).filter(|real| real != Path::new("/"))?;
+            let holds_none = !kept.iter().any(|path| path.starts_with(&real));
+            holds_none.then_some(real)
+        };
+        let temporary = match (safe(usual), confine.git()) {
+            (None, Some(git)) => Some(git.own.join(OWN_TEMPORARY)),
+            _ => None,
+        };
+        writable.extend(std::iter::once(usual).chain(TEMPORARY).filter_map(safe));
+        Self {
+            writable,
+            temporary,
+        }
+    }
+}
+
+/// What must not be written, wherever it stands: a folder for temporary files that holds it is not allowed as a whole.
+fn kept(confine: &Confinement, ctx: &ToolContext) -> Vec<PathBuf> {
+    let mut kept: Vec<PathBuf> = ctx.protected.roots().to_vec();
+    // Work trees of others stand beside one's own.
+    kept.push(confine.root().to_owned());
+    kept.extend(confine.main_checkout().map(Path::to_owned));
+    kept.extend(confine.git().map(|git| git.common.clone()));
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use swarm_protocol::{MemberName, ShellGuards};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{Caller, ProtectedPaths, ToolLimits};
+
+    fn context(base: &Path, guards: ShellGuards, confined: bool) -> ToolContext {
+        let cwd = base.join("main/.claude/worktrees/a");
+        std::fs::create_dir_all(&cwd).unwrap();
+        ToolContext {
+            confine: confined.then(|| Arc::new(Confinement::new(&cwd))),
+            cwd,
+            env: Arc::new(BTreeMap::from([("TMPDIR".into(), "/var/tmp".into())])),
+            protected: Arc::new(ProtectedPaths::new(Path::new("/no/state"))),
+            guards: Arc::new(guards),
+            files: Arc::default(),
+            modes: None,
+            cancel: CancellationToken::new(),
+            limits: ToolLimits::default(),
+            tool_use_id: String::new(),
+            caller: Caller {
+                name: MemberName::lead(),
+                team: None,
+                agent_id: None,
+            },
+        }
+    }
+
+    #[test]
+    fn the_settings_say_whose_commands_are_sandboxed() {
+        let base = tempfile::tempdir().unwrap();
+        for (sandbox, confined, expected) in [
+            (SandboxUse::Off, true, false),
+            (SandboxUse::Worktree, true, true),
+            (SandboxUse::Worktree, false, false),
+            (SandboxUse::Always, false, true),
+        ] {
+            let mut guards = ShellGuards {
+                sandbox,
+                helper: vec!["/helper".into(), "__sandbox".into()],
+                ..ShellGuards::default()
+            };
+            let ctx = context(base.path(), guards.clone(), confined);
+            assert_eq!(
+                plan(&ctx).unwrap().is_some(),
+                expected,
+                "{sandbox} {confined}"
+            );
+            // Without a helper a command runs free, unless that is forbidden.
+            guards.helper.clear();
+            let ctx = context(base.path(), guards.clone(), confined);
+            assert_eq!(plan(&ctx), Ok(None));
+            guards.required = true;
+            let ctx = context(base.path(), guards, confined);
+            assert_eq!(plan(&ctx).is_err(), expected, "{sandbox} {confined}");
+        }
+    }
+
+    #[test]
+    fn a_temporary_folder_that_holds_what_others_own_is_not_written_to() {
+        let base = tempfile::tempdir_in("/tmp").unwrap();
+        let guards = ShellGuards {
+            helper: vec!["/helper".into()],
+            write: vec!["/caches".into()],
+            ..ShellGuards::default()
+        };
+        let words = plan(&context(base.path(), guards, true))
+            .unwrap()
+            .unwrap()
+            .words;
+        let has = |path: &str| words.iter().any(|word| word == path);
+        assert!(
+            has("/var/tmp") && has("/caches") && has("/dev/null"),
+            "{words:?}"
+        );
+        assert!(!has("/tmp") && !has("/"), "{words:?}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Taking the right to write from the present thread, with landlock(7).
+
+use std::path::Path;
+
+use landlock::{
+    ABI, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, path_beneath_rules,
+};
+
+/// The newest interface whose rights we know to be those of writing.
+const KNOWN: ABI = ABI::V3;
+
+/// What the kernel does of what it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxLevel {
+    /// All of it.
+    Full,
+    /// Only a part, because it is old: some ways to write past the sandbox are left.
+    Partial,
+    /// Nothing: landlock is not there or is switched off.
+    Absent,
+}
+
+/// What this kernel can do. Tried out in a thread that then ends, since nothing else tells for certain.
+pub fn sandbox_level() -> SandboxLevel {
+    let tried = std::thread::spawn(|| restrict::<&Path>(&[]));
+    match tried.join() {
+        Ok(Ok(level)) => level,
+        _ => SandboxLevel::Absent,
+    }
+}
+
+/// From here on the present thread, and every program it becomes or starts, writes below these paths alone. Those that do
+/// not exist are left out.
+pub(super) fn restrict<P: AsRef<Path>>(writable: &[P]) -> Result<SandboxLevel, RulesetError> {
+    let writing = AccessFs::from_write(KNOWN);
+    let status = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(writing)?
+        .create()?
+        .add_rules(path_beneath_rules(writable, writing))?
+        .restrict_self()?;
+    Ok(match status.ruleset {
+        RulesetStatus::FullyEnforced => SandboxLevel::Full,
+        RulesetStatus::PartiallyEnforced => SandboxLevel::Partial,
+        RulesetStatus::NotEnforced => SandboxLevel::Absent,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
+    pub(super) fn kernel_has_none() -> bool {
+        let absent = sandbox_level() == SandboxLevel::Absent;
+        if absent {
+            eprintln!("NOT PROVEN HERE: this kernel has no landlock, so no sandbox was tried");
+        }
+        absent
+    }
+
+    #[test]
+    fn a_restricted_thread_writes_where_it_may_and_reads_everywhere() {
+        if kernel_has_none() {
+            return;
+        }
+        let base = tempfile::tempdir().unwrap();
+        let (own, other) = (base.path().join("own"), base.path().join("other"));
+        for folder in [&own, &other] {
+            fs::create_dir_all(folder).unwrap();
+            fs::File::create(folder.join("there")).unwrap();
+        }
+        let (inside, outside) = (own.clone(), other.clone());
+        let tried = std::thread::spawn(move || {
+            restrict(&[&inside, &inside.join("no such folder")]).unwrap();
+            fs::File::create(inside.join("new")).unwrap();
+            fs::rename(inside.join("new"), inside.join("renamed")).unwrap();
+            fs::read(outside.join("there")).unwrap();
+            [
+                fs::File::create(outside.join("new")).map(drop),
+                fs::File::options()
+                    .append(true)
+                    .open(outside.join("there"))
+                    .map(drop),
+                fs::remove_file(outside.join("there")),
+                fs::create_dir(outside.join("folder")),
+                fs::rename(inside.join("renamed"), outside.join("moved")),
+                std::os::unix::fs::symlink(&inside, outside.join("link")),
+            ]
+        });
+        for (number, done) in tried.join().unwrap().into_iter().enumerate() {
+            assert!(done.is_err(), "attempt {number} went through");
+        }
+        let names: Vec<_> = fs::read_dir(&other).unwrap().flatten().collect();
+        assert_eq!(names.len(), 1);
+        // Only that thread was restricted.
+        fs::File::create(other.join("new")).unwrap();
+    }
+}

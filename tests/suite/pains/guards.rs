@@ -1,0 +1,339 @@
+//! Agents in work trees of one repository: what they write, and what of git they share.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use swarm_protocol::{MemberName, ShellGuards};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::World;
+use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
+use swarm_tools::{
+    Caller, Confinement, ProtectedPaths, ToolContext, ToolLimits, ToolOutput, builtin,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::scene::{spawn_over, wait_for_state, world, world_over};
+
+/// A repository with work trees for two mates, and the real programs.
+struct Repository {
+    world: World,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let world = world();
+        world.write("project/a.txt", "main\n");
+        world.commit_project();
+        for mate in ["one", "two"] {
+            let path = format!(".claude/worktrees/{mate}");
+            git(
+                &world,
+                &world.project(),
+                &["worktree", "add", "-q", "-b", mate, &path],
+            );
+        }
+        Self { world }
+    }
+
+    fn main(&self) -> PathBuf {
+        self.world.project().canonicalize().unwrap()
+    }
+
+    fn tree(&self, mate: &str) -> PathBuf {
+        self.main().join(".claude/worktrees").join(mate)
+    }
+
+    /// What a mate's calls get, with the sandbox and the programs that stand between.
+    fn context(&self, mate: &str) -> ToolContext {
+        let program = self.world.program("swarm-teammate");
+        let shims = self.world.folder().join("shims");
+        std::fs::create_dir_all(&shims).unwrap();
+        if !shims.join("git").exists() {
+            std::os::unix::fs::symlink(&program, shims.join("git")).unwrap();
+        }
+        let text = |path: &Path| path.display().to_string();
+        let env = BTreeMap::from([
+            ("PATH".to_owned(), std::env::var("PATH").unwrap()),
+            ("HOME".to_owned(), text(&self.world.folder().join("home"))),
+            ("SWARM_NAME".to_owned(), mate.to_owned()),
+            ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
+            ("GIT_AUTHOR_NAME".to_owned(), mate.to_owned()),
+            ("GIT_AUTHOR_EMAIL".to_owned(), format!("{mate}@example.com")),
+            ("GIT_COMMITTER_NAME".to_owned(), mate.to_owned()),
+            (
+                "GIT_COMMITTER_EMAIL".to_owned(),
+                format!("{mate}@example.com"),
+            ),
+        ]);
+        ToolContext {
+            confine: Some(Arc::new(Confinement::new(&self.tree(mate)))),
+            cwd: self.tree(mate),
+            env: Arc::new(env),
+            protected: Arc::new(ProtectedPaths::new(&self.world.root())),
+            guards: Arc::new(ShellGuards {
+                helper: vec![text(&program), HELPER_WORD.to_owned()],
+                shims: Some(shims),
+                ..ShellGuards::default()
+            }),
+            files: Arc::default(),
+            modes: None,
+            cancel: CancellationToken::new(),
+            limits: ToolLimits::default(),
+            tool_use_id: "t".to_owned(),
+            caller: Caller {
+                name: MemberName::parse(mate).unwrap(),
+                team: None,
+                agent_id: None,
+            },
+        }
+    }
+}
+
+fn git(world: &World, folder: &Path, words: &[&str]) -> String {
+    let output = world
+        .command("git")
+        .arg("-C")
+        .arg(folder)
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+async fn call(tool: &str, input: Value, ctx: &ToolContext) -> ToolOutput {
+    let tool = builtin()
+        .into_iter()
+        .find(|known| known.name() == tool)
+        .unwrap();
+    tool.call(input, ctx).await
+}
+
+async fn bash(command: &str, ctx: &ToolContext) -> ToolOutput {
+    call("Bash", json!({ "command": command }), ctx).await
+}
+
+/// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
+fn kernel_has_none() -> bool {
+    let absent = sandbox_level() == SandboxLevel::Absent;
+    if absent {
+        eprintln!(
+            "NOT PROVEN HERE: this kernel has no landlock, so no command was held in its work tree"
+        );
+    }
+    absent
+}
+
+#[tokio::test]
+async fn i2_file_tools_write_in_ones_own_work_tree_and_name_the_right_path() {
+    let repository = Repository::new();
+    let ctx = repository.context("one");
+    let outside = repository.main().join("a.txt");
+    let own = repository.tree("one").join("a.txt").display().to_string();
+    call("Read", json!({"file_path": outside}), &ctx).await;
+    for (tool, input) in [
+        ("Write", json!({"file_path": outside, "content": "mine"})),
+        (
+            "Edit",
+            json!({"file_path": outside, "old_string": "main", "new_string": "mine"}),
+        ),
+    ] {
+        let output = call(tool, input, &ctx).await;
+        assert!(
+            output.is_error && output.content.contains(&own),
+            "{}",
+            output.content
+        );
+    }
+    let status = git(
+        &repository.world,
+        &repository.main(),
+        &["status", "--porcelain", "-uno"],
+    );
+    assert_eq!(status, "");
+}
+
+#[tokio::test]
+async fn i2_commands_write_in_ones_own_work_tree_alone() {
+    if kernel_has_none() {
+        return;
+    }
+    let repository = Repository::new();
+    let ctx = repository.context("one");
+    let main = repository.main();
+    let (at, other) = (main.display(), repository.tree("two"));
+    for command in [
+        format!("echo mine > {at}/a.txt"),
+        format!("touch {at}/new"),
+        format!("cd {at} && rm a.txt"),
+        format!("ln -s {at}/a.txt way && echo mine > way"),
+        format!("mv {at}/a.txt ."),
+        format!("sed -i s/main/mine/ {at}/a.txt"),
+        format!("echo mine > {}/a.txt", other.display()),
+        format!("echo '#!/bin/sh' > {at}/.git/hooks/post-commit"),
+        "git config core.hooksPath /x".to_owned(),
+        format!("echo x >> {}/teams/x", repository.world.root().display()),
+        format!("bash -c 'python3 -c pass; perl -e 1; : > {at}/a.txt'"),
+    ] {
+        let output = bash(&command, &ctx).await;
+        assert!(output.is_error, "{command}: {}", output.content);
+    }
+    let told = bash(&format!("touch {at}/new"), &ctx).await.content;
+    assert!(told.contains("in your work tree"), "{told}");
+    let status = git(&repository.world, &main, &["status", "--porcelain", "-uno"]);
+    assert_eq!(status, "");
+    assert_eq!(
+        git(
+            &repository.world,
+            &main,
+            &["rev-parse", "--abbrev-ref", "HEAD"]
+        )
+        .trim()
+        .len(),
+        git(&repository.world, &main, &["branch", "--show-current"])
+            .trim()
+            .len()
+    );
+    assert!(!main.join("new").exists() && !main.join(".git/hooks/post-commit").exists());
+    assert_eq!(
+        git(&repository.world, &other, &["status", "--porcelain"]),
+        ""
+    );
+}
+
+#[tokio::test]
+async fn i2_git_works_as_ever_in_a_sandboxed_work_tree() {
+    if kernel_has_none() {
+        return;
+    }
+    let repository = Repository::new();
+    let ctx = repository.context("one");
+    for command in [
+        "echo one > new.txt && git add new.txt && git commit -q -m 'one more'",
+        "git branch side && git switch -q side && echo 2 >> new.txt && git commit -qam two && git switch -q one",
+        "git merge -q side && git log --oneline && git tag mark && git reset -q --hard HEAD~1 && git status",
+        "git rebase -q side && git diff HEAD~1 && git branch -d side; git rev-parse HEAD",
+        "file=$(mktemp) && echo x > $file && cat $file && echo > /dev/null && cat a.txt",
+    ] {
+        let output = bash(command, &ctx).await;
+        assert!(!output.is_error, "{command}: {}", output.content);
+    }
+    let log = git(
+        &repository.world,
+        &repository.main(),
+        &["log", "--format=%s", "one"],
+    );
+    assert!(log.contains("one more"), "{log}");
+    assert_eq!(
+        git(
+            &repository.world,
+            &repository.main(),
+            &["status", "--porcelain", "-uno"]
+        ),
+        ""
+    );
+}
+
+#[tokio::test]
+async fn i2_without_a_sandbox_file_tools_still_hold_and_a_required_one_stops_commands() {
+    let repository = Repository::new();
+    let mut ctx = repository.context("one");
+    // As on a kernel that has none.
+    ctx.guards = Arc::new(ShellGuards {
+        helper: Vec::new(),
+        ..(*ctx.guards).clone()
+    });
+    assert!(!bash("echo free", &ctx).await.is_error);
+    let outside = repository.main().join("b.txt");
+    let output = call("Write", json!({"file_path": outside, "content": "x"}), &ctx).await;
+    assert!(output.is_error, "{}", output.content);
+    ctx.guards = Arc::new(ShellGuards {
+        required: true,
+        ..(*ctx.guards).clone()
+    });
+    let output = bash("echo free", &ctx).await;
+    assert!(
+        output.is_error && output.content.contains("sandbox.required"),
+        "{}",
+        output.content
+    );
+}
+
+#[tokio::test]
+async fn i6_mates_that_stash_and_pop_a_hundred_times_keep_their_own_files() {
+    const COMMAND: &str = "for i in $(seq 25); do git stash -q -u; git stash pop -q; done 2>said; tail -n 1 said; rm said";
+    let repository = Repository::new();
+    for mate in ["one", "two"] {
+        let tree = repository.tree(mate);
+        std::fs::write(tree.join("a.txt"), format!("{mate} was here\n")).unwrap();
+        std::fs::write(tree.join("own.txt"), mate).unwrap();
+    }
+    let (one, two) = (repository.context("one"), repository.context("two"));
+    let (first, second) = tokio::join!(bash(COMMAND, &one), bash(COMMAND, &two));
+    for told in [first.content, second.content] {
+        assert!(
+            told.contains("refused by swarm: git stash is one stack"),
+            "{told}"
+        );
+    }
+    for mate in ["one", "two"] {
+        let read = |name: &str| std::fs::read_to_string(repository.tree(mate).join(name)).unwrap();
+        assert_eq!(
+            (read("a.txt"), read("own.txt")),
+            (format!("{mate} was here\n"), mate.to_owned())
+        );
+    }
+    assert_eq!(
+        git(&repository.world, &repository.main(), &["stash", "list"]),
+        ""
+    );
+    // What the refusal advises works, and stays with who does it.
+    let advised = "at=$(git stash create) && git checkout -q -- a.txt && cat a.txt && git stash apply -q $at && cat a.txt";
+    let output = bash(advised, &one).await;
+    assert_eq!(output.content, "main\none was here", "{}", output.content);
+}
+
+#[test]
+fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let bash = |id: &str, command: &str| Reply::tool(id, "Bash", json!({ "command": command }));
+        match (
+            ask.result_of("t1"),
+            ask.result_of("t2"),
+            ask.result_of("t3"),
+        ) {
+            (None, ..) => bash("t1", "git switch -c mine"),
+            (_, None, _) => bash("t2", "git checkout -q -b mine"),
+            (_, _, None) => bash(
+                "t3",
+                "echo x > a.txt; git checkout -- a.txt && git status --short && git --version",
+            ),
+            _ => Reply::text("done"),
+        }
+    });
+    let world = world_over(&api);
+    world.write("project/a.txt", "main\n");
+    world.commit_project();
+    let before = git(&world, &world.project(), &["branch", "--show-current"]);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let last = api.requests().last().unwrap().ask.clone();
+    for id in ["t1", "t2"] {
+        let (told, failed) = last.result_of(id).unwrap();
+        assert!(failed && told.contains("not yours alone"), "{told}");
+    }
+    let (told, failed) = last.result_of("t3").unwrap();
+    assert!(!failed && told.contains("git version"), "{told}");
+    assert_eq!(
+        git(&world, &world.project(), &["branch", "--show-current"]),
+        before
+    );
+    git(
+        &world,
+        &world.project(),
+        &["switch", "-q", "-c", "of-the-person"],
+    );
+    world.swarm(&["shutdown", "bob"]).ok();
+}
