@@ -17,6 +17,7 @@ mod request;
 mod scripted;
 mod secret;
 mod stop;
+mod web;
 
 pub use chat_completions::{ChatCompletions, ChatCompletionsConfig};
 pub use connect::{ModelSettings, connect};
@@ -30,3 +31,4 @@ pub use request::{ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError, ScriptedModel};
 pub use secret::Secret;
 pub use stop::StopReason;
+pub use web::{Fetched, WebClient};

@@ -26,6 +26,7 @@ mod surrogate;
 mod task;
 mod tool_kind;
 mod usage;
+mod web_settings;
 
 pub use agent_event::AgentEvent;
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
@@ -57,3 +58,4 @@ pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
 pub use tool_kind::ToolKind;
 pub use usage::Usage;
+pub use web_settings::WebSettings;

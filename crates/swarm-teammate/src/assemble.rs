@@ -13,7 +13,7 @@ use swarm_policy::{Behavior, Equipment, ReadFilter, RuleSet};
 use swarm_protocol::BackendType;
 use swarm_protocol::{RightsReport, RuleText, SpawnId};
 use swarm_team::{Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, task_tools};
-use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
+use swarm_tools::{Caller, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 use tokio_util::sync::CancellationToken;
 
@@ -197,7 +197,10 @@ fn tool_context(
         cwd: order.cwd.clone(),
         env: Arc::new(order.env.clone()),
         protected: Arc::new(protected),
-        confine: None,
+        confine: order
+            .worktree
+            .as_ref()
+            .map(|tree| Arc::new(Confinement::new(&tree.toplevel))),
         guards: Arc::new(order.equipment.shell.clone()),
         files: Arc::new(Mutex::new(FileState::new())),
         modes: None,

@@ -19,6 +19,7 @@ mod search;
 mod skill;
 mod todo;
 mod tool;
+mod web;
 mod write;
 
 pub use bash::Bash;
@@ -34,4 +35,5 @@ pub use search::{Glob, Grep};
 pub use skill::{SkillTool, skill_text};
 pub use todo::TodoWrite;
 pub use tool::{Tool, ToolOutput, Workplace, builtin};
+pub use web::{WebAnswer, WebDoor, WebFetch, WebRequest, WebSearch};
 pub use write::Write;

@@ -1,6 +1,7 @@
 //! Gathering it all.
 
 use swarm_policy::{AgentCatalog, Equipment};
+use swarm_protocol::WebSettings;
 
 use super::agents::{FoundAgents, Looking, gather};
 use super::{shell, skills};
@@ -13,15 +14,25 @@ pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
     for problem in found.problems.iter().filter(|problem| problem.refused) {
         app.out.say(&format!("swarm: {problem}"));
     }
-    with_agents(app, found.catalog)
+    Ok(Equipment {
+        shell: shell::guards(app)?,
+        ..with_agents(app, found.catalog)?
+    })
 }
 
-/// These definitions with everything else.
+/// These definitions with everything else that is found by looking alone.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the sources that are read here can be wrong"
+)]
 pub(crate) fn with_agents(app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
     Ok(Equipment {
         agents,
         skills: skills::find(&app.env.cwd, &app.root),
-        shell: shell::guards(app)?,
+        web: WebSettings {
+            search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),
+            private: app.settings.web_private,
+        },
         ..Equipment::default()
     })
 }

@@ -108,6 +108,10 @@ settings! {
     sandbox_required: bool = "sandbox.required", Kind::Flag, Say::Users;
     /// Further folders that commands in the sandbox may write to.
     sandbox_write: Vec<String> = "sandbox.write", Kind::Texts, Say::Users;
+    /// Whether agents may fetch from this machine and from local networks.
+    web_private: bool = "web.private", Kind::Flag, Say::Users;
+    /// Address of a search server; empty for none.
+    search_url: String = "web.search_url", Kind::Address, Say::Users;
     /// Further variables that shell commands of agents get.
     pass: Vec<String> = "env.pass", Kind::Texts, Say::Users;
     /// Pace of scripted models.

@@ -22,6 +22,8 @@ pub(super) const MODES: &[&str] = &[
 pub(super) enum Kind {
     /// A text that is not empty.
     Text,
+    /// An address with `{query}` in it, or an empty text for none.
+    Address,
     /// One of these words, from least to most.
     Word(&'static [&'static str]),
     /// A whole number from one to the other.
@@ -44,6 +46,10 @@ impl Kind {
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
         match self {
             Self::Text => filled(value),
+            Self::Address => value.as_str().is_some_and(|text| {
+                let web = text.starts_with("https://") || text.starts_with("http://");
+                text.is_empty() || (web && text.contains("{query}"))
+            }),
             Self::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
             Self::Whole(least, most) => value.as_u64().is_some_and(|n| (least..=most).contains(&n)),
             Self::Limit(most) => value.as_u64().is_some_and(|n| n <= most),
@@ -60,6 +66,7 @@ impl Kind {
     pub(super) fn expected(self) -> String {
         match self {
             Self::Text => "a text".to_owned(),
+            Self::Address => "an address of http or https with {query} in it, or empty".to_owned(),
             Self::Word([first @ .., last]) => format!("{} or {last}", first.join(", ")),
             Self::Word([]) => "nothing".to_owned(),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
@@ -79,7 +86,7 @@ impl Kind {
                 .filter(|part| !part.is_empty())
         };
         let value = match self {
-            Self::Text | Self::Word(_) => Value::from(text),
+            Self::Text | Self::Address | Self::Word(_) => Value::from(text),
             Self::Whole(..) | Self::Limit(_) => Value::from(text.trim().parse::<u64>().ok()?),
             Self::Factor(_) => Value::from(text.trim().parse::<f64>().ok()?),
             Self::Flag => match text.trim() {
@@ -113,7 +120,7 @@ impl Kind {
             }
             Self::Whole(..) => Some(one.as_u64()?.cmp(&other.as_u64()?)),
             Self::Factor(_) => one.as_f64()?.partial_cmp(&other.as_f64()?),
-            Self::Text | Self::Flag | Self::Texts | Self::Names => None,
+            Self::Text | Self::Address | Self::Flag | Self::Texts | Self::Names => None,
         }
     }
 

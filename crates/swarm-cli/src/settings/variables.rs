@@ -9,11 +9,13 @@ use crate::failure::Failure;
 const SLIP: usize = 2;
 
 /// Variables of ours that are no settings.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 9] = [
     "SWARM_TEAM",
     "SWARM_NAME",
     "SWARM_AGENT_ID",
     "SWARM_SPAWN_ID",
+    "SWARM_CWD",
+    "SWARM_WORKTREE",
     "SWARM_LEAD_PROCESS",
     "SWARM_LOG",
     "SWARM_COMPLETE",

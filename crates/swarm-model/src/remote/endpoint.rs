@@ -18,7 +18,8 @@ use crate::error::ModelError;
 use crate::name::Provider;
 use crate::secret::Secret;
 
-const USER_AGENT: &str = concat!("swarm/", env!("CARGO_PKG_VERSION"));
+/// How we introduce ourselves.
+pub(crate) const USER_AGENT: &str = concat!("swarm/", env!("CARGO_PKG_VERSION"));
 
 /// Hosts that a proxy cannot reach for us.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
@@ -125,7 +126,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// An error of reqwest with its causes, without the address: that may hold a password.
-pub(super) fn describe(error: reqwest::Error) -> String {
+pub(crate) fn describe(error: reqwest::Error) -> String {
     let text = with_causes(&error.without_url());
     // Layers that say nothing of their own.
     ["error sending request: ", "client error (Connect): "]
@@ -191,7 +192,7 @@ fn proxy(connection: &Connection) -> Result<Option<Proxy>, ModelError> {
 
 /// TLS on ring, the provider this workspace builds with. Without need for TLS the system's certificates are
 /// not loaded: a local server must work on a machine that has none.
-fn tls(needed: bool) -> Result<ClientConfig, ModelError> {
+pub(crate) fn tls(needed: bool) -> Result<ClientConfig, ModelError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()

@@ -17,7 +17,7 @@ pub(crate) mod fake_server;
 pub(crate) use attempts::Remote;
 pub use connection::Connection;
 pub(crate) use dialect::{Assembly, Dialect, Step};
-pub(crate) use endpoint::{Address, base_address};
+pub(crate) use endpoint::{Address, USER_AGENT, base_address, describe, tls};
 #[cfg(test)]
 pub(crate) use failure::Cause;
 pub(crate) use failure::Failure;

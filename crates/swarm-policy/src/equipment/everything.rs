@@ -1,7 +1,7 @@
 //! All of it together.
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{ShellGuards, Skill};
+use swarm_protocol::{ShellGuards, Skill, WebSettings};
 
 use super::{AgentCatalog, HookSettings, McpSettings};
 
@@ -17,6 +17,8 @@ pub struct Equipment {
     pub mcp: McpSettings,
     /// Skills, nearest first where names are the same.
     pub skills: Vec<Skill>,
+    /// Bounds of the web tools.
+    pub web: WebSettings,
     /// What surrounds shell commands.
     pub shell: ShellGuards,
 }

@@ -1,0 +1,183 @@
+//! One GET, to the very address that was judged.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+
+use super::address::is_public;
+use crate::remote::{USER_AGENT, describe, tls};
+
+/// What a server answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// Status of HTTP.
+    pub status: u16,
+    /// Where it points instead, as an absolute address.
+    pub location: Option<String>,
+    /// `Content-Type`; empty where there is none.
+    pub content_type: String,
+    /// The body, or its beginning.
+    pub body: Vec<u8>,
+    /// Whether the body was longer.
+    pub cut: bool,
+}
+
+/// Fetches pages. It sends no cookies and no credentials, uses no proxy, and follows no redirect.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WebClient;
+
+impl WebClient {
+    /// Fetches an address. Its name is resolved first; unless `private`, every address that it stands for must be one of
+    /// the public internet, and the connection goes to one of those. `timeout` is for all of it. The error is a sentence.
+    pub async fn get(
+        &self,
+        url: &str,
+        private: bool,
+        max_bytes: usize,
+        timeout: Duration,
+    ) -> Result<Fetched, String> {
+        match tokio::time::timeout(timeout, get(url, private, max_bytes)).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(format!(
+                "{url} did not answer within {} seconds.",
+                timeout.as_secs()
+            )),
+        }
+    }
+}
+
+async fn get(url: &str, private: bool, max_bytes: usize) -> Result<Fetched, String> {
+    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}."))?;
+    let host = parsed.host_str().unwrap_or_default().to_owned();
+    let addresses = resolved(&parsed, &host).await?;
+    if !private && let Some(local) = addresses.iter().find(|address| !is_public(address.ip())) {
+        return Err(format!(
+            "{url} was not fetched: {host} is {}, on this machine or in a local network.",
+            local.ip()
+        ));
+    }
+    let client = Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(Policy::none())
+        .no_proxy()
+        .resolve_to_addrs(&host, &addresses)
+        .tls_backend_preconfigured(
+            tls(parsed.scheme() == "https").map_err(|error| error.to_string())?,
+        )
+        .build()
+        .map_err(|error| format!("{url} was not fetched: {}.", describe(error)))?;
+    let answer = client
+        .get(parsed.clone())
+        .header(ACCEPT, "text/html, text/plain, */*;q=0.5")
+        .send()
+        .await
+        .map_err(|error| format!("{url} was not fetched: {}.", describe(error)))?;
+    let header = |name| {
+        let value = answer.headers().get(name)?.to_str().ok()?;
+        Some(value.to_owned())
+    };
+    let location = header(LOCATION).and_then(|to| parsed.join(&to).ok());
+    let (content_type, status) = (
+        header(CONTENT_TYPE).unwrap_or_default(),
+        answer.status().as_u16(),
+    );
+    let (mut body, mut cut) = (Vec::new(), false);
+    let mut pieces = answer.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|error| format!("{url} broke off: {}.", describe(error)))?;
+        let room = max_bytes - body.len();
+        body.extend_from_slice(&piece[..piece.len().min(room)]);
+        if piece.len() > room {
+            cut = true;
+            break;
+        }
+    }
+    Ok(Fetched {
+        status,
+        location: location.map(String::from),
+        content_type,
+        body,
+        cut,
+    })
+}
+
+async fn resolved(url: &Url, host: &str) -> Result<Vec<SocketAddr>, String> {
+    let port = url.port_or_known_default().unwrap_or(80);
+    // An IPv6 address stands in brackets in a URL.
+    let name = host.trim_matches(['[', ']']);
+    let found = tokio::net::lookup_host((name, port))
+        .await
+        .map_err(|error| format!("{host} is not known: {error}."))?;
+    let found: Vec<SocketAddr> = found.collect();
+    if found.is_empty() {
+        return Err(format!("{host} has no address."));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A server that gives one answer to each connection; returns its port.
+    async fn server(answer: &'static str) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = [0; 4096];
+                let read = stream.read(&mut request).await.unwrap_or_default();
+                assert!(read > 0);
+                stream.write_all(answer.as_bytes()).await.ok();
+            }
+        });
+        port
+    }
+
+    #[tokio::test]
+    async fn this_machine_is_refused_unless_it_is_allowed() {
+        let port = server("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello").await;
+        let limit = Duration::from_mins(1);
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "[::ffff:127.0.0.1]",
+            "2130706433",
+            "0x7f.1",
+        ] {
+            let url = format!("http://{host}:{port}/");
+            let refused = WebClient.get(&url, false, 100, limit).await.unwrap_err();
+            assert!(refused.contains("local network"), "{refused}");
+        }
+        let url = format!("http://127.0.0.1:{port}/");
+        let fetched = WebClient.get(&url, true, 100, limit).await.unwrap();
+        assert_eq!(
+            (fetched.status, fetched.body.as_slice(), fetched.cut),
+            (200, &b"hello"[..], false)
+        );
+        let fetched = WebClient.get(&url, true, 3, limit).await.unwrap();
+        assert_eq!((fetched.body.as_slice(), fetched.cut), (&b"hel"[..], true));
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_told_and_not_followed() {
+        let port = server("HTTP/1.1 302 Found\r\nlocation: /there?x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
+        let url = format!("http://127.0.0.1:{port}/a/b");
+        let fetched = WebClient
+            .get(&url, true, 100, Duration::from_mins(1))
+            .await
+            .unwrap();
+        assert_eq!(fetched.status, 302);
+        assert_eq!(
+            fetched.location.unwrap(),
+            format!("http://127.0.0.1:{port}/there?x")
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! Pages of the web, and searching it.
+
+mod address;
+mod door;
+mod fetch;
+mod readable;
+mod search;
+
+pub use door::{WebAnswer, WebDoor, WebRequest};
+pub use fetch::WebFetch;
+pub use search::WebSearch;
