@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SystemClock};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 
@@ -22,6 +23,8 @@ pub(crate) struct App {
     pub(crate) store: Arc<dyn TeamStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) out: Output,
+    /// What this process enters in journals and hooks are to be told of.
+    pub(crate) team_events: Arc<TeamEvents>,
     /// Whether this command trusts the repository that it is in.
     trusts: bool,
     /// Definitions of agents that `--agents` gives, as JSON.
@@ -56,7 +59,11 @@ impl App {
             max_message_bytes: settings.max_message_bytes,
             ..StoreLimits::default()
         };
-        let store = FileStore::new(root.clone(), Arc::clone(&clock)).with_limits(limits);
+        let team_events = Arc::new(TeamEvents::default());
+        let events = Arc::clone(&team_events);
+        let store = FileStore::new(root.clone(), Arc::clone(&clock))
+            .with_limits(limits)
+            .told_to(move |team, event| events.note(team, event));
         let env_team = env.get("SWARM_TEAM").map(str::to_owned);
         let out = Output::new(&env, global);
         Ok(Self {
@@ -66,6 +73,7 @@ impl App {
             store: Arc::new(store),
             clock,
             out,
+            team_events,
             trusts: args.command.trusts(),
             agents: args.command.agents().map(str::to_owned),
             flag_team: global.team.clone(),

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::first_act::first_act;
 use crate::output::{Output, say, say_raw};
-use crate::{logging, output};
+use crate::{logging, output, team_hooks};
 
 /// Runs `swarm` and returns its exit code.
 pub fn main_impl() -> ExitCode {
@@ -66,7 +66,9 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         .get("SWARM_LOG")
         .or((args.global.verbose > 0).then_some("swarm=debug"));
     logging::start(filter, &app.root, "swarm");
-    commands::run(&app, args.command)
+    let done = commands::run(&app, args.command);
+    team_hooks::settle(&app);
+    done
 }
 
 fn report(failure: &Failure, json: bool) {

@@ -17,6 +17,7 @@ mod output;
 mod root_folder;
 mod settings;
 mod shim;
+mod team_hooks;
 mod teammate_entry;
 mod teammate_terminal;
 mod trust;

@@ -36,5 +36,5 @@ pub use totals::Totals;
 pub use transcript::{
     BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
 };
-pub use turn::{TurnOutcome, TurnSignals};
+pub use turn::{Submitted, TurnOutcome, TurnSignals, told_by_hooks};
 pub use worktree::worktree_tools;

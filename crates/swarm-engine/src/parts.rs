@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use swarm_hooks::AgentHooks;
 use swarm_model::Model;
 use swarm_tools::{Tool, ToolContext};
 
@@ -30,6 +31,8 @@ pub struct AgentParts {
     pub events: Arc<dyn EventSink>,
     /// Where urgent mail comes from.
     pub interjections: Arc<dyn Interjections>,
+    /// The user's hooks.
+    pub hooks: AgentHooks,
     /// Bounds.
     pub limits: EngineLimits,
     /// The user's home folder, for permission rules that begin with `~/`.

@@ -131,6 +131,12 @@ impl Rights {
         self.read(|inner| decide(inner.mode, &inner.rules, question))
     }
 
+    /// Whether no rule speaks against a call: whatever asks about it is the mode.
+    pub(crate) fn is_left_to_mode(&self, question: &Question<'_>) -> bool {
+        let widest = PermissionMode::BypassPermissions;
+        self.read(|inner| decide(widest, &inner.rules, question).is_allow())
+    }
+
     // No code that could panic runs under the lock but the decision itself, which only reads: a poisoned lock
     // holds sound rights.
     fn read<T>(&self, f: impl FnOnce(&Inner) -> T) -> T {

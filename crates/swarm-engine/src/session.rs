@@ -1,7 +1,7 @@
 //! One conversation of one agent.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use swarm_model::{ContentBlock, SystemBlock, ToolSpec};
 use swarm_protocol::{AgentEvent, MessageId};
@@ -26,6 +26,8 @@ pub struct Session {
     totals: Totals,
     /// The model's last message as another program numbered it: its usage stands on each of its lines.
     last_message: Option<String>,
+    /// Why a hook ends the turn.
+    pub(crate) halted: Mutex<Option<String>>,
 }
 
 impl Session {
@@ -45,6 +47,7 @@ impl Session {
             delivered: HashSet::new(),
             totals: Totals::default(),
             last_message: None,
+            halted: Mutex::default(),
         };
         for entry in entries {
             session.take(entry);

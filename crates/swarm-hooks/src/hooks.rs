@@ -57,6 +57,14 @@ impl fmt::Debug for HooksParts {
     }
 }
 
+impl HooksParts {
+    /// The folder of the project that `cwd` is in: the top of its repository, else `cwd` itself.
+    pub fn project_of(cwd: &std::path::Path) -> PathBuf {
+        let top = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        top.unwrap_or(cwd).to_owned()
+    }
+}
+
 impl Hooks {
     /// Hooks that run with these parts.
     pub fn new(mut parts: HooksParts) -> Self {

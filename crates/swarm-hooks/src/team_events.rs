@@ -94,6 +94,12 @@ impl TeamEvents {
         waiting.unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        let waiting = self.waiting.lock();
+        waiting.unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Resolves when there may be one.
     pub async fn changed(&self) {
         self.more.notified().await;

@@ -1,5 +1,6 @@
 //! Teams as files under one root folder.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,12 +20,25 @@ use crate::{
 };
 
 /// [`TeamStore`] on Claude Code's files below one root folder (`~/.claude`, unless told otherwise).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FileStore {
     pub(crate) layout: Layout,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: StoreLimits,
     pub(crate) lock_options: LockOptions,
+    witness: Option<Arc<Witness>>,
+}
+
+/// Told of every event that this store enters in a journal, once each and under the journal's lock.
+type Witness = dyn Fn(&TeamName, &Event) + Send + Sync;
+
+impl fmt::Debug for FileStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileStore")
+            .field("layout", &self.layout)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
 }
 
 impl FileStore {
@@ -35,6 +49,7 @@ impl FileStore {
             clock,
             limits: StoreLimits::default(),
             lock_options: LockOptions::default(),
+            witness: None,
         }
     }
 
@@ -52,11 +67,26 @@ impl FileStore {
         self
     }
 
+    /// The same store, of which somebody is told what it enters in journals. Each event is told once, by the process
+    /// that enters it, when it is on disk. Locks are held meanwhile, so it must not block or come back to the store.
+    #[must_use]
+    pub fn told_to(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
+        self.witness = Some(Arc::new(witness));
+        self
+    }
+
+    pub(crate) fn testify(&self, team: &TeamName, event: &Event) {
+        if let Some(witness) = &self.witness {
+            witness(team, event);
+        }
+    }
+
     pub(crate) fn files<'a>(&'a self, team: &'a TeamName) -> TeamFiles<'a> {
         TeamFiles {
             store: self,
             team,
             at: self.layout.team(team),
+            is_aside: false,
         }
     }
 

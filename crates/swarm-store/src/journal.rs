@@ -41,14 +41,24 @@ impl TeamFiles<'_> {
         let path = self.at.journal();
         let at = self.now();
         let mut lines = Vec::new();
-        for event in events {
-            lines.extend(record::line(&path, &JournalEntry { at, event })?);
+        let entries: Vec<_> = events
+            .into_iter()
+            .map(|event| JournalEntry { at, event })
+            .collect();
+        for entry in &entries {
+            lines.extend(record::line(&path, entry)?);
             lines.push(b'\n');
         }
         if lines.is_empty() {
             return Ok(());
         }
-        Ok(swarm_fs::append_durable(&path, &lines)?)
+        swarm_fs::append_durable(&path, &lines)?;
+        if !self.is_aside {
+            for entry in &entries {
+                self.store.testify(self.team, &entry.event);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn events_from(&self, from: u64) -> Result<Events> {

@@ -15,6 +15,8 @@ pub(crate) struct TeamFiles<'a> {
     pub(crate) store: &'a FileStore,
     pub(crate) team: &'a TeamName,
     pub(crate) at: TeamLayout,
+    /// Whether it is being built and may come to nothing.
+    pub(crate) is_aside: bool,
 }
 
 impl TeamFiles<'_> {

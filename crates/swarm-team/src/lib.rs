@@ -4,6 +4,7 @@
 mod effects;
 mod hello;
 mod incoming;
+mod member_hooks;
 mod merged;
 mod order;
 mod permission;
@@ -13,11 +14,13 @@ mod send;
 mod send_message;
 mod shutdown;
 mod state_keeper;
+mod task_hooks;
 mod task_tools;
 
 pub use effects::{announce_assignment, announce_unblocked, reconcile};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
+pub use member_hooks::member_hooks;
 pub use merged::{WorkMerger, require_merged};
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
@@ -32,4 +35,5 @@ pub use shutdown::{
     ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,
 };
 pub use state_keeper::StateKeeper;
+pub use task_hooks::{completed_hooks, created_hooks};
 pub use task_tools::task_tools;

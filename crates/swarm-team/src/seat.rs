@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use swarm_hooks::AgentHooks;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
@@ -46,6 +47,7 @@ pub struct Seat {
     pub color: Option<Color>,
     team: Mutex<Option<TeamName>>,
     founder: Option<Arc<dyn Founder>>,
+    hooks: OnceLock<AgentHooks>,
     events: Box<EventFn>,
     merger: OnceLock<Arc<dyn WorkMerger>>,
 }
@@ -78,6 +80,7 @@ impl Seat {
             color,
             team: Mutex::new(Some(agent.team.clone())),
             founder: None,
+            hooks: OnceLock::new(),
             events: Box::new(events),
             merger: OnceLock::new(),
         }
@@ -100,6 +103,7 @@ impl Seat {
             color: None,
             team: Mutex::new(team),
             founder: Some(founder),
+            hooks: OnceLock::new(),
             events: Box::new(events),
             merger: OnceLock::new(),
         }
@@ -132,6 +136,16 @@ impl Seat {
     /// Takes a seat in `team`, or leaves it.
     pub fn set_team(&self, team: Option<TeamName>) {
         *self.lock_team() = team;
+    }
+
+    /// Gives the member its hooks; the first word counts.
+    pub(crate) fn set_hooks(&self, hooks: AgentHooks) {
+        self.hooks.get_or_init(|| hooks);
+    }
+
+    /// The member's hooks; empty until it has any.
+    pub fn hooks(&self) -> AgentHooks {
+        self.hooks.get().cloned().unwrap_or_default()
     }
 
     /// Whether this is the lead's.

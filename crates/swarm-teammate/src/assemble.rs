@@ -1,6 +1,6 @@
 //! Putting a teammate together from its order.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
@@ -8,11 +8,14 @@ use swarm_engine::{
     TranscriptFile, find_transcript, own_tools,
 };
 use swarm_fs::FolderWatcher;
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_model::ModelName;
 use swarm_policy::{Behavior, Equipment, ReadFilter, RuleSet};
 use swarm_protocol::BackendType;
 use swarm_protocol::{RightsReport, RuleText, SpawnId};
-use swarm_team::{Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, task_tools};
+use swarm_team::{
+    Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, member_hooks, task_tools,
+};
 use swarm_tools::{Caller, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 use tokio_util::sync::CancellationToken;
@@ -70,6 +73,10 @@ pub(crate) fn assemble(
         reporter: Arc::clone(&reporter),
         limits: order.limits,
     };
+    let rights = Arc::new(rights(&seat, &order, rules));
+    let tool_context = tool_context(&order, &root, &seat, unreadable);
+    let path = find_transcript(&root, &order.cwd, order.session_id);
+    let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
     let agent = AgentParts {
         name: order.agent.name.to_string(),
         system: system_prompt(&order, &parts.process),
@@ -77,18 +84,18 @@ pub(crate) fn assemble(
         model_name: ModelName::parse(&order.model)
             .map_or_else(|_| order.model.clone(), |name| name.model),
         tools,
-        rights: Arc::new(rights(&seat, &order, rules)),
+        rights,
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
         interjections: Arc::new(UrgentMail(Arc::clone(&desk))),
+        hooks,
         limits: EngineLimits {
             max_turns: order.limits.max_requests,
             ..EngineLimits::default()
         },
         home: parts.home,
-        tool_context: tool_context(&order, &root, &seat, unreadable),
+        tool_context,
     };
-    let path = find_transcript(&root, &order.cwd, order.session_id);
     let transcript =
         TranscriptFile::open(path, author(&order, &parts.process.version), parts.clock)?;
     let session = Session::open(transcript, agent)?;
@@ -99,6 +106,34 @@ pub(crate) fn assemble(
         reporter,
         tool_names,
     })
+}
+
+/// The hooks of the member: those of the settings, and those of its own definition. It is no sub-agent, so the end of its
+/// turn is `Stop`.
+fn hooks(
+    order: &SpawnOrder,
+    seat: &Arc<Seat>,
+    reporter: &Arc<Reporter>,
+    rights: &Arc<Rights>,
+    transcript: PathBuf,
+) -> AgentHooks {
+    let (reporter, rights) = (Arc::clone(reporter), Arc::clone(rights));
+    let hooks = Hooks::new(HooksParts {
+        settings: order.equipment.hooks.clone(),
+        env: order.env.clone(),
+        project: HooksParts::project_of(&order.cwd),
+        notice: Arc::new(move |line| reporter.notice(line)),
+    });
+    let own = order.definition.as_ref().map(|it| it.hooks.clone());
+    let base = Subject {
+        session_id: Some(order.session_id.to_string()),
+        transcript_path: Some(transcript),
+        cwd: order.cwd.clone(),
+        agent_type: order.agent_type.clone(),
+        ..Subject::default()
+    };
+    let hooks = hooks.and(own.unwrap_or_default());
+    member_hooks(seat, hooks, base, move || rights.mode())
 }
 
 /// The rights of the member, which it writes down for people to look at.

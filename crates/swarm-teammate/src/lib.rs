@@ -7,6 +7,7 @@ mod duty;
 mod error;
 mod gate;
 mod hold;
+mod hooks;
 mod idle;
 mod interject;
 mod lead_watch;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::Session;
+use swarm_engine::{Injected, Session};
 use swarm_fs::{FolderWatcher, Subscription};
 use swarm_protocol::{Event, LeadProcess, MemberState, OnLost, ShutdownRequest, TeamName};
 use swarm_store::{StoreError, TeamStore};
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::debrief::Debrief;
 use crate::desk::MailDesk;
 use crate::hold::{Hold, PauseWatch, Takeover, loss};
+use crate::hooks::IdleVerdict;
 use crate::lead_watch::LeadWatch;
 use crate::parts::ProcessFacts;
 use crate::person::Person;
@@ -43,6 +44,12 @@ pub(crate) struct Life {
     /// Woken when somebody may have taken the lead; only there while parked.
     pub(crate) takeover: Option<Takeover>,
     pub(crate) debrief: Debrief,
+    /// What hooks have to say to the model before its next message.
+    pub(crate) context: Vec<Injected>,
+    /// How often in a row hooks have kept it from going idle.
+    pub(crate) kept_busy: u32,
+    /// Why a hook ends it.
+    pub(crate) ended_by_hook: Option<String>,
     /// What it has said of itself that it is idle.
     pub(crate) resting: Option<(MemberState, Option<String>)>,
     /// What keeps it from going on, and how long it waits before it tries again.
@@ -111,9 +118,14 @@ impl Life {
         self.person.post();
         let messages = self.mail()?;
         let asked_here = !messages.is_empty() && self.hold.is_some();
-        self.receive(messages)?;
+        self.receive(messages).await?;
         if let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() {
             self.agree(&request)?;
+            return Ok(Some(Ending::ShutDown));
+        }
+        if let Some(why) = self.ended_by_hook.take() {
+            let detail = format!("a hook ends it: {why}");
+            self.reporter.state(MemberState::Stopped, Some(detail));
             return Ok(Some(Ending::ShutDown));
         }
         if let Some(lead) = lost.filter(|_| self.on_lost == OnLost::Stop) {
@@ -261,7 +273,7 @@ impl Life {
     }
 
     /// Takes messages into the transcript, and only then acknowledges them.
-    fn receive(&mut self, messages: Vec<Incoming>) -> Result<(), TeammateError> {
+    async fn receive(&mut self, messages: Vec<Incoming>) -> Result<(), TeammateError> {
         let (known, fresh): (Vec<_>, Vec<_>) = messages
             .into_iter()
             .partition(|message| message.id().is_some_and(|id| self.session.has_message(id)));
@@ -270,7 +282,11 @@ impl Life {
             .filter_map(|message| message.id().cloned())
             .collect();
         if !fresh.is_empty() {
-            let delivery = self.session.deliver(self.desk.inject(&fresh))?;
+            let mut input = self.context.clone();
+            input.extend(self.desk.inject(&fresh));
+            let submitted = self.session.submit(input, &self.terminate).await?;
+            self.context.clear();
+            let delivery = submitted.delivery;
             ids.extend(delivery.added);
             ids.extend(delivery.known);
             // Before the mail counts as read: at no moment does this member look idle with nothing to do.
@@ -306,6 +322,14 @@ impl Life {
             model: self.model.clone(),
         });
         let goes_on = self.desk.shutdown.verdict() == ShutdownVerdict::None;
+        if goes_on {
+            match self.may_go_idle(&outcome).await? {
+                IdleVerdict::Idle => {}
+                IdleVerdict::GoesOn => return Ok(()),
+                IdleVerdict::Ends(why) => self.ended_by_hook = Some(why),
+            }
+        }
+        let goes_on = goes_on && self.ended_by_hook.is_none();
         if let Some(reminder) = self.debrief.turn_ends(&outcome, goes_on) {
             self.session.deliver(vec![reminder])?;
         }

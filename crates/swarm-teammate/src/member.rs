@@ -105,9 +105,14 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         debrief,
         trouble: None,
         resting: None,
+        context: Vec::new(),
+        kept_busy: 0,
+        ended_by_hook: None,
     };
+    life.begin_session().await;
     let reporter = Arc::clone(&life.reporter);
     let ending = life.go_on().await;
+    life.end_session(ending.as_ref().ok().copied()).await;
     processes::end_marked(
         "SWARM_SPAWN_ID",
         &order.spawn_id.to_string(),

@@ -2,6 +2,7 @@
 //! the wire, every tool and file real.
 
 mod chat;
+mod hooks;
 mod outcomes;
 mod places;
 mod requests;

@@ -1,55 +1,55 @@
-//! The `hooks` object. This version runs no hooks; whoever relies on one should hear of it, and of mistakes in it.
+//! The `hooks` of settings files: who may have some run.
 
 use serde_json::Value;
+use swarm_policy::HookSettings;
 
 use super::file::File;
+use crate::settings::Layer;
 
-/// One sentence for each thing that a user should know about the hooks of a file.
-pub(super) fn remarks(file: &File) -> Vec<String> {
-    let name = file.name();
-    let events = match file.document.get("hooks") {
-        None | Some(Value::Null) => return Vec::new(),
-        Some(Value::Object(events)) => events,
-        Some(_) => return vec![format!("{name}: `hooks` must be an object")],
-    };
-    let mut remarks: Vec<String> = events
-        .iter()
-        .filter_map(|(event, groups)| wrong(event, groups))
-        .map(|what| format!("{name}: {what}"))
-        .collect();
-    if !events.is_empty() {
-        remarks.push(format!("{name}: its hooks are not run by this version"));
-    }
-    remarks
+/// The hooks of all files, by who wrote them.
+#[derive(Debug, Default)]
+pub(crate) struct FoundHooks {
+    managed: HookSettings,
+    user: HookSettings,
+    project: HookSettings,
+    /// The machine's policy runs none but its own.
+    managed_only: bool,
+    /// The user, or the machine's policy, runs none but the policy's.
+    disabled: bool,
 }
 
-/// What is wrong with the groups of an event: each has a list of hooks, and each of those a type.
-fn wrong(event: &str, groups: &Value) -> Option<String> {
-    let event = event.escape_debug();
-    let Some(groups) = groups.as_array() else {
-        return Some(format!("`hooks.{event}` must be a list"));
-    };
-    for group in groups {
-        let Some(hooks) = group["hooks"].as_array() else {
-            return Some(format!(
-                "a group of `hooks.{event}` lacks its list of `hooks`"
-            ));
-        };
-        if group
-            .get("matcher")
-            .is_some_and(|matcher| !matcher.is_string())
-        {
-            return Some(format!("a `matcher` of `hooks.{event}` must be a text"));
-        }
-        for hook in hooks {
-            match hook["type"].as_str() {
-                Some("command") if !hook["command"].is_string() => {
-                    return Some(format!("a hook of `hooks.{event}` lacks its `command`"));
-                }
-                Some(_) => {}
-                None => return Some(format!("a hook of `hooks.{event}` lacks its `type`")),
+impl FoundHooks {
+    /// Takes those of one file, and tells what is wrong with them.
+    pub(super) fn take(&mut self, file: &File) -> Vec<String> {
+        let name = file.name();
+        let says = |field: &str| file.document[field] == Value::Bool(true);
+        let (hooks, remarks) = HookSettings::read(&file.document["hooks"], &name);
+        match file.layer {
+            Layer::Project => self.project.extend(hooks),
+            Layer::Managed => {
+                self.managed_only |= says("allowManagedHooksOnly");
+                self.disabled |= says("disableAllHooks");
+                self.managed.extend(hooks);
+            }
+            _ => {
+                self.disabled |= says("disableAllHooks");
+                self.user.extend(hooks);
             }
         }
+        let remarks = remarks.into_iter();
+        remarks.map(|what| format!("{name}: {what}")).collect()
     }
-    None
+
+    /// What runs: the policy's first, then the user's, then the repository's where it is trusted. A command that says
+    /// nothing of its time gets `limit` seconds.
+    pub(crate) fn in_force(&self, trusted: bool, limit: u64) -> HookSettings {
+        let mut hooks = self.managed.clone();
+        if !self.disabled && !self.managed_only {
+            hooks.extend(self.user.clone());
+            if trusted {
+                hooks.extend(self.project.clone());
+            }
+        }
+        hooks.with_time_limit(limit)
+    }
 }

@@ -7,7 +7,7 @@ use swarm_lead::RuleTexts;
 use swarm_policy::RuleSet;
 
 use super::file::File;
-use super::{hooks, rules, variables};
+use super::{FoundHooks, rules, variables};
 use crate::failure::Failure;
 use crate::settings::{Given, Layer, repository_top};
 
@@ -23,6 +23,8 @@ pub(crate) struct ClaudeSettings {
     pub(crate) modes: Vec<Given>,
     /// Variables for shell commands of agents and for model clients; none of a repository's.
     pub(crate) env: BTreeMap<String, String>,
+    /// The hooks that they list.
+    pub(crate) hooks: FoundHooks,
     /// What a user should know about them.
     pub(crate) remarks: Vec<String>,
 }
@@ -67,8 +69,9 @@ impl ClaudeSettings {
             self.rules.allow.extend(rules.allow);
             self.rules.directories.extend(rules.directories);
             self.env.extend(variables::read(file)?);
-            self.remarks.extend(hooks::remarks(file));
         }
+        let remarks = self.hooks.take(file);
+        self.remarks.extend(remarks);
         Ok(())
     }
 

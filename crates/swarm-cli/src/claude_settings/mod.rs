@@ -6,6 +6,7 @@ mod load;
 mod rules;
 mod variables;
 
+pub(crate) use hooks::FoundHooks;
 pub(crate) use load::ClaudeSettings;
 
 #[cfg(test)]

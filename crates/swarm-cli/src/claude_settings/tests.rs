@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_policy::HookEvent;
 use swarm_protocol::PermissionMode;
 
 use super::ClaudeSettings;
@@ -70,8 +71,12 @@ fn the_users_file_and_the_machines_say_everything() {
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         assert_eq!(env, ["FLAVOUR=sour", "LEVEL=3"], "{name}");
-        assert_eq!(settings.remarks.len(), 1, "{:?}", settings.remarks);
-        assert!(settings.remarks[0].ends_with("its hooks are not run by this version"));
+        assert!(settings.remarks.is_empty(), "{:?}", settings.remarks);
+        let stop = settings
+            .hooks
+            .in_force(false, 9)
+            .commands(HookEvent::Stop, None);
+        assert_eq!((stop.len(), stop[0].timeout), (1, Some(9)), "{name}");
     }
 }
 
@@ -157,6 +162,48 @@ fn what_is_wrong_is_told_with_its_file() {
         .file("root/settings.json", " \n")
         .load()
         .unwrap();
+}
+
+#[test]
+fn hooks_of_a_repository_wait_for_trust_and_policy_has_the_last_word() {
+    let hook = |line: &str| {
+        format!(
+            r#""hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}}"#
+        )
+    };
+    let machine = || {
+        Machine::new()
+            .file("managed.json", &format!("{{{}}}", hook("policy")))
+            .file("root/settings.json", &format!("{{{}}}", hook("mine")))
+            .file(
+                "repo/.claude/settings.json",
+                &format!("{{{}}}", hook("theirs")),
+            )
+    };
+    let run = |machine: &Machine, trusted: bool| -> Vec<String> {
+        let hooks = machine.load().unwrap().hooks.in_force(trusted, 1);
+        let commands = hooks.commands(HookEvent::Stop, None).into_iter();
+        commands.map(|hook| hook.command).collect()
+    };
+    assert_eq!(run(&machine(), false), ["policy", "mine"]);
+    assert_eq!(run(&machine(), true), ["policy", "mine", "theirs"]);
+    let only = format!(r#"{{"allowManagedHooksOnly": true, {}}}"#, hook("policy"));
+    assert_eq!(
+        run(&machine().file("managed.json", &only), true),
+        ["policy"]
+    );
+    let none = format!(r#"{{"disableAllHooks": true, {}}}"#, hook("mine"));
+    assert_eq!(
+        run(&machine().file("root/settings.json", &none), true),
+        ["policy"]
+    );
+    assert_eq!(
+        run(
+            &machine().file("repo/.claude/settings.json", r#"{"disableAllHooks": true}"#),
+            true
+        ),
+        ["policy", "mine"]
+    );
 }
 
 #[test]

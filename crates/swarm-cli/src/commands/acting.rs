@@ -9,15 +9,15 @@ use crate::identity::Acting;
 
 /// The one in whose name a command acts on a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Party {
+pub(crate) struct Party {
     /// The team.
-    pub(super) team: TeamName,
+    pub(crate) team: TeamName,
     /// The member's name; a person acts as the lead.
-    pub(super) name: MemberName,
+    pub(crate) name: MemberName,
     /// The member's spawn; a person has none.
-    pub(super) spawn_id: Option<SpawnId>,
+    pub(crate) spawn_id: Option<SpawnId>,
     /// Whether it is a person.
-    pub(super) is_person: bool,
+    pub(crate) is_person: bool,
 }
 
 /// Who runs this command.

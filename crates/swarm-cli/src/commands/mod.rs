@@ -35,4 +35,7 @@ mod worktree;
 pub(crate) use completions::answer as answer_shell;
 pub(crate) use dispatch::{run, run_alone};
 
-use runtime::{called_off_by_ctrl_c, runtime};
+pub(crate) use acting::Party;
+pub(crate) use runtime::runtime;
+
+use runtime::called_off_by_ctrl_c;

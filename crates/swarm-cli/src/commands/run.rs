@@ -24,6 +24,7 @@ use crate::identity::Acting;
 use crate::models;
 use crate::output::{Output, say};
 use crate::root_folder;
+use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
@@ -165,9 +166,17 @@ pub(super) fn conduct(app: &App, parts: LeadParts, prompt: String) -> Result<Run
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(std::io::Error::from)?;
     let runtime = super::runtime()?;
+    let hooks = TeamHooks::new(app)?;
     let report = runtime.block_on(async {
         tokio::spawn(interrupts(app.out, parts.stop.clone(), parts.kill.clone()));
-        run_headless(parts, prompt).await
+        let done = CancellationToken::new();
+        let kept = tokio::spawn(hooks.keep(done.clone()));
+        let report = run_headless(parts, prompt).await;
+        done.cancel();
+        if let Err(error) = kept.await {
+            tracing::error!(%error, "hooks of the team broke down");
+        }
+        report
     });
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();

@@ -4,7 +4,7 @@ use swarm_policy::{AgentCatalog, Equipment};
 use swarm_protocol::WebSettings;
 
 use super::agents::{FoundAgents, Looking, gather};
-use super::{shell, skills};
+use super::{hooks, shell, skills};
 use crate::app::App;
 use crate::failure::Failure;
 
@@ -21,13 +21,10 @@ pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
 }
 
 /// These definitions with everything else that is found by looking alone.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the sources that are read here can be wrong"
-)]
 pub(crate) fn with_agents(app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
     Ok(Equipment {
         agents,
+        hooks: hooks::load(app)?,
         skills: skills::find(&app.env.cwd, &app.root),
         web: WebSettings {
             search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),

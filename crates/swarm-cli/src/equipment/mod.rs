@@ -1,6 +1,7 @@
 //! What agents are equipped with: definitions, hooks and MCP servers from every source.
 
 mod agents;
+mod hooks;
 mod load;
 mod shell;
 mod skills;

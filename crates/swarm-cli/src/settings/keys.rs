@@ -100,6 +100,8 @@ settings! {
     worktree_sparse_paths: Vec<String> = "worktree.sparse_paths", Kind::Texts, Say::Anyones;
     /// When the work of a member is merged.
     worktree_merge: MergeMode = "worktree.merge", Kind::Word(&["manual", "auto"]), Say::Users;
+    /// How long a hook may take that names no time.
+    hook_timeout: Duration = "hooks.timeout_s", Kind::Whole(1, 86_400), Say::Users;
     /// Where panes go inside tmux.
     place: String = "tmux.place", Kind::Word(&["auto", "split", "window", "hidden"]), Say::Users;
     /// Whose shell commands run in the sandbox.

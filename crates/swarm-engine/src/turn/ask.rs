@@ -33,6 +33,13 @@ impl Session {
             why,
             suggestions,
         };
+        if let Some(answer) = self.answered_by_hooks(&ask, cancel).await {
+            return if cancel.is_cancelled() {
+                Err(NOT_RUN.to_owned())
+            } else {
+                self.apply(answer, ready)
+            };
+        }
         let answer = tokio::select! {
             answer = self.parts.gate.ask(ask, cancel.clone()) => Some(answer),
             () = overdue(cancel, self.parts.limits.cancel_grace) => None,

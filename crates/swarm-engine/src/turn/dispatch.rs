@@ -6,13 +6,14 @@ use std::sync::Arc;
 use futures::{StreamExt, stream};
 use serde_json::Value;
 use swarm_model::ContentBlock;
-use swarm_policy::{Decision, Question, Suggestion};
+use swarm_policy::{Decision, HookEvent, Question, Suggestion};
 use swarm_protocol::AgentEvent;
 use swarm_tools::{Confinement, ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
 use super::drive::Stop;
+use super::hooks::add_context;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use crate::Session;
@@ -63,6 +64,11 @@ impl Session {
             }
             let results = self.run_next(next, &mut waiting, &signals.cancel).await;
             self.append(Entry::user(results))?;
+            if let Some(why) = self.take_halt() {
+                let ids: Vec<_> = waiting.into_iter().map(|call| call.id).collect();
+                self.leave_unrun(&ids)?;
+                return Err(Stop::Halted(why));
+            }
             if !waiting.is_empty() {
                 self.interject(signals).await?;
             }
@@ -78,11 +84,11 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Vec<ContentBlock> {
         let verdict = self.judge(&next);
-        let mut together = verdict.changes_nothing();
+        let mut together = self.may_share(&next, &verdict);
         let mut batch = vec![(next, verdict)];
         while together && let Some(call) = waiting.pop_front() {
             let verdict = self.judge(&call);
-            together = verdict.changes_nothing();
+            together = self.may_share(&call, &verdict);
             if together {
                 batch.push((call, verdict));
             } else {
@@ -98,6 +104,16 @@ impl Session {
         stream::iter(runs).buffered(at_once).collect().await
     }
 
+    /// Whether a call may be handled beside others. One whose input a hook may change is handled alone: it could become
+    /// one that changes something.
+    fn may_share(&self, call: &Call, verdict: &Verdict) -> bool {
+        let hooked = self
+            .parts
+            .hooks
+            .any(HookEvent::PreToolUse, Some(&call.tool));
+        verdict.changes_nothing() && !hooked
+    }
+
     /// Runs one call to its result and shows both.
     async fn run(&self, call: Call, verdict: Verdict, cancel: &CancellationToken) -> ContentBlock {
         self.emit(AgentEvent::ToolStarted {
@@ -106,20 +122,7 @@ impl Session {
             line: verdict.line(&call.tool),
         });
         let mut shown = Vec::new();
-        let output = match self.settle(&call.id, verdict, cancel).await {
-            Ok(ready) => {
-                shown = ready.tool.shown(&ready.input);
-                let mut context = self.context();
-                context.cancel = cancel.child_token();
-                context.tool_use_id.clone_from(&call.id);
-                if let Some(moved) = self.moved() {
-                    context.confine = Some(Arc::new(Confinement::new(&moved.root)));
-                    context.cwd = moved.cwd;
-                }
-                call::run(ready, context, self.parts.limits.cancel_grace).await
-            }
-            Err(why) => ToolOutput::error(why),
-        };
+        let output = self.carry_out(&call, verdict, &mut shown, cancel).await;
         self.emit(AgentEvent::ToolFinished {
             id: call.id.clone(),
             tool: call.tool,
@@ -138,28 +141,75 @@ impl Session {
         }
     }
 
+    /// Hooks, permission, the tool, and hooks again.
+    async fn carry_out(
+        &self,
+        call: &Call,
+        mut verdict: Verdict,
+        shown: &mut Vec<String>,
+        cancel: &CancellationToken,
+    ) -> ToolOutput {
+        let hooked = |event| self.parts.hooks.any(event, Some(&call.tool));
+        let mut context = Vec::new();
+        if hooked(HookEvent::PreToolUse)
+            && let Ok(ready) = self.prepare(call)
+        {
+            (verdict, context) = self.judged_by_hooks(&call.id, ready, cancel).await;
+        }
+        let ready = match self.settle(&call.id, verdict, cancel).await {
+            Ok(ready) => ready,
+            Err(why) => return ToolOutput::error(why),
+        };
+        let input = hooked(HookEvent::PostToolUse).then(|| ready.input.clone());
+        *shown = ready.tool.shown(&ready.input);
+        let mut call_context = self.context();
+        call_context.cancel = cancel.child_token();
+        call_context.tool_use_id.clone_from(&call.id);
+        if let Some(moved) = self.moved() {
+            call_context.confine = Some(Arc::new(Confinement::new(&moved.root)));
+            call_context.cwd = moved.cwd;
+        }
+        let mut output = call::run(ready, call_context, self.parts.limits.cancel_grace).await;
+        add_context(&mut output, &context);
+        match input.filter(|_| !output.is_error) {
+            Some(input) => {
+                self.looked_at_by_hooks(&call.id, &call.tool, input, output, cancel)
+                    .await
+            }
+            None => output,
+        }
+    }
+
     /// Finds the tool, checks the input's form, and decides.
     fn judge(&self, call: &Call) -> Verdict {
+        match self.prepare(call) {
+            Ok(ready) => self.decide(ready),
+            Err(why) => Verdict::Refuse(why),
+        }
+    }
+
+    /// Finds the tool and checks the input's form.
+    fn prepare(&self, call: &Call) -> Result<Ready, String> {
         let Some(tool) = self
             .parts
             .tools
             .iter()
             .find(|tool| tool.name() == call.tool)
         else {
-            return Verdict::Refuse(self.no_such_tool(&call.tool));
+            return Err(self.no_such_tool(&call.tool));
         };
         match &call.input {
             CallInput::Object(input) => match tool.check(input, &self.context()) {
-                Ok(()) => self.decide(Ready {
+                Ok(()) => Ok(Ready {
                     tool: Arc::clone(tool),
                     input: input.clone(),
                 }),
-                Err(why) => Verdict::Refuse(why),
+                Err(why) => Err(why),
             },
-            CallInput::Unreadable(raw) => Verdict::Refuse(format!(
+            CallInput::Unreadable(raw) => Err(format!(
                 "The call was not run: its input is not a JSON object. It was: {raw}"
             )),
-            CallInput::CutOff => Verdict::Refuse(format!(
+            CallInput::CutOff => Err(format!(
                 "The call was not run: the answer was cut off in it, at the limit of {} output tokens. Do it in smaller steps.",
                 self.parts.limits.max_output_tokens
             )),
@@ -174,7 +224,7 @@ impl Session {
     }
 
     /// What a call may use of the world.
-    fn context(&self) -> ToolContext {
+    pub(super) fn context(&self) -> ToolContext {
         ToolContext {
             modes: Some(Arc::clone(&self.parts.rights) as Arc<dyn ModeSwitch>),
             ..self.parts.tool_context.clone()
@@ -183,19 +233,7 @@ impl Session {
 
     /// Decides by rules and mode.
     pub(super) fn decide(&self, ready: Ready) -> Verdict {
-        let moved = self.moved();
-        let origin = &self.parts.tool_context.cwd;
-        let cwd = moved.as_ref().map_or(origin, |moved| &moved.cwd);
-        let question = Question {
-            tool: ready.tool.name(),
-            input: &ready.input,
-            cwd,
-            home: self.parts.home.as_deref(),
-            touches: &ready.tool.touches(&ready.input, cwd),
-            read_only: ready.tool.is_read_only(&ready.input),
-            kind: ready.tool.kind(),
-        };
-        match self.parts.rights.decide(&question) {
+        match self.asked_of_rights(&ready, |question| self.parts.rights.decide(question)) {
             Decision::Allow { .. } => Verdict::Run(ready),
             Decision::Deny { why } => {
                 Verdict::Refuse(format!("The call was not run: permission denied. {why}"))
@@ -206,6 +244,28 @@ impl Session {
                 suggestions,
             },
         }
+    }
+
+    /// Whether no rule speaks against a call, so that only the mode asks about it.
+    pub(super) fn is_left_to_mode(&self, ready: &Ready) -> bool {
+        self.asked_of_rights(ready, |question| {
+            self.parts.rights.is_left_to_mode(question)
+        })
+    }
+
+    fn asked_of_rights<T>(&self, ready: &Ready, ask: impl FnOnce(&Question<'_>) -> T) -> T {
+        let moved = self.moved();
+        let origin = &self.parts.tool_context.cwd;
+        let cwd = moved.as_ref().map_or(origin, |moved| &moved.cwd);
+        ask(&Question {
+            tool: ready.tool.name(),
+            input: &ready.input,
+            cwd,
+            home: self.parts.home.as_deref(),
+            touches: &ready.tool.touches(&ready.input, cwd),
+            read_only: ready.tool.is_read_only(&ready.input),
+            kind: ready.tool.kind(),
+        })
     }
 
     fn no_such_tool(&self, name: &str) -> String {

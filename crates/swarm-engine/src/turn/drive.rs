@@ -23,6 +23,8 @@ struct Gathered {
     continued: u32,
     /// Whether the next answer goes on where `text` stopped.
     continuing: bool,
+    /// How often in a row hooks have kept the turn from ending.
+    held: u32,
 }
 
 /// Why a turn ends before the model ends it.
@@ -31,6 +33,8 @@ pub(super) enum Stop {
     Limit,
     Interrupted,
     Suspended,
+    /// A hook wants it so.
+    Halted(String),
     Failed(EngineError),
 }
 
@@ -87,7 +91,14 @@ impl Session {
                 usage: response.usage,
             })?;
             match step {
-                Step::Finish => return Ok(()),
+                Step::Finish => {
+                    if self
+                        .may_end(&gathered.text, &mut gathered.held, &signals.cancel)
+                        .await?
+                    {
+                        return Ok(());
+                    }
+                }
                 Step::Resume => {}
                 Step::Run(calls) => {
                     self.dispatch(calls, signals).await?;
@@ -125,6 +136,10 @@ impl Session {
         let (how, text) = match stop {
             Stop::Failed(EngineError::NothingToAnswer) | Stop::Suspended => return,
             Stop::Failed(error) => (TurnEnd::Failed, error.to_string()),
+            Stop::Halted(why) => (
+                TurnEnd::Interrupted,
+                format!("The turn was ended here by a hook: {why}"),
+            ),
             Stop::Interrupted => (
                 TurnEnd::Interrupted,
                 "The turn was interrupted here.".into(),
@@ -147,7 +162,7 @@ impl Session {
     fn outcome(&self, end: Result<(), Stop>, text: String, spent: Totals) -> TurnOutcome {
         match end {
             Ok(()) => TurnOutcome::Finished { text, spent },
-            Err(Stop::Interrupted) => TurnOutcome::Interrupted { text, spent },
+            Err(Stop::Interrupted | Stop::Halted(_)) => TurnOutcome::Interrupted { text, spent },
             Err(Stop::Suspended) => TurnOutcome::Suspended { text, spent },
             Err(Stop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
             Err(Stop::Limit) => TurnOutcome::TurnLimit {

@@ -4,11 +4,13 @@ mod ask;
 mod call;
 mod dispatch;
 mod drive;
+mod hooks;
 mod interject;
 mod outcome;
 mod request;
 mod signals;
 mod step;
 
+pub use hooks::{Submitted, told_by_hooks};
 pub use outcome::TurnOutcome;
 pub use signals::TurnSignals;

@@ -187,6 +187,7 @@ impl World {
             gate: self.gate.clone(),
             events: self.watcher.clone(),
             interjections: self.mail.clone(),
+            hooks: swarm_hooks::AgentHooks::default(),
             limits: self.limits.clone(),
             home: None,
             tool_context: ToolContext {

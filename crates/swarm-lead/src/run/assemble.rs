@@ -6,10 +6,11 @@ use swarm_engine::{
     AgentParts, AgentTool, EngineError, EngineLimits, EventSink, Rights, Session, TranscriptAuthor,
     TranscriptFile, own_tools, transcript_path, worktree_tools,
 };
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
-use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, task_tools};
+use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, member_hooks, task_tools};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
@@ -72,6 +73,9 @@ pub(super) fn assemble(
         reporter: Arc::clone(&reporter),
         timeout: dep.limits.permission_timeout(),
     };
+    let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
+    let tool_context = tool_context(parts, &lead);
+    let hooks = hooks(parts, &seat, &reporter, &rights, &tool_context);
     let agent = AgentParts {
         name: lead.to_string(),
         system: system_prompt(parts),
@@ -79,16 +83,17 @@ pub(super) fn assemble(
         model_name: ModelName::parse(&dep.model)
             .map_or_else(|_| dep.model.clone(), |name| name.model),
         tools: tools(parts, &seat, leadership),
-        rights: Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling)),
+        rights,
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
         interjections: Arc::clone(&desk) as Arc<dyn swarm_engine::Interjections>,
+        hooks,
         limits: EngineLimits {
             max_turns: parts.max_requests,
             ..EngineLimits::default()
         },
         home: parts.home.clone(),
-        tool_context: tool_context(parts, &lead),
+        tool_context,
     };
     let path = transcript_path(&dep.root, &dep.cwd, parts.session);
     let author = TranscriptAuthor {
@@ -107,6 +112,31 @@ pub(super) fn assemble(
         desk,
         reporter,
     })
+}
+
+/// The hooks of the lead.
+fn hooks(
+    parts: &LeadParts,
+    seat: &Arc<Seat>,
+    reporter: &Arc<Reporter>,
+    rights: &Arc<Rights>,
+    context: &ToolContext,
+) -> AgentHooks {
+    let dep = &parts.deployment;
+    let (reporter, rights) = (Arc::clone(reporter), Arc::clone(rights));
+    let hooks = Hooks::new(HooksParts {
+        settings: dep.equipment.hooks.clone(),
+        env: (*context.env).clone(),
+        project: HooksParts::project_of(&dep.cwd),
+        notice: Arc::new(move |line| reporter.notice(line)),
+    });
+    let base = Subject {
+        session_id: Some(parts.session.to_string()),
+        transcript_path: Some(transcript_path(&dep.root, &dep.cwd, parts.session)),
+        cwd: dep.cwd.clone(),
+        ..Subject::default()
+    };
+    member_hooks(seat, hooks, base, move || rights.mode())
 }
 
 fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> Vec<Arc<dyn Tool>> {

@@ -1,10 +1,11 @@
 //! The loop of a headless lead.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use swarm_engine::{Injected, Session, TurnOutcome};
+use swarm_engine::{Injected, Session, TurnOutcome, told_by_hooks};
 use swarm_fs::{NameFilter, Subscription};
+use swarm_policy::HookEvent;
 use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState, TeamName};
 use swarm_store::{MemberView, TaskList};
 use swarm_team::Seat;
@@ -22,6 +23,9 @@ use crate::reconcile::{self, Reconciling};
 use crate::stop::end_leftovers_of_lead;
 use crate::supervise::Supervisor;
 use crate::{Handover, LeadError, Leadership, bring_back, handover, implicit_team_name};
+
+/// How long hooks of the end of a session may take.
+const END_HOOKS: Duration = Duration::from_secs(10);
 
 /// Runs a lead from its prompt to the end of its work. Members that are still there are shut down; team and tasks
 /// are kept unless asked otherwise.
@@ -142,7 +146,11 @@ impl Run {
     }
 
     async fn work(&mut self, prompt: String) -> Result<Outcome, LeadError> {
-        self.session.deliver(vec![Injected::prompt(prompt)])?;
+        if let Some(why) = self.begin(prompt).await? {
+            return Ok(Outcome::LeadFailed(format!(
+                "a hook withheld the prompt: {why}"
+            )));
+        }
         let interrupted = self.parts.stop.clone();
         let end = self
             .parts
@@ -174,6 +182,39 @@ impl Run {
             if let Some(outcome) = done {
                 return Ok(outcome);
             }
+        }
+    }
+
+    /// Lets hooks know of the session and read its prompt; tells why they withheld it.
+    async fn begin(&mut self, prompt: String) -> Result<Option<String>, LeadError> {
+        let stop = self.parts.stop.clone();
+        let source = if self.parts.takes_over {
+            "resume"
+        } else {
+            "startup"
+        };
+        let fields = serde_json::json!({"source": source});
+        let event = HookEvent::SessionStart;
+        let outcome = self.session.fire(event, Some(source), fields, &stop).await;
+        self.session
+            .deliver(told_by_hooks(&outcome).into_iter().collect())?;
+        let prompt = vec![Injected::prompt(prompt)];
+        Ok(self.session.submit(prompt, &stop).await?.refused)
+    }
+
+    /// Lets hooks know that the session is over.
+    async fn tell_of_end(&self, outcome: &Outcome) {
+        let reason = outcome.word();
+        let fields = serde_json::json!({"reason": reason});
+        let fired = self.session.fire(
+            HookEvent::SessionEnd,
+            Some(reason),
+            fields,
+            &self.parts.kill,
+        );
+        if tokio::time::timeout(END_HOOKS, fired).await.is_err() {
+            self.reporter
+                .notice("hook SessionEnd: took too long and was ended");
         }
     }
 
@@ -347,6 +388,7 @@ impl Run {
 
     /// Ends the members, takes stock, and gives up the lead.
     async fn finish(&mut self, outcome: Outcome, started: Instant) -> Result<RunReport, LeadError> {
+        self.tell_of_end(&outcome).await;
         let mut report = RunReport {
             outcome,
             result: std::mem::take(&mut self.last_text),

@@ -35,6 +35,18 @@ impl Outcome {
         }
     }
 
+    /// The word that hooks are told.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::TasksFailed => "tasks_failed",
+            Outcome::LeadFailed(_) => "lead_failed",
+            Outcome::Stalled => "stalled",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Interrupted => "interrupted",
+        }
+    }
+
     /// One sentence for people.
     pub fn sentence(&self) -> String {
         match self {

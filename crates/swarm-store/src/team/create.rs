@@ -67,6 +67,7 @@ impl FileStore {
 
     fn build(&self, new: NewTeam) -> Result<TeamConfig> {
         let name = new.name.clone();
+        let by = new.created_by.clone();
         let files = self.files(&name);
         let aside = self
             .layout
@@ -87,6 +88,10 @@ impl FileStore {
             && let Err(error) = swarm_fs::remove_tree(&aside)
         {
             tracing::warn!(team = %name, %error, "what was built of a team stays behind");
+        }
+        if built.is_ok() {
+            // Entered before the team was there, and so not told of yet.
+            self.testify(&name, &Event::TeamCreated { by });
         }
         built
     }
@@ -120,6 +125,7 @@ impl FileStore {
             store: self,
             team: files.team,
             at,
+            is_aside: true,
         };
         aside.record(Event::TeamCreated { by: new.created_by })?;
         Ok(config)

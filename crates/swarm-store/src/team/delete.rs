@@ -99,6 +99,7 @@ impl TeamFiles<'_> {
             store: self.store,
             team: self.team,
             at,
+            is_aside: false,
         })
     }
 

@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 use swarm_protocol::{MemberName, NewTask, TaskId, TeamName, ToolKind};
 use swarm_store::StoreError;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
+use tokio_util::sync::CancellationToken;
 
 use super::pool::{check_owner, parse};
-use crate::{Seat, announce_assignment};
+use crate::{Seat, announce_assignment, created_hooks};
 
 #[derive(Debug)]
 pub(super) struct TaskCreate(pub(super) Arc<Seat>);
@@ -71,16 +72,19 @@ impl Tool for TaskCreate {
         format!("TaskCreate {}", input["subject"].as_str().unwrap_or("?"))
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        match parse("TaskCreate", input).map(|input| self.create(input)) {
-            Ok(Ok(output)) | Err(output) => output,
-            Ok(Err(error)) => ToolOutput::error(error),
-        }
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        let input = match parse("TaskCreate", input) {
+            Ok(input) => input,
+            Err(output) => return output,
+        };
+        self.create(input, &ctx.cancel)
+            .await
+            .unwrap_or_else(ToolOutput::error)
     }
 }
 
 impl TaskCreate {
-    fn create(&self, input: Input) -> Result<ToolOutput, String> {
+    async fn create(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
         let seat = &self.0;
         let team = seat.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
@@ -101,6 +105,15 @@ impl TaskCreate {
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
         };
+        created_hooks(
+            &*seat.store,
+            &team,
+            &[id],
+            &seat.hooks(),
+            &seat.actor(&team),
+            cancel,
+        )
+        .await?;
         self.announce(&team, id).map_err(|error| {
             format!("task #{id} was created, but its owner was not told: {error}")
         })?;

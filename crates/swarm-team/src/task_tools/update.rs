@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 use swarm_protocol::{MemberName, TaskId, TaskStatus, TeamName, ToolKind};
 use swarm_store::{TaskChange, TaskUpdated};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
+use tokio_util::sync::CancellationToken;
 
 use super::pool::{check_owner, parse};
-use crate::{Seat, announce_assignment, announce_unblocked, require_merged};
+use crate::{Seat, announce_assignment, announce_unblocked, completed_hooks, require_merged};
 
 /// What a pane shows of a change that was made.
 const DONE: &str = "ok";
@@ -100,17 +101,19 @@ impl Tool for TaskUpdate {
         }
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         let input = match parse("TaskUpdate", input) {
             Ok(input) => input,
             Err(output) => return output,
         };
-        self.update(input).await.unwrap_or_else(ToolOutput::error)
+        self.update(input, &ctx.cancel)
+            .await
+            .unwrap_or_else(ToolOutput::error)
     }
 }
 
 impl TaskUpdate {
-    async fn update(&self, input: Input) -> Result<ToolOutput, String> {
+    async fn update(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
         let seat = &self.0;
         let team = seat
             .team()
@@ -127,6 +130,7 @@ impl TaskUpdate {
             return self.claim(&team, id, change);
         }
         if change.status == Some(TaskStatus::Completed) {
+            completed_hooks(&*seat.store, &team, &id, &seat.hooks(), cancel).await?;
             require_merged(&*seat.store, &team, &id, &seat.actor(&team), seat.merger()).await?;
         }
         let updated = seat

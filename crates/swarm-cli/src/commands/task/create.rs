@@ -3,14 +3,17 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_protocol::{NewTask, TaskId};
+use swarm_protocol::{ErrorKind, NewTask, TaskId};
+use swarm_team::created_hooks;
+use tokio_util::sync::CancellationToken;
 
 use super::{file, record, tell};
 use crate::app::App;
 use crate::args::TaskCreateArgs;
 use crate::commands::acting::{Party, party};
-use crate::commands::members;
+use crate::commands::{members, runtime};
 use crate::failure::Failure;
+use crate::team_hooks::task_hooks;
 
 pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task create")?;
@@ -30,12 +33,22 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
         members::known(&config, owner)?;
     }
     let ids = app.store.create_tasks(&party.team, &new, &party.actor())?;
+    let hooks = task_hooks(app, &party)?;
+    let cancel = CancellationToken::new();
+    let actor = party.actor();
+    let looked_at = created_hooks(&*app.store, &party.team, &ids, &hooks, &actor, &cancel);
+    runtime()?.block_on(looked_at).map_err(refused)?;
     show(app, &party, &ids, refs.as_deref())?;
     let list = app.store.tasks(&party.team)?;
     for task in ids.iter().filter_map(|id| list.get(*id)) {
         tell::owner(app, &party, task)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn refused(why: String) -> Failure {
+    Failure::new(ErrorKind::Refused, why)
+        .with_hint("do what the hook asks for, or ask whoever set it up")
 }
 
 fn single(args: TaskCreateArgs) -> NewTask {

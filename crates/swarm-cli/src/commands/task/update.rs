@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use swarm_lead::WorktreeMerger;
 use swarm_protocol::{ErrorKind, TaskId, TaskStatus};
 use swarm_store::{Actor, TaskChange, TaskUpdated};
-use swarm_team::require_merged;
+use swarm_team::{completed_hooks, require_merged};
+use tokio_util::sync::CancellationToken;
 
+use super::create::refused;
 use super::{record, tell};
 use crate::app::App;
 use crate::args::TaskUpdateArgs;
@@ -14,6 +16,7 @@ use crate::commands::acting::{Party, party};
 use crate::commands::{members, runtime};
 use crate::deployment::worktrees;
 use crate::failure::Failure;
+use crate::team_hooks::task_hooks;
 
 pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task update")?;
@@ -33,6 +36,12 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         members::known(&app.store.config(&party.team)?, owner)?;
     }
     require_result(app, &party, id, &change)?;
+    if change.status == Some(TaskStatus::Completed) {
+        let hooks = task_hooks(app, &party)?;
+        let cancel = CancellationToken::new();
+        let asked = completed_hooks(&*app.store, &party.team, &id, &hooks, &cancel);
+        runtime()?.block_on(asked).map_err(refused)?;
+    }
     require_merge(app, &actor, id, &change)?;
     let updated = app.store.update_task(&party.team, &id, change, &actor)?;
     show(app, &party, &updated)?;

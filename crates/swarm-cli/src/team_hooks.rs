@@ -1,0 +1,148 @@
+//! Hooks of what this process does to teams: making and deleting them, members that join, members found dead. The journal
+//! says what happened, once; whoever has written it there runs the hooks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use swarm_engine::find_transcript;
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject, TeamEvents, TeamHook};
+use swarm_policy::{HookEvent, HookSettings};
+use swarm_protocol::{AgentId, MemberName, SessionId};
+use swarm_store::TeamStore;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::claude_settings::ClaudeSettings;
+use crate::commands::Party;
+use crate::failure::Failure;
+
+/// Runs the hooks of events as they come.
+#[derive(Debug, Clone)]
+pub(crate) struct TeamHooks {
+    events: Arc<TeamEvents>,
+    hooks: Hooks,
+    store: Arc<dyn TeamStore>,
+    root: PathBuf,
+    cwd: PathBuf,
+}
+
+impl TeamHooks {
+    pub(crate) fn new(app: &App) -> Result<Self, Failure> {
+        Ok(Self {
+            events: Arc::clone(&app.team_events),
+            hooks: hooks(app)?,
+            store: Arc::clone(&app.store),
+            root: app.root.clone(),
+            cwd: app.env.cwd.clone(),
+        })
+    }
+
+    /// Runs what waits.
+    pub(crate) async fn run_waiting(&self) {
+        while let Some(one) = self.events.take() {
+            let subject = self.subject(&one);
+            let fields = one.fields.as_object().cloned().unwrap_or_default();
+            let never = CancellationToken::new();
+            let fired = self.hooks.run(one.event, None, &subject, &fields, &never);
+            fired.await;
+        }
+    }
+
+    /// Runs what comes, until `done`, and then what waits.
+    pub(crate) async fn keep(self, done: CancellationToken) {
+        while !done.is_cancelled() {
+            self.run_waiting().await;
+            tokio::select! {
+                () = self.events.changed() => {}
+                () = done.cancelled() => {}
+            }
+        }
+        self.run_waiting().await;
+    }
+
+    /// What the roster knows of the member; nothing, where the team is gone by now.
+    fn subject(&self, one: &TeamHook) -> Subject {
+        let config = self.store.config(&one.team).ok();
+        let member = config
+            .as_ref()
+            .and_then(|config| config.member(&one.member));
+        let lead = MemberName::lead();
+        let parent = (one.member != lead).then(|| AgentId::new(lead, one.team.clone()));
+        let session: Option<SessionId> =
+            member.and_then(|member| member.session_id.as_ref()?.parse().ok());
+        let cwd = member.map_or_else(|| self.cwd.clone(), |member| member.cwd.clone());
+        let released = one.fields["released_tasks"][0].as_str();
+        Subject {
+            session_id: session.map(|session| session.to_string()),
+            transcript_path: session.map(|session| find_transcript(&self.root, &cwd, session)),
+            permission_mode: member.and_then(swarm_protocol::Member::known_mode),
+            team: Some(one.team.clone()),
+            member: Some(one.member.clone()),
+            agent_id: Some(one.agent_id()),
+            agent_type: member.and_then(|member| member.agent_type.clone()),
+            task: released.and_then(|id| id.parse().ok()),
+            parent: parent.map(|id| id.to_string()),
+            cwd,
+        }
+    }
+}
+
+/// Runs what a command has left behind, at its end. A mistake in the settings does not make a failure of what is done.
+pub(crate) fn settle(app: &App) {
+    if app.team_events.is_empty() {
+        return;
+    }
+    let run = || -> Result<(), Failure> {
+        let hooks = TeamHooks::new(app)?;
+        crate::commands::runtime()?.block_on(hooks.run_waiting());
+        Ok(())
+    };
+    if let Err(failure) = run() {
+        let line = format!("hooks of the team were not run: {}", failure.message);
+        app.out.say(&crate::output::plain(&line));
+    }
+}
+
+/// The hooks that a command runs itself.
+pub(crate) fn hooks(app: &App) -> Result<Hooks, Failure> {
+    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
+    let settings = in_force(app, &claude)?;
+    let mut env = app.env.shell_with(&app.settings.pass, &claude.env);
+    let root = app.root.display().to_string();
+    env.insert("CLAUDE_CONFIG_DIR".to_owned(), root);
+    for name in ["SWARM_NAME", "SWARM_AGENT_ID", "SWARM_SPAWN_ID"] {
+        if let Some(value) = app.env.get(name) {
+            env.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    let out = app.out;
+    Ok(Hooks::new(HooksParts {
+        settings,
+        env,
+        project: HooksParts::project_of(&app.env.cwd),
+        notice: Arc::new(move |line| out.say(&crate::output::plain(&line))),
+    }))
+}
+
+/// The hooks of the settings that run for this command and for what it starts.
+pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
+    let limit = app.settings.hook_timeout.as_secs();
+    Ok(claude.hooks.in_force(app.is_trusted()?, limit))
+}
+
+/// The hooks of a task event, told of whoever acts.
+pub(crate) fn task_hooks(app: &App, party: &Party) -> Result<AgentHooks, Failure> {
+    let hooks = hooks(app)?;
+    let events = [HookEvent::TaskCreated, HookEvent::TaskCompleted];
+    if !events.iter().any(|event| hooks.any(*event, None)) {
+        return Ok(AgentHooks::default());
+    }
+    let one = TeamHook {
+        event: HookEvent::TaskCreated,
+        team: party.team.clone(),
+        member: party.name.clone(),
+        fields: serde_json::Value::Null,
+    };
+    let subject = TeamHooks::new(app)?.subject(&one);
+    Ok(AgentHooks::new(hooks, move || subject.clone()))
+}

@@ -1,0 +1,272 @@
+//! The user's hooks in the life of a session.
+
+use std::sync::PoisonError;
+
+use serde_json::{Value, json};
+use swarm_hooks::{HookOutcome, Permission, Subject};
+use swarm_model::ContentBlock;
+use swarm_policy::HookEvent;
+use swarm_protocol::{AgentEvent, Envelope};
+use swarm_tools::ToolOutput;
+use tokio_util::sync::CancellationToken;
+
+use super::dispatch::{NOT_RUN, Ready, Verdict};
+use crate::transcript::Entry;
+use crate::{Ask, Delivery, EngineError, GateAnswer, Injected, Session};
+
+/// How often in a row hooks may keep a turn from ending, as in Claude Code.
+const HELD: u32 = 8;
+
+impl Session {
+    /// Runs the hooks of an event of this session's agent. `matched` is what their matchers are held against.
+    pub async fn fire(
+        &self,
+        event: HookEvent,
+        matched: Option<&str>,
+        fields: Value,
+        cancel: &CancellationToken,
+    ) -> HookOutcome {
+        let refine = |subject: &mut Subject| {
+            let author = self.transcript().author();
+            subject.session_id = Some(author.session.to_string());
+            subject.transcript_path = Some(self.transcript().path().to_owned());
+            subject.permission_mode = Some(self.parts.rights.mode());
+            subject.cwd.clone_from(&self.parts.tool_context.cwd);
+        };
+        let hooks = &self.parts.hooks;
+        hooks.fire_as(event, matched, refine, fields, cancel).await
+    }
+
+    /// Makes prompts part of the conversation as [`Session::deliver`] does, after hooks have read them. What a hook
+    /// refuses the model does not see; that it was refused stands in the transcript, and whatever messages it was made
+    /// of count as delivered.
+    ///
+    /// # Errors
+    /// [`EngineError::Transcript`]; nothing was delivered then.
+    pub async fn submit(
+        &mut self,
+        input: Vec<Injected>,
+        cancel: &CancellationToken,
+    ) -> Result<Submitted, EngineError> {
+        if input.is_empty() || !self.parts.hooks.any(HookEvent::UserPromptSubmit, None) {
+            let delivery = self.deliver(input)?;
+            return Ok(Submitted {
+                delivery,
+                refused: None,
+            });
+        }
+        let texts: Vec<_> = input.iter().map(|piece| piece.text.as_str()).collect();
+        let fields = json!({"prompt": texts.join("\n\n")});
+        let outcome = self
+            .fire(HookEvent::UserPromptSubmit, None, fields, cancel)
+            .await;
+        let refused = outcome.refusal().or_else(|| outcome.stop.clone());
+        let mut input = input;
+        if let Some(why) = &refused {
+            let note = format!("A prompt was withheld from you by a hook of the user: {why}");
+            let note = Envelope::system(&note).render();
+            input = input
+                .into_iter()
+                .map(|piece| Injected {
+                    text: note.clone(),
+                    ..piece
+                })
+                .collect();
+        } else {
+            input.extend(told_by_hooks(&outcome));
+        }
+        let delivery = self.deliver(input)?;
+        Ok(Submitted { delivery, refused })
+    }
+
+    /// Lets hooks judge a call, after which rules and mode do. A hook may refuse a call, have it asked about, change its
+    /// input and spare the question that the mode alone would ask. It allows nothing that a rule denies or asks about,
+    /// or that the mode refuses.
+    pub(super) async fn judged_by_hooks(
+        &self,
+        id: &str,
+        mut ready: Ready,
+        cancel: &CancellationToken,
+    ) -> (Verdict, Vec<String>) {
+        let tool = ready.tool.name().to_owned();
+        let fields = json!({"tool_name": tool, "tool_input": ready.input, "tool_use_id": id});
+        let outcome = self
+            .fire(HookEvent::PreToolUse, Some(&tool), fields, cancel)
+            .await;
+        let refuse = |why: String| (Verdict::Refuse(why), Vec::new());
+        if outcome.interrupted {
+            return refuse(NOT_RUN.to_owned());
+        }
+        if let Some(why) = &outcome.stop {
+            self.halt(why);
+            return refuse(format!("The call was not run: a hook ends the turn. {why}"));
+        }
+        if let Some(why) = outcome.refusal() {
+            return refuse(format!("The call was not run: a hook refuses it. {why}"));
+        }
+        if let Some(input) = outcome.updated_input {
+            if !input.is_object() {
+                let why = "a hook changed its input to something that is not a JSON object";
+                return refuse(format!("The call was not run: {why}."));
+            }
+            ready.input = input;
+            if let Err(why) = ready.tool.check(&ready.input, &self.context()) {
+                return refuse(why);
+            }
+        }
+        let verdict = match (outcome.permission, self.decide(ready)) {
+            (Some((Permission::Allow, _)), Verdict::Ask { ready, .. })
+                if self.is_left_to_mode(&ready) =>
+            {
+                Verdict::Run(ready)
+            }
+            (Some((Permission::Ask, why)), Verdict::Run(ready)) => Verdict::Ask {
+                ready,
+                why: why.unwrap_or_else(|| "a hook wants it to be asked about".to_owned()),
+                suggestions: Vec::new(),
+            },
+            (_, verdict) => verdict,
+        };
+        (verdict, outcome.context)
+    }
+
+    /// Lets hooks look at the result of a call that succeeded; what they say stands behind it.
+    pub(super) async fn looked_at_by_hooks(
+        &self,
+        id: &str,
+        tool: &str,
+        input: Value,
+        mut output: ToolOutput,
+        cancel: &CancellationToken,
+    ) -> ToolOutput {
+        let fields = json!({
+            "tool_name": tool,
+            "tool_input": input,
+            "tool_response": output.content,
+            "tool_use_id": id,
+        });
+        let outcome = self
+            .fire(HookEvent::PostToolUse, Some(tool), fields, cancel)
+            .await;
+        if let Some(why) = &outcome.stop {
+            self.halt(why);
+        }
+        let context = outcome.block.iter().chain(&outcome.context);
+        add_context(&mut output, context);
+        output
+    }
+
+    /// Lets hooks answer a question in a person's place.
+    pub(super) async fn answered_by_hooks(
+        &self,
+        ask: &Ask,
+        cancel: &CancellationToken,
+    ) -> Option<GateAnswer> {
+        let fields = json!({
+            "tool_name": ask.tool,
+            "tool_input": ask.input,
+            "tool_use_id": ask.tool_use_id,
+            "permission_suggestions": ask.suggestions,
+        });
+        let outcome = self
+            .fire(
+                HookEvent::PermissionRequest,
+                Some(&ask.tool),
+                fields,
+                cancel,
+            )
+            .await;
+        if let Some(why) = &outcome.stop {
+            self.halt(why);
+        }
+        if let Some(why) = outcome.refusal().or(outcome.stop) {
+            let why = format!("A hook refuses it. {why}");
+            return Some(GateAnswer::Deny { why });
+        }
+        match outcome.permission {
+            Some((Permission::Allow, _)) => Some(GateAnswer::Allow {
+                updated_input: outcome.updated_input,
+                grants: Vec::new(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether the turn may end here. Otherwise the model has been told why not, and goes on.
+    pub(super) async fn may_end(
+        &mut self,
+        last_words: &str,
+        held: &mut u32,
+        cancel: &CancellationToken,
+    ) -> Result<bool, EngineError> {
+        let event = self.parts.hooks.end_event();
+        let mut fields =
+            json!({"stop_hook_active": *held > 0, "last_assistant_message": last_words});
+        let mut matched = None;
+        if event == HookEvent::SubagentStop {
+            fields["agent_transcript_path"] = json!(self.transcript().path());
+            matched = self.parts.hooks.subject().agent_type;
+        }
+        let outcome = self.fire(event, matched.as_deref(), fields, cancel).await;
+        let Some(why) = outcome.block.filter(|_| outcome.stop.is_none()) else {
+            return Ok(true);
+        };
+        if *held >= HELD {
+            self.emit(AgentEvent::Notice {
+                line: format!(
+                    "hook {}: held the turn {HELD} times, it ends now",
+                    event.name()
+                ),
+            });
+            return Ok(true);
+        }
+        *held += 1;
+        let note = format!("Your turn does not end yet, a hook of the user says: {why}");
+        let note = Envelope::system(&note).render();
+        self.append(Entry::user(vec![ContentBlock::text(note)]))?;
+        Ok(false)
+    }
+
+    /// Has the turn end as soon as the running calls have.
+    fn halt(&self, why: &str) {
+        let mut halted = self.halted.lock().unwrap_or_else(PoisonError::into_inner);
+        halted.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Why a hook ended the turn, once.
+    pub(super) fn take_halt(&self) -> Option<String> {
+        let mut halted = self.halted.lock().unwrap_or_else(PoisonError::into_inner);
+        halted.take()
+    }
+}
+
+/// What became of prompts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// As from [`Session::deliver`].
+    pub delivery: Delivery,
+    /// Why a hook withheld them from the model.
+    pub refused: Option<String>,
+}
+
+/// What hooks tell the model, as a piece of input of its own.
+pub fn told_by_hooks(outcome: &HookOutcome) -> Option<Injected> {
+    let told = outcome.told();
+    if told.is_empty() {
+        return None;
+    }
+    let text = format!("A hook of the user says:\n{}", told.join("\n"));
+    Some(Injected::prompt(Envelope::system(&text).render()))
+}
+
+/// Puts what hooks say behind a result.
+pub(super) fn add_context<'a>(
+    output: &mut ToolOutput,
+    context: impl IntoIterator<Item = &'a String>,
+) {
+    for text in context {
+        output.content.push_str("\n\n[A hook of the user says: ");
+        output.content.push_str(text.trim());
+        output.content.push(']');
+    }
+}

@@ -1,0 +1,48 @@
+//! The hooks of a member, and what they are told of it.
+
+use std::sync::{Arc, Weak};
+
+use swarm_hooks::{AgentHooks, Hooks, Subject};
+use swarm_protocol::{AgentId, MemberName, PermissionMode, TaskId, TaskStatus};
+
+use crate::Seat;
+
+/// Gives a member its hooks. `base` has what does not change about it, `mode` is asked for the mode in force; the team
+/// and the task that it has in progress are looked at whenever a hook runs.
+pub fn member_hooks(
+    seat: &Arc<Seat>,
+    hooks: Hooks,
+    base: Subject,
+    mode: impl Fn() -> PermissionMode + Send + Sync + 'static,
+) -> AgentHooks {
+    let weak = Arc::downgrade(seat);
+    let hooks = AgentHooks::new(hooks, move || {
+        let mut subject = base.clone();
+        subject.permission_mode = Some(mode());
+        describe(&weak, &mut subject);
+        subject
+    });
+    seat.set_hooks(hooks.clone());
+    hooks
+}
+
+fn describe(seat: &Weak<Seat>, subject: &mut Subject) {
+    let Some(seat) = seat.upgrade() else { return };
+    subject.member = Some(seat.name.clone());
+    let Some(team) = seat.team() else { return };
+    subject.agent_id = Some(AgentId::new(seat.name.clone(), team.clone()).to_string());
+    if !seat.is_lead() {
+        subject.parent = Some(AgentId::new(MemberName::lead(), team.clone()).to_string());
+    }
+    subject.task = task(&seat, &team);
+    subject.team = Some(team);
+}
+
+/// The first task that the member has in progress.
+fn task(seat: &Seat, team: &swarm_protocol::TeamName) -> Option<TaskId> {
+    let own = AgentId::new(seat.name.clone(), team.clone());
+    let list = seat.store.tasks(team).ok()?;
+    let mut tasks = list.tasks.iter();
+    let task = tasks.find(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&own));
+    task.map(|task| task.id)
+}

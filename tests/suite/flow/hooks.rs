@@ -1,0 +1,279 @@
+//! The user's hooks in whole teams: who is told what, how often, and what their answers do.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{spawn_over, world, world_over};
+
+/// Every event that has no other meaning than to be told of.
+const EVENTS: [&str; 18] = [
+    "PreToolUse",
+    "PostToolUse",
+    "UserPromptSubmit",
+    "Stop",
+    "SubagentStart",
+    "SubagentStop",
+    "TeammateIdle",
+    "TaskCreated",
+    "TaskCompleted",
+    "WorktreeCreate",
+    "WorktreeRemove",
+    "PermissionRequest",
+    "SessionStart",
+    "SessionEnd",
+    "TeamCreated",
+    "TeamDeleted",
+    "TeammateSpawned",
+    "TeammateDied",
+];
+
+/// What every hook is told.
+const FIELDS: [&str; 11] = [
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "permission_mode",
+    "team",
+    "member",
+    "agent_id",
+    "agent_type",
+    "task",
+    "parent",
+    "hook_event_name",
+];
+
+/// A hook that keeps what it is told, a line for each time that it runs: whole lines, as each is written at once.
+fn counting(world: &World, except: &[&str]) -> Value {
+    let told = world.folder().join("out/told.jsonl");
+    let line = format!("cat >> {}", told.display());
+    let hooks: serde_json::Map<String, Value> = EVENTS
+        .iter()
+        .filter(|event| !except.contains(*event))
+        .map(|event| {
+            let hook = json!([{"hooks": [{"type": "command", "command": line}]}]);
+            ((*event).to_owned(), hook)
+        })
+        .collect();
+    json!({"hooks": hooks})
+}
+
+fn told(world: &World) -> Vec<Value> {
+    let text = std::fs::read_to_string(world.folder().join("out/told.jsonl")).unwrap_or_default();
+    // The last line may still be on its way.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
+        .collect()
+}
+
+/// How often each member was told of each event.
+fn counts(told: &[Value]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for one in told {
+        let who = one["member"].as_str().unwrap_or("nobody");
+        let event = one["hook_event_name"].as_str().unwrap();
+        *counts.entry(format!("{event} {who}")).or_default() += 1;
+    }
+    counts
+}
+
+fn assert_schema(told: &[Value]) {
+    for one in told {
+        for field in FIELDS {
+            assert!(one.get(field).is_some(), "{field} is missing in {one}");
+        }
+    }
+}
+
+/// A team by hand with one member that makes a task, completes it and ends its turn, and is then shut down.
+fn each_event_once(backend: &str) {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.result_of("t3").is_some() {
+            Reply::text("done")
+        } else if ask.result_of("t2").is_some() {
+            let done = json!({"taskId": "1", "status": "completed", "result": "it works"});
+            Reply::tool("t3", "TaskUpdate", done)
+        } else if ask.result_of("t1").is_some() {
+            Reply::tool(
+                "t2",
+                "TaskUpdate",
+                json!({"taskId": "1", "status": "in_progress"}),
+            )
+        } else {
+            let task = json!({"subject": "Parse dates", "description": "all of them"});
+            Reply::tool("t1", "TaskCreate", task)
+        }
+    });
+    let world = world().with_api(&api);
+    let settings = counting(&world, &["WorktreeCreate"]);
+    world.write("root/settings.json", &settings.to_string());
+    world.swarm(&["team", "create", "demo"]).ok();
+    let spawn = [
+        "spawn",
+        "bob",
+        "--backend",
+        backend,
+        "--model",
+        crate::scene::MODEL,
+    ];
+    let prompt = ["--prompt", "go", "--mode", "bypassPermissions"];
+    world.swarm(&[&spawn[..], &prompt[..]].concat()).ok();
+    world.wait_for("the idle hook", || {
+        let idle = told(&world)
+            .iter()
+            .any(|one| one["hook_event_name"] == "TeammateIdle");
+        idle.then_some(())
+    });
+    world.swarm(&["shutdown", "bob"]).ok();
+    world.swarm(&["team", "delete", "demo"]).ok();
+    let told = told(&world);
+    assert_schema(&told);
+    let expected: BTreeMap<String, usize> = [
+        ("TeamCreated team-lead", 1),
+        ("TeammateSpawned bob", 1),
+        ("SessionStart bob", 1),
+        ("UserPromptSubmit bob", 1),
+        ("PreToolUse bob", 3),
+        ("PostToolUse bob", 3),
+        ("TaskCreated bob", 1),
+        ("TaskCompleted bob", 1),
+        ("Stop bob", 1),
+        ("TeammateIdle bob", 1),
+        ("SessionEnd bob", 1),
+        ("TeamDeleted team-lead", 1),
+    ]
+    .map(|(name, times)| (name.to_owned(), times))
+    .into();
+    assert_eq!(counts(&told), expected);
+    for one in &told {
+        assert_eq!(one["team"], "demo", "{one}");
+        if one["member"] == "bob" {
+            assert_eq!(one["agent_id"], "bob@demo", "{one}");
+            assert_eq!(one["parent"], "team-lead@demo", "{one}");
+            assert!(one["session_id"].is_string(), "{one}");
+        }
+    }
+    let completed = told
+        .iter()
+        .find(|one| one["hook_event_name"] == "TaskCompleted");
+    assert_eq!(completed.unwrap()["task"], "1");
+}
+
+#[test]
+fn o3_each_event_is_told_once_per_cause_without_a_terminal() {
+    each_event_once("headless");
+}
+
+#[test]
+fn o3_each_event_is_told_once_per_cause_in_tmux() {
+    each_event_once("tmux");
+}
+
+#[test]
+fn o3_a_death_that_several_commands_find_at_once_is_told_once() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    let told_all = counting(&world, &["WorktreeCreate"]);
+    world.write("root/settings.json", &told_all.to_string());
+    let life = world.root().join("teams/demo/swarm/members/bob/life");
+    let life: Value = serde_json::from_slice(&std::fs::read(life).unwrap()).unwrap();
+    let pid = i32::try_from(life["pid"].as_i64().unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                world.swarm(&["status"]).ok();
+            });
+        }
+    });
+    world.wait_for("the death", || {
+        world.swarm(&["status"]).ok();
+        (!told(&world).is_empty()).then_some(())
+    });
+    let told = told(&world);
+    assert_schema(&told);
+    assert_eq!(
+        counts(&told),
+        BTreeMap::from([("TeammateDied bob".to_owned(), 1)])
+    );
+}
+
+#[test]
+fn a_hook_refuses_a_call_and_the_model_reads_why() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": "touch forbidden"})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    let guard = "echo no touching >&2; exit 2";
+    let hooks = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": guard}]}]}});
+    world.write("root/settings.json", &hooks.to_string());
+    spawn_over(&world, "bob");
+    let told = api.wait_for("the result", "bob", |ask| ask.result_of("t1").is_some());
+    let (text, failed) = told.ask.result_of("t1").unwrap();
+    assert!(
+        failed && text.contains("a hook refuses it. no touching"),
+        "{text}"
+    );
+    assert!(!world.project().join("forbidden").exists());
+    world.wait_for("the pane's line", || {
+        let log = world.swarm(&["logs", "bob"]).stdout;
+        log.contains("hook PreToolUse blocks: no touching")
+            .then_some(())
+    });
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_hook_keeps_a_member_at_work_and_another_takes_a_task_back() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.has_seen("write the tests too") {
+            Reply::text("now with tests")
+        } else {
+            Reply::text("done")
+        }
+    });
+    let world = world_over(&api);
+    let once =
+        "if [ ! -e ../out/kept ]; then touch ../out/kept; echo write the tests too >&2; exit 2; fi";
+    let hook = |line: &str| json!([{"hooks": [{"type": "command", "command": line}]}]);
+    let hooks = json!({"hooks": {"TeammateIdle": hook(once), "TaskCreated": hook("echo no more tasks >&2; exit 2")}});
+    world.write("root/settings.json", &hooks.to_string());
+    spawn_over(&world, "bob");
+    api.wait_for("the second turn", "bob", |ask| {
+        ask.has_seen("write the tests too")
+    });
+    let refused = world.swarm(&["task", "create", "one more"]);
+    assert_eq!(refused.code, Some(5), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("no more tasks"),
+        "{}",
+        refused.stderr
+    );
+    let tasks = world.swarm(&["task", "list", "--json"]).json();
+    assert_eq!(tasks.as_array().map(Vec::len), Some(0), "{tasks}");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn hooks_of_a_repository_run_when_it_is_trusted() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    world.commit_project();
+    let settings = counting(&world, &["WorktreeCreate"]).to_string();
+    world.write("project/.claude/settings.json", &settings);
+    world.swarm(&["task", "create", "before"]).ok();
+    assert!(told(&world).is_empty());
+    world.swarm(&["trust"]).ok();
+    world.swarm(&["task", "create", "after"]).ok();
+    assert_eq!(
+        counts(&told(&world)),
+        BTreeMap::from([("TaskCreated team-lead".to_owned(), 1)])
+    );
+}
