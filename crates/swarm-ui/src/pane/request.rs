@@ -35,6 +35,9 @@ impl<'a> RequestLine<'a> {
     }
 }
 
+/// The tool that asks a person something; a mere yes does not answer it.
+const QUESTION: &str = "AskUserQuestion ";
+
 /// Lists everything that waits for an answer, with the commands that answer it.
 const LIST: &str = "swarm requests";
 
@@ -68,6 +71,10 @@ impl RequestLine<'_> {
         let mut commands = ["approve", "deny"]
             .map(|verb| format!("swarm {verb} {}", self.id))
             .to_vec();
+        // Its options stand in the list, and the answer is words.
+        if self.what.starts_with(QUESTION) {
+            commands[0] = format!("{LIST}   (then approve with --answer)");
+        }
         if self.id.is_empty() || longest(&commands) > Some(theme.room(0)) {
             commands = vec![LIST.to_owned()];
         }
@@ -91,6 +98,20 @@ mod tests {
         };
         let asked = "perm-1795195848228-r6huwgp: Bash cargo publish --dry-run";
         RequestLine::parse(asked).lines(theme)
+    }
+
+    #[test]
+    fn a_question_leads_to_where_its_options_are_shown() {
+        let asked = "perm-1795195848228-r6huwgp: AskUserQuestion Which one?";
+        let lines = RequestLine::parse(asked).lines(Theme {
+            width: Some(80),
+            ..Theme::PLAIN
+        });
+        assert_eq!(
+            lines[1],
+            "    swarm requests   (then approve with --answer)"
+        );
+        assert_eq!(lines[2], "    swarm deny perm-1795195848228-r6huwgp");
     }
 
     #[test]
