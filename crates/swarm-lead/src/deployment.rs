@@ -132,6 +132,27 @@ impl Deployment {
         })
     }
 
+    /// The full name of that model.
+    ///
+    /// # Errors
+    /// What is wrong with it, or who does not allow it.
+    pub fn member_model(
+        &self,
+        call: Option<&str>,
+        definition: Option<&AgentDefinition>,
+    ) -> Result<ChosenModel, String> {
+        let chosen = self.choose_model(call, definition);
+        let written = if chosen.written == self.model {
+            chosen.written
+        } else {
+            (self.resolve_model)(&chosen.written)?
+        };
+        Ok(ChosenModel {
+            written,
+            source: chosen.source,
+        })
+    }
+
     /// How long an asker waits for a member to end by itself. Longer than the member's own deadline, at which its
     /// program approves: only silence escalates.
     pub fn shutdown_patience(&self) -> Duration {

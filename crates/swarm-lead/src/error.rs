@@ -64,6 +64,44 @@ pub enum LeadError {
         /// The most it may have.
         ceiling: PermissionMode,
     },
+    /// The definition gives less than the call asks for.
+    #[error(
+        "{member} cannot run in mode {asked}: the definition of {agent_type} holds it to {mode}. Leave the mode out, or choose another type"
+    )]
+    AboveDefinition {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// The mode that was asked for.
+        asked: PermissionMode,
+        /// The type.
+        agent_type: String,
+        /// The mode it would get.
+        mode: PermissionMode,
+    },
+    /// There is no such type.
+    #[error(
+        "{member} was not spawned: there is no agent type `{}`; there are {}",
+        .asked.escape_debug(),
+        .known.join(", ")
+    )]
+    UnknownType {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// The type that was asked for.
+        asked: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// The type is there, but not for this asker.
+    #[error("{member} was not spawned: the agent type {asked} is not to be had: {why}")]
+    TypeNotToBeHad {
+        /// Who was to be spawned.
+        member: MemberName,
+        /// The type.
+        asked: String,
+        /// Why not.
+        why: String,
+    },
     /// The model is none, or not one that members may have.
     #[error("{member} was not spawned: {reason}")]
     Model {
@@ -167,9 +205,12 @@ impl LeadError {
                 ErrorKind::Environment
             }
             LeadError::TakenOver { .. } | LeadError::WorktreeGone { .. } => ErrorKind::Conflict,
-            LeadError::AboveCeiling { .. } | LeadError::Model { .. } | LeadError::Foreign(_) => {
-                ErrorKind::Refused
-            }
+            LeadError::UnknownType { .. } => ErrorKind::NotFound,
+            LeadError::AboveDefinition { .. }
+            | LeadError::TypeNotToBeHad { .. }
+            | LeadError::AboveCeiling { .. }
+            | LeadError::Model { .. }
+            | LeadError::Foreign(_) => ErrorKind::Refused,
             LeadError::Name(_) | LeadError::NoFolder { .. } => ErrorKind::Usage,
             LeadError::EarlyExit { .. } | LeadError::Mismatch { .. } | LeadError::Engine(_) => {
                 ErrorKind::AgentFailed

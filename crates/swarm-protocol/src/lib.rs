@@ -52,7 +52,8 @@ pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SandboxUse, ShellGuards};
 pub use skill::Skill;
 pub use state::{
-    Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport, WorktreeReport,
+    DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,
+    WorktreeReport,
 };
 pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};

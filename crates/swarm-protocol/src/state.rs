@@ -47,6 +47,33 @@ pub struct Hello {
     pub session_id: SessionId,
     /// Version of the program.
     pub version: String,
+    /// What of its definition is in force; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<DefinitionReport>,
+}
+
+/// What of a definition is in force in a child.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DefinitionReport {
+    /// The type.
+    pub agent_type: String,
+    /// Who chose the model: environment, call, definition or parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_source: Option<String>,
+    /// Model requests in one turn.
+    pub max_turns: u32,
+    /// How hard the model thinks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<crate::Effort>,
+    /// Skills whose text it has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
+    /// Where it keeps what it learns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<PathBuf>,
+    /// Whether a text stands before its first prompt.
+    pub initial_prompt: bool,
 }
 
 /// What kind of thing holds a life lock.

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use swarm_protocol::{Hello, PaneId, WorktreeReport};
+use swarm_policy::AgentDefinition;
+use swarm_protocol::{DefinitionReport, Hello, PaneId, WorktreeReport};
 
 use crate::SpawnOrder;
 
@@ -38,6 +39,9 @@ pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(
     if let Some(ordered) = &order.worktree {
         in_worktree(ordered, hello.worktree.as_ref())?;
     }
+    if let Some(definition) = &order.definition {
+        in_definition(order, definition, hello.definition.as_ref())?;
+    }
     // A child without a terminal knows of no pane.
     same("pane", pane, hello.pane.as_ref().unwrap_or(pane))
 }
@@ -62,6 +66,38 @@ fn in_worktree(
         &ordered.head,
         &reported.map_or(none, |found| found.head.clone()),
     )
+}
+
+/// A child that was to be of a type is what the definition says.
+fn in_definition(
+    order: &SpawnOrder,
+    ordered: &AgentDefinition,
+    reported: Option<&DefinitionReport>,
+) -> Result<(), HelloMismatch> {
+    let none = DefinitionReport::default();
+    let reported = reported.unwrap_or(&none);
+    same("agent type", &ordered.name, &reported.agent_type)?;
+    let turns = ordered.max_turns.unwrap_or(order.limits.max_requests);
+    same("most requests in a turn", &turns, &reported.max_turns)?;
+    let effort = reported.effort.map(|effort| effort.name().to_owned());
+    let word = |effort: Option<&String>| effort.map_or("unset", String::as_str).to_owned();
+    same(
+        "effort",
+        &word(ordered.effort.as_ref()),
+        &word(effort.as_ref()),
+    )?;
+    same(
+        "skills",
+        &ordered.skills.join(", "),
+        &reported.skills.join(", "),
+    )?;
+    same(
+        "memory",
+        &ordered.memory.is_some(),
+        &reported.memory.is_some(),
+    )?;
+    let first = ordered.initial_prompt.is_some();
+    same("initial prompt", &first, &reported.initial_prompt)
 }
 
 /// One folder may be reached by several paths; the child reports what the kernel calls it.

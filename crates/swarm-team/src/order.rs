@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use swarm_policy::{AgentDefinition, Equipment, Rule, RuleError, RuleSet, SourcedRule};
+use swarm_policy::{
+    AgentDefinition, Equipment, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
+};
 use swarm_protocol::{
     AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs, WorktreeReport,
 };
@@ -94,6 +96,9 @@ pub struct SpawnOrder {
     pub merges: bool,
     /// `provider/model`.
     pub model: String,
+    /// Who chose the model.
+    #[serde(default)]
+    pub model_source: Option<ModelSource>,
     /// Permission mode, already below the parent's ceiling.
     pub mode: PermissionMode,
     /// Rules in force: calls that run.

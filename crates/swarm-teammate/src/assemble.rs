@@ -10,8 +10,11 @@ use swarm_engine::{
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_model::ModelName;
-use swarm_policy::{Behavior, Equipment, ReadFilter, RuleSet};
+use swarm_policy::{
+    AgentKind, Behavior, Equipment, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
+};
 use swarm_protocol::BackendType;
+use swarm_protocol::DefinitionReport;
 use swarm_protocol::{RightsReport, RuleText, SpawnId};
 use swarm_team::{
     Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, member_hooks, task_tools,
@@ -25,6 +28,7 @@ use crate::gate::QueueGate;
 use crate::interject::UrgentMail;
 use crate::prompt::system_prompt;
 use crate::reporter::Reporter;
+use crate::trained::Trained;
 use crate::{TeammateError, TeammateParts};
 
 /// A teammate, ready to say hello.
@@ -34,6 +38,10 @@ pub(crate) struct Assembled {
     pub(crate) desk: Arc<MailDesk>,
     pub(crate) reporter: Arc<Reporter>,
     pub(crate) tool_names: Vec<String>,
+    /// What of its definition is in force.
+    pub(crate) definition: Option<DefinitionReport>,
+    /// Stands before its first prompt.
+    pub(crate) initial_prompt: Option<String>,
 }
 
 pub(crate) fn assemble(
@@ -55,7 +63,9 @@ pub(crate) fn assemble(
     if let Some(merger) = parts.merger {
         seat.merge_with(merger);
     }
-    let rules = order.rules()?;
+    let mut rules = order.rules()?;
+    let trained = Trained::of(&order, &root)?;
+    trained.allow(&order, &mut rules);
     let unreadable = ReadFilter::denials(&rules, &order.cwd, parts.home.as_deref());
     let shutdown = Arc::new(ShutdownDesk::default());
     let desk = Arc::new(MailDesk::new(
@@ -63,7 +73,7 @@ pub(crate) fn assemble(
         team.clone(),
         Arc::clone(&shutdown),
     ));
-    let tools = tools(&seat, &shutdown, &order.equipment);
+    let tools = offered(tools(&seat, &shutdown, &order.equipment), &order);
     let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
     let gate = QueueGate {
         seat: Arc::clone(&seat),
@@ -77,9 +87,11 @@ pub(crate) fn assemble(
     let tool_context = tool_context(&order, &root, &seat, unreadable);
     let path = find_transcript(&root, &order.cwd, order.session_id);
     let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
+    let limits = limits(&order);
+    let report = trained.report(&order, &limits);
     let agent = AgentParts {
         name: order.agent.name.to_string(),
-        system: system_prompt(&order, &parts.process),
+        system: system_prompt(&order, &parts.process, &trained.instructions),
         model: parts.model,
         model_name: ModelName::parse(&order.model)
             .map_or_else(|_| order.model.clone(), |name| name.model),
@@ -89,22 +101,27 @@ pub(crate) fn assemble(
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
         interjections: Arc::new(UrgentMail(Arc::clone(&desk))),
         hooks,
-        limits: EngineLimits {
-            max_turns: order.limits.max_requests,
-            ..EngineLimits::default()
-        },
+        limits,
         home: parts.home,
         tool_context,
     };
     let transcript =
         TranscriptFile::open(path, author(&order, &parts.process.version), parts.clock)?;
     let session = Session::open(transcript, agent)?;
+    // A conversation that is carried on had its first prompt long ago.
+    let is_new = session.totals().requests == 0 && !session.needs_turn();
+    let initial_prompt = order
+        .definition
+        .and_then(|definition| definition.initial_prompt);
+    let initial_prompt = initial_prompt.filter(|_| is_new);
     Ok(Assembled {
         session,
         seat,
         desk,
         reporter,
         tool_names,
+        definition: report,
+        initial_prompt,
     })
 }
 
@@ -134,6 +151,38 @@ fn hooks(
     };
     let hooks = hooks.and(own.unwrap_or_default());
     member_hooks(seat, hooks, base, move || rights.mode())
+}
+
+/// Levels of agents below a teammate.
+const LEVELS: u32 = 1;
+
+/// The tools that the filter layers leave to it, the same in whatever it runs.
+fn offered(tools: Vec<Arc<dyn Tool>>, order: &SpawnOrder) -> Vec<Arc<dyn Tool>> {
+    let request = PoolRequest {
+        kind: AgentKind::TeammateProcess,
+        levels_left: LEVELS,
+        mode: order.mode,
+        definition: order.definition.as_ref(),
+        above: &ToolCeiling::default(),
+    };
+    let pool = tool_pool(&request, tools.iter().map(|tool| tool.name()));
+    tools
+        .into_iter()
+        .filter(|tool| pool.has(tool.name()))
+        .collect()
+}
+
+fn limits(order: &SpawnOrder) -> EngineLimits {
+    let definition = order.definition.as_ref();
+    EngineLimits {
+        max_turns: definition
+            .and_then(|definition| definition.max_turns)
+            .unwrap_or(order.limits.max_requests),
+        effort: definition
+            .and_then(|definition| definition.effort.as_ref())
+            .and_then(|effort| effort.parse().ok()),
+        ..EngineLimits::default()
+    }
 }
 
 /// The rights of the member, which it writes down for people to look at.

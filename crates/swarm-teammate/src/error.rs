@@ -20,6 +20,16 @@ pub enum TeammateError {
     /// The transcript.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A skill of its definition is not there.
+    #[error("the agent type {agent_type} names the skill `{}`: {looked}", .skill.escape_debug())]
+    Skill {
+        /// The type.
+        agent_type: String,
+        /// The skill.
+        skill: String,
+        /// What was looked for.
+        looked: String,
+    },
     /// A blocking step was lost.
     #[error("a step of the program was cut off: {0}")]
     Join(#[from] tokio::task::JoinError),

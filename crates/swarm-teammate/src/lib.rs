@@ -19,6 +19,7 @@ mod person;
 mod prompt;
 mod reporter;
 mod start;
+mod trained;
 mod turn;
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub(crate) struct Life {
     pub(crate) person: Person,
     pub(crate) terminate: CancellationToken,
     pub(crate) process: ProcessFacts,
+    /// Stands before the first prompt, until there is one.
+    pub(crate) initial_prompt: Option<String>,
     /// Why no turn is taken.
     pub(crate) hold: Option<Hold>,
     /// Woken when somebody may have taken the lead; only there while parked.
@@ -283,9 +285,11 @@ impl Life {
             .collect();
         if !fresh.is_empty() {
             let mut input = self.context.clone();
+            input.extend(self.initial_prompt.clone().map(Injected::prompt));
             input.extend(self.desk.inject(&fresh));
             let submitted = self.session.submit(input, &self.terminate).await?;
             self.context.clear();
+            self.initial_prompt = None;
             let delivery = submitted.delivery;
             ids.extend(delivery.added);
             ids.extend(delivery.known);

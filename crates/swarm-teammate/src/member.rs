@@ -56,7 +56,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     store.write_hello(
         &order.agent.team,
         &order.agent.name,
-        &hello(&order, &process, tools),
+        &hello(&order, &process, tools, assembled.definition.clone()),
     )?;
     let Some(member) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
         assembled
@@ -69,6 +69,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         seat,
         desk,
         reporter,
+        initial_prompt,
         ..
     } = assembled;
     desk.joined(member.joined_at);
@@ -100,6 +101,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         terminate,
         process,
         watcher,
+        initial_prompt,
         hold: None,
         takeover: None,
         debrief,

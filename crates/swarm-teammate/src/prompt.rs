@@ -6,7 +6,11 @@ use crate::ProcessFacts;
 
 /// The blocks of the system prompt. They stay the same for the whole conversation, so that a provider can keep
 /// them in its prompt cache.
-pub(crate) fn system_prompt(order: &SpawnOrder, process: &ProcessFacts) -> Vec<String> {
+pub(crate) fn system_prompt(
+    order: &SpawnOrder,
+    process: &ProcessFacts,
+    of_definition: &[String],
+) -> Vec<String> {
     let mut blocks = vec![
         identity(order),
         format!(
@@ -15,6 +19,7 @@ pub(crate) fn system_prompt(order: &SpawnOrder, process: &ProcessFacts) -> Vec<S
             process.platform
         ),
     ];
+    blocks.extend(of_definition.iter().cloned());
     blocks.extend(order.instructions.iter().cloned());
     blocks
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use swarm_fs::{FolderWatcher, LifeHolder, NameFilter};
-use swarm_protocol::{Hello, LifeKind, LifeRecord, Member, UnixMs};
+use swarm_protocol::{DefinitionReport, Hello, LifeKind, LifeRecord, Member, UnixMs};
 use swarm_store::{StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 
@@ -32,7 +32,12 @@ pub(crate) fn take_life(
 }
 
 /// What this process reports as in force.
-pub(crate) fn hello(order: &SpawnOrder, process: &ProcessFacts, tools: Vec<String>) -> Hello {
+pub(crate) fn hello(
+    order: &SpawnOrder,
+    process: &ProcessFacts,
+    tools: Vec<String>,
+    definition: Option<DefinitionReport>,
+) -> Hello {
     Hello {
         spawn_id: order.spawn_id,
         pid: process.pid,
@@ -45,6 +50,7 @@ pub(crate) fn hello(order: &SpawnOrder, process: &ProcessFacts, tools: Vec<Strin
         tools,
         session_id: order.session_id,
         version: process.version.clone(),
+        definition,
     }
 }
 

@@ -11,6 +11,7 @@ use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, TeamName};
 use swarm_store::Draft;
 use tokio_util::sync::CancellationToken;
 
+use super::agents;
 use super::worktree::wish;
 use crate::app::App;
 use crate::args::SpawnArgs;
@@ -20,20 +21,9 @@ use crate::identity::Acting;
 use crate::models;
 use crate::output::plain;
 
-/// The type of a teammate that has no definition.
-const GENERAL: &str = "general-purpose";
-
 pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("spawn")?;
     let name = MemberName::teammate(&args.name)?;
-    if let Some(agent) = args.agent.as_deref().filter(|agent| *agent != GENERAL) {
-        let message = format!(
-            "this version of swarm has no agent definitions yet, and so none called `{}`",
-            agent.escape_debug()
-        );
-        return Err(Failure::usage(message)
-            .with_hint("leave `--agent` out, and say with `--prompt` what the teammate is for"));
-    }
     let team = app.team_to_change()?;
     refuse_if_lead_lost(app, &team)?;
     let choices = Choices {
@@ -49,12 +39,22 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         prepared.let_have(mode)?;
     }
     let former_model = dead.as_ref().and_then(|dead| dead.model.as_deref());
-    let named = args.model.as_deref().or(former_model);
-    let model = named.map(|name| prepared.model(name)).transpose()?;
+    let model = args.model.as_deref().or(former_model).map(str::to_owned);
+    let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
+    let agent_type = args.agent.clone().or(former_type);
+    let agents = &prepared.deployment.equipment.agents;
+    let definition = agent_type
+        .as_deref()
+        .map(|name| agents::known(agents, name))
+        .transpose()?;
+    let asked = definition.and_then(|definition| definition.permission_mode);
+    let chosen = prepared
+        .deployment
+        .choose_model(model.as_deref(), definition);
+    let named = prepared.model(&chosen.written)?;
     let deployment = prepared.deployment;
-    let named = model.as_deref().unwrap_or(&deployment.model);
     // What the child would find missing is missing here, and here it can be said in one sentence.
-    models::client(named, &deployment.provider, deployment.pace)?;
+    models::client(&named, &deployment.provider, deployment.pace)?;
     let backend = match &args.backend {
         Some(word) => Some(backend(app, Some(word))?),
         None => dead
@@ -71,7 +71,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         .map(|dead| dead.cwd);
     let options = SpawnOptions {
         name,
-        agent_type: args.agent.clone(),
+        agent_type,
         prompt: prompt(args)?.map(|text| Draft::new(LEAD_NAME, text)),
         model,
         mode,
@@ -91,6 +91,11 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let spawned = swarm_lead::spawn(&deployment, &team, options);
     let member = super::runtime()?.block_on(super::called_off_by_ctrl_c(cancel, spawned))?;
     show(app, &member)?;
+    if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
+        app.out.say(&format!(
+            "its definition asks for mode {asked}, which is above its ceiling; `--mode {asked}` lets it have that"
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod await_hello;
+mod kind;
 mod options;
 mod order;
 mod steps;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use swarm_policy::{AgentDefinition, ChosenModel};
 use swarm_protocol::{
     AgentId, Member, PermissionMode, SessionId, SpawnId, TeamName, UnixMs, WorktreeReport,
 };
@@ -9,35 +10,7 @@ use swarm_team::SpawnOrder;
 use swarm_worktree::{Created, MergeMode};
 
 use super::SpawnOptions;
-use crate::{Deployment, LeadError};
-
-/// The mode a member gets: what was asked for, if the ceiling covers it.
-pub(super) fn mode(
-    deployment: &Deployment,
-    options: &SpawnOptions,
-) -> Result<PermissionMode, LeadError> {
-    let asked = options.mode.unwrap_or(deployment.mode);
-    if deployment.ceiling.covers(asked) {
-        return Ok(asked);
-    }
-    Err(LeadError::AboveCeiling {
-        member: options.name.clone(),
-        asked,
-        ceiling: deployment.ceiling,
-    })
-}
-
-/// The full name of the model a member gets. One that was not named for this spawn stands in the roster, which other
-/// programs write too, so it is read like one that somebody names.
-pub(super) fn model(deployment: &Deployment, options: &SpawnOptions) -> Result<String, LeadError> {
-    let Some(named) = &options.model else {
-        return Ok(deployment.model.clone());
-    };
-    (deployment.resolve_model)(named).map_err(|reason| LeadError::Model {
-        member: options.name.clone(),
-        reason,
-    })
-}
+use crate::Deployment;
 
 /// The variables that mark a member's processes and tell its programs who they work for.
 pub(super) fn marks(
@@ -59,7 +32,8 @@ pub(super) fn marks(
 
 pub(super) struct Values {
     pub(super) spawn_id: SpawnId,
-    pub(super) model: String,
+    pub(super) model: ChosenModel,
+    pub(super) definition: Option<AgentDefinition>,
     pub(super) mode: PermissionMode,
     pub(super) session_id: SessionId,
     pub(super) deadline: UnixMs,
@@ -94,16 +68,13 @@ pub(super) fn build(
         color: member.known_color(),
         agent,
         agent_type: options.agent_type.clone(),
-        definition: options
-            .agent_type
-            .as_deref()
-            .and_then(|name| deployment.equipment.agents.find(name))
-            .cloned(),
+        definition: values.definition,
         equipment: (*deployment.equipment).clone(),
         cwd: options.cwd.clone(),
         worktree: values.worktree.as_ref().map(ordered),
         merges: deployment.worktrees.settings().merge == MergeMode::Auto,
-        model: values.model,
+        model: values.model.written,
+        model_source: Some(values.model.source),
         mode: values.mode,
         allow: deployment.rules.allow.clone(),
         deny: deployment.rules.deny.clone(),

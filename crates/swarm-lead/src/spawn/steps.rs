@@ -9,6 +9,7 @@ use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
 
 use super::attempt::Attempt;
+use super::kind;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember, worktree};
 use crate::reconcile::reconcile;
@@ -41,8 +42,8 @@ pub async fn spawn(
         });
     }
     // Looked at before a live namesake is ended for it.
-    order::mode(deployment, &options)?;
-    order::model(deployment, &options)?;
+    kind::mode(deployment, &options)?;
+    kind::model(deployment, &options)?;
     let (backend, chosen) = pick_backend(deployment, team, &options).await?;
     spawn_in(deployment, team, options, backend, chosen).await
 }
@@ -105,8 +106,8 @@ async fn begin<'a>(
     dead: Option<&Member>,
     (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
 ) -> Result<Attempt<'a>, LeadError> {
-    let mode = order::mode(deployment, &options)?;
-    let model = order::model(deployment, &options)?;
+    let mode = kind::mode(deployment, &options)?;
+    let model = kind::model(deployment, &options)?;
     reconcile(&deployment.store, team).await?;
     let replaced = if options.replace {
         end_live_namesake(deployment, team, &options.name).await?
@@ -135,6 +136,7 @@ async fn begin<'a>(
     } else {
         worktree::prepare(deployment, team, &mut options, former, spawn_id).await?
     };
+    let definition_color = kind::definition(deployment, &options)?.and_then(|one| one.color);
     let deadline = UnixMs(deployment.clock.now().0.saturating_add(millis(timeout)));
     let reserved = deployment.store.reserve(
         team,
@@ -147,7 +149,7 @@ async fn begin<'a>(
                 deadline,
             },
             agent_type: options.agent_type.clone(),
-            model: Some(model.clone()),
+            model: Some(model.written.clone()),
             mode: Some(mode),
             cwd: options.cwd.clone(),
             worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
@@ -157,7 +159,8 @@ async fn begin<'a>(
             session_id: session,
             color: replaced
                 .as_ref()
-                .and_then(swarm_protocol::Member::known_color),
+                .and_then(swarm_protocol::Member::known_color)
+                .or(definition_color),
         },
     );
     let member = match (reserved, &worktree) {
@@ -170,6 +173,7 @@ async fn begin<'a>(
     let values = Values {
         spawn_id,
         model,
+        definition: kind::definition(deployment, &options)?.cloned(),
         mode,
         session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,

@@ -108,6 +108,7 @@ fn order_path(store: &dyn TeamStore, spawn: &str) -> PathBuf {
 
 fn hello(order: &SpawnOrder, pane: &Pane) -> Hello {
     Hello {
+        definition: None,
         spawn_id: order.spawn_id,
         pid: std::process::id(),
         proc_start: String::new(),

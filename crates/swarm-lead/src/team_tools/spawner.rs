@@ -73,6 +73,7 @@ impl TeammateSpawner for LeadSpawner {
             .as_ref()
             .and_then(Member::known_mode)
             .filter(|mode| ceiling.covers(*mode));
+        let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
         let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
         // One that had a work tree of its own goes on there, or is told that it is gone.
         let dead_cwd = dead
@@ -82,7 +83,7 @@ impl TeammateSpawner for LeadSpawner {
             Draft::new(LEAD_NAME, request.prompt.clone()).with_summary(request.description.clone());
         let options = SpawnOptions {
             name,
-            agent_type: request.agent_type.clone(),
+            agent_type: request.agent_type.clone().or(dead_type),
             prompt: Some(prompt),
             model: request.model.clone().or(dead_model),
             mode: request.mode.or(dead_mode),

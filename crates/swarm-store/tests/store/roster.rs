@@ -25,6 +25,7 @@ fn shared_files(world: &World) -> Vec<(PathBuf, Vec<u8>)> {
 
 fn hello(spawn_id: SpawnId) -> Hello {
     Hello {
+        definition: None,
         spawn_id,
         pid: 4711,
         proc_start: "1".to_owned(),

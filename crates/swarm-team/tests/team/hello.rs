@@ -9,6 +9,7 @@ type Change = fn(&mut Hello);
 
 fn hello_to(order: &SpawnOrder) -> Hello {
     Hello {
+        definition: None,
         spawn_id: order.spawn_id,
         pid: 7,
         proc_start: "1".to_owned(),

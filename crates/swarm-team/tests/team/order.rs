@@ -10,6 +10,7 @@ type List = fn(&mut SpawnOrder) -> &mut Vec<RuleText>;
 
 pub(crate) fn order() -> SpawnOrder {
     SpawnOrder {
+        model_source: None,
         spawn_id: SpawnId::random(),
         agent: "bob@crew".parse().unwrap(),
         color: None,

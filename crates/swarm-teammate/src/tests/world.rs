@@ -218,6 +218,7 @@ impl World {
 
     fn order(&self, spawn_id: SpawnId) -> SpawnOrder {
         SpawnOrder {
+            model_source: None,
             spawn_id,
             agent: AgentId::new(bob(), self.team.clone()),
             color: None,

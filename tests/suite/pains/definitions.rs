@@ -1,0 +1,198 @@
+//! Definitions of agents: a teammate of a type is what its file says, wherever it runs.
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{MODEL, world_over};
+
+const REVIEWER: &str = "\
+---
+name: reviewer
+description: Reviews: every change
+tools: Read, Grep
+disallowedTools: TaskCreate
+model: haiku
+effort: low
+permissionMode: plan
+maxTurns: 3
+skills: style
+memory: project
+color: pink
+initialPrompt: First look at the notes.
+---
+You hunt for off-by-one errors.
+";
+
+fn spawn(world: &World, name: &str, more: &[&str]) -> swarm_tests::stage::Finished {
+    let mut arguments = vec!["spawn", name, "--backend", "headless", "--json"];
+    arguments.extend(more);
+    world.swarm(&arguments)
+}
+
+#[test]
+fn c2_a_teammate_is_what_its_definition_says() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    world.write("project/.claude/agents/reviewer.md", REVIEWER);
+    world.write(
+        "project/.claude/skills/style/SKILL.md",
+        "---\nname: style\n---\nNo tabs.",
+    );
+    world.write(
+        "project/.claude/agent-memory/reviewer/MEMORY.md",
+        "The tests are slow.\n",
+    );
+    let spawned = spawn(&world, "ann", &["--agent", "Reviewer", "--prompt", "go"]).json();
+    let hello = &spawned["hello"];
+    assert_eq!(hello["model"], "anthropic/claude-haiku-4-5");
+    assert_eq!(hello["mode"], "plan");
+    let report = &hello["definition"];
+    assert_eq!(report["agentType"], "reviewer");
+    assert_eq!(report["modelSource"], "definition");
+    assert_eq!(report["maxTurns"], 3);
+    assert_eq!(report["effort"], "low");
+    assert_eq!(report["skills"], json!(["style"]));
+    assert_eq!(report["initialPrompt"], true);
+    assert_eq!(world.team("demo").member("ann").unwrap()["color"], "pink");
+    let request = api.wait_for("its first prompt", "ann", |ask| ask.news_has("go"));
+    let ask = &request.ask;
+    // A memory brings Write and Edit; the tools of a member are there whatever the list says.
+    let tools = [
+        "Read",
+        "Write",
+        "Edit",
+        "Grep",
+        "SendMessage",
+        "TaskGet",
+        "TaskList",
+        "TaskUpdate",
+    ];
+    let mut offered = ask.tools();
+    offered.retain(|tool| *tool != "ExitPlanMode");
+    assert_eq!(offered, tools);
+    let system = ask.system();
+    for text in [
+        "You hunt for off-by-one errors.",
+        "No tabs.",
+        "The tests are slow.",
+        "agent-memory/reviewer",
+    ] {
+        assert!(system.contains(text), "{text} in {system}");
+    }
+    assert!(ask.news_has("First look at the notes."), "{}", ask.news());
+    world.swarm(&["kill", "ann"]).ok();
+}
+
+#[test]
+fn c2_what_cannot_be_had_is_refused_before_anything_is_started() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    world.write("project/.claude/agents/reviewer.md", REVIEWER);
+    let error = spawn(&world, "ann", &["--agent", "reviwer"]).error(3);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("general-purpose, reviewer"),
+        "{error}"
+    );
+    assert_eq!(error["hint"], "did you mean `reviewer`?");
+    // The definition holds it to plan mode, and a model that nobody knows is no reason to take another.
+    let error = spawn(
+        &world,
+        "ann",
+        &["--agent", "reviewer", "--mode", "acceptEdits"],
+    )
+    .error(5);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("holds it to plan"),
+        "{error}"
+    );
+    let error = spawn(
+        &world,
+        "ann",
+        &["--agent", "reviewer", "--model", "no/such"],
+    )
+    .error(2);
+    assert!(
+        error["message"].as_str().unwrap().contains("no/such"),
+        "{error}"
+    );
+    // The skill is missing here; the child says so and the spawn is undone.
+    let error = spawn(&world, "ann", &["--agent", "reviewer"]).error(9);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("names the skill `style`"),
+        "{error}"
+    );
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+    assert_eq!(world.processes(), []);
+}
+
+#[test]
+fn c1_the_environment_decides_before_call_and_definition() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api).with_variable("CLAUDE_CODE_SUBAGENT_MODEL", MODEL);
+    world.write(
+        "project/.claude/agents/cheap.md",
+        "---\nname: cheap\ndescription: x\nmodel: haiku\n---\nx",
+    );
+    let spawned = spawn(&world, "ann", &["--agent", "cheap", "--model", "opus"]).json();
+    assert_eq!(spawned["hello"]["model"], MODEL);
+    assert_eq!(spawned["hello"]["definition"]["modelSource"], "environment");
+    assert_eq!(world.team("demo").member("ann").unwrap()["model"], MODEL);
+    world.swarm(&["kill", "ann"]).ok();
+}
+
+#[test]
+fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let mut offers: Vec<Vec<String>> = Vec::new();
+    for (name, backend) in [("ann", "headless"), ("bob", "tmux")] {
+        let arguments = [
+            "spawn",
+            name,
+            "--backend",
+            backend,
+            "--model",
+            MODEL,
+            "--prompt",
+            "go",
+        ];
+        world.swarm(&arguments).ok();
+        let request = api.wait_for("its first prompt", name, |ask| ask.news_has("go"));
+        offers.push(request.ask.tools().into_iter().map(str::to_owned).collect());
+    }
+    assert_eq!(offers[0], offers[1]);
+    let shown = world
+        .swarm(&["agents", "show", "general-purpose", "--effective", "--json"])
+        .json();
+    let table: Vec<&Value> = shown["tools"].as_array().unwrap().iter().collect();
+    for tool in &offers[0] {
+        assert!(
+            table.iter().any(|known| *known == tool),
+            "{tool} in {table:?}"
+        );
+    }
+    for tool in [
+        "Read",
+        "Write",
+        "Edit",
+        "Glob",
+        "Grep",
+        "Bash",
+        "Agent",
+        "SendMessage",
+        "TaskUpdate",
+    ] {
+        assert!(offers[0].iter().any(|offered| offered == tool), "{tool}");
+    }
+    world.swarm(&["kill", "--all"]).ok();
+}
