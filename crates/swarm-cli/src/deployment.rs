@@ -82,6 +82,9 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let cwd = app.env.cwd.clone();
     let named = choices.model.as_deref().unwrap_or(&settings.model);
     let model = models::permitted(named, &settings, &cwd)?;
+    let mut equipment = equipment::load(app)?;
+    equipment.limits = settings.agent_limits(cores());
+    equipment.models = models::names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
     let asked = settings.clone();
     let deployment = Deployment {
         program: teammate_program(&app.env)?,
@@ -93,7 +96,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
         mode,
         ceiling: mode,
         rules: claude.rule_texts(),
-        equipment: Arc::new(equipment::load(app)?),
+        equipment: Arc::new(equipment),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),
         provider: app.env.provider_with(&claude.env),
         ..for_stopping(app)
@@ -165,6 +168,11 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
 
 /// The place of work trees where no other is set.
 const IN_THE_REPOSITORY: &str = ".claude/worktrees";
+
+/// Cores that this process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 fn limits(app: &App) -> MemberLimits {
     let millis =

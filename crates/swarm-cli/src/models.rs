@@ -1,14 +1,16 @@
 //! From the name of a model to its client.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+use swarm_engine::{ModelFactory, ReadyModel};
 use swarm_model::{
     ChatCompletionsConfig, Connection, MessagesApiConfig, Model, ModelName, ModelSettings, Pace,
     Secret, connect,
 };
+use swarm_policy::ModelNames;
 use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
@@ -38,6 +40,70 @@ pub(crate) fn permitted(name: &str, settings: &Settings, cwd: &Path) -> Result<S
         full(written).map_or_else(|_| policy.clone(), Value::from)
     })?;
     Ok(resolved)
+}
+
+/// What agents have to know of names of models to choose those of their sub-agents by the same rules.
+pub(crate) fn names(settings: &Settings, cwd: &Path, environment: Option<&str>) -> ModelNames {
+    let policy = settings.policy_of("model.default");
+    let written = policy.as_ref().and_then(Value::as_str);
+    ModelNames {
+        environment: environment.map(str::to_owned),
+        aliases: settings.aliases.clone(),
+        only: written.map(|written| {
+            resolve(written, &settings.aliases, cwd)
+                .map_or_else(|_| written.to_owned(), |full| full.to_string())
+        }),
+    }
+}
+
+/// Makes the models of sub-agents, each once for a process.
+#[derive(Debug)]
+pub(crate) struct Factory {
+    names: ModelNames,
+    provider: BTreeMap<String, String>,
+    pace: f64,
+    cwd: PathBuf,
+    made: Mutex<BTreeMap<String, Arc<dyn Model>>>,
+}
+
+impl Factory {
+    pub(crate) fn new(
+        names: &ModelNames,
+        provider: &BTreeMap<String, String>,
+        pace: f64,
+        cwd: &Path,
+    ) -> Self {
+        Self {
+            names: names.clone(),
+            provider: provider.clone(),
+            pace,
+            cwd: cwd.to_owned(),
+            made: Mutex::default(),
+        }
+    }
+}
+
+impl ModelFactory for Factory {
+    fn model(&self, name: &str) -> Result<ReadyModel, String> {
+        let full = resolve(name, &self.names.aliases, &self.cwd)?;
+        let text = full.to_string();
+        if let Some(only) = self.names.only.as_ref().filter(|only| **only != text) {
+            return Err(format!(
+                "model {text} is not allowed: the machine's policy allows {only} alone"
+            ));
+        }
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = made.get(&text).map(Arc::clone);
+        let client = known.map_or_else(
+            || client(&text, &self.provider, self.pace).map_err(|failure| failure.message),
+            Ok,
+        )?;
+        made.insert(text, Arc::clone(&client));
+        Ok(ReadyModel {
+            client,
+            name: full.model,
+        })
+    }
 }
 
 /// The client for a model, made from the provider's variables.

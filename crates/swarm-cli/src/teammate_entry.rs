@@ -78,6 +78,12 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     }
     let model = models::client(&order.model, &order.provider, order.pace)
         .map_err(|failure| anyhow::anyhow!(failure.message))?;
+    let models = Arc::new(models::Factory::new(
+        &order.equipment.models,
+        &order.provider,
+        order.pace,
+        &order.cwd,
+    ));
     let store = Arc::new(store.with_limits(StoreLimits {
         max_unread: order.limits.max_unread,
         max_message_bytes: order.limits.max_message_bytes,
@@ -104,6 +110,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             store,
             clock,
             model,
+            models,
             process,
             screen: terminal.screen,
             person: terminal.person,

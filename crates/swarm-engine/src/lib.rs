@@ -2,7 +2,7 @@
 //!
 //! A [`Session`] is one conversation over one [`TranscriptFile`]. Input is delivered first and counts only once it
 //! is on disk; then a turn is run until the model ends it. The lead, a teammate and a sub-agent are the same
-//! session with other [`AgentParts`].
+//! session with other [`AgentParts`]. [`SubAgents`] is the registry of the last kind.
 
 mod agent_tool;
 mod equipped;
@@ -16,6 +16,7 @@ mod parts;
 mod rights;
 mod session;
 mod spawner;
+mod subagent;
 mod totals;
 mod transcript;
 mod turn;
@@ -31,7 +32,11 @@ pub use limits::EngineLimits;
 pub use parts::AgentParts;
 pub use rights::Rights;
 pub use session::Session;
-pub use spawner::{Isolation, NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
+pub use spawner::{NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
+pub use subagent::{
+    IsolatedFolder, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentKit, SubAgentStatus,
+    SubAgents,
+};
 pub use totals::Totals;
 pub use transcript::{
     BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,

@@ -15,7 +15,9 @@ pub struct EngineLimits {
     pub thinking_budget: Option<u32>,
     /// How hard the model thinks; `None` leaves it to the model.
     pub effort: Option<Effort>,
-    /// Read-only calls that run at once.
+    /// Characters of one tool's output that the model reads; `None` leaves that to the tools.
+    pub output_chars: Option<usize>,
+    /// Calls that run at once where they may run side by side.
     pub parallel_calls: usize,
     /// Times in one turn that an answer cut off at `max_output_tokens` is continued.
     pub continuations: u32,
@@ -30,9 +32,30 @@ impl Default for EngineLimits {
             max_output_tokens: 32_000,
             thinking_budget: None,
             effort: None,
+            output_chars: None,
             parallel_calls: 8,
             continuations: 1,
             cancel_grace: Duration::from_secs(5),
         }
     }
+}
+
+impl EngineLimits {
+    /// A tool's output as the model gets to read it.
+    pub(crate) fn cut(&self, output: String) -> String {
+        match self.output_chars {
+            Some(limit) => cut(output, limit),
+            None => output,
+        }
+    }
+}
+
+/// A text of at most `limit` characters, and a word about what is missing.
+pub(crate) fn cut(mut text: String, limit: usize) -> String {
+    let Some((at, _)) = text.char_indices().nth(limit) else {
+        return text;
+    };
+    let missing = text[at..].chars().count();
+    text.truncate(at);
+    format!("{text}\n[cut here: {missing} more characters]")
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use swarm_hooks::AgentHooks;
 use swarm_model::Model;
+use swarm_policy::RemovedTool;
 use swarm_tools::{Tool, ToolContext};
 
 use crate::{EngineLimits, EventSink, Interjections, PermissionGate, Rights};
@@ -23,6 +24,8 @@ pub struct AgentParts {
     pub model_name: String,
     /// The tools on offer, in the order in which the model is told of them.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Tools that agents of the process have and this one has not, each with the reason: a call of one is told that.
+    pub withheld: Vec<RemovedTool>,
     /// Mode and rules in force; may be changed from outside while a turn runs.
     pub rights: Arc<Rights>,
     /// Who answers where rules and mode do not.

@@ -1,7 +1,7 @@
 //! The mode and rules in force for an agent, shared with whoever may change them during a turn.
 
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use swarm_policy::{Decision, Question, RuleSet, Suggestion, decide};
 use swarm_protocol::PermissionMode;
@@ -13,6 +13,8 @@ const GRANTED: &str = "session";
 /// What an agent may do. The mode never rises above the ceiling it was made with.
 pub struct Rights {
     ceiling: PermissionMode,
+    /// Whose rights bound these at every moment.
+    parent: Option<Arc<Rights>>,
     inner: RwLock<Inner>,
     changed: Option<Box<ChangedFn>>,
 }
@@ -77,10 +79,26 @@ impl Rights {
         let mode = if ceiling.covers(mode) { mode } else { ceiling };
         Self {
             ceiling,
+            parent: None,
             inner: RwLock::new(Inner {
                 mode,
                 before_plan: None,
                 rules,
+            }),
+            changed: None,
+        }
+    }
+
+    /// The rights of a sub-agent: those of its parent at every moment, in a mode of its own if that is stricter. What
+    /// the parent loses it loses too; what is granted to it is its own alone.
+    pub fn under(parent: Arc<Self>, mode: Option<PermissionMode>) -> Self {
+        Self {
+            ceiling: parent.ceiling,
+            parent: Some(parent),
+            inner: RwLock::new(Inner {
+                mode: mode.unwrap_or(PermissionMode::BypassPermissions),
+                before_plan: None,
+                rules: RuleSet::default(),
             }),
             changed: None,
         }
@@ -101,17 +119,31 @@ impl Rights {
 
     /// The mode in force.
     pub fn mode(&self) -> PermissionMode {
-        self.read(|inner| inner.mode)
+        let own = self.read(|inner| inner.mode);
+        match self.parent.as_ref().map(|parent| parent.mode()) {
+            Some(bound) if !bound.covers(own) => bound,
+            _ => own,
+        }
     }
 
     /// The rules in force.
     pub fn rules(&self) -> RuleSet {
-        self.read(|inner| inner.rules.clone())
+        let own = self.read(|inner| inner.rules.clone());
+        let Some(parent) = &self.parent else {
+            return own;
+        };
+        let mut rules = parent.rules();
+        rules.extend(own);
+        rules
     }
 
     /// Changes the mode. False, and nothing changed, when it is above the ceiling.
     pub fn set_mode(&self, mode: PermissionMode) -> bool {
-        let covered = self.ceiling.covers(mode);
+        let bound = self
+            .parent
+            .as_ref()
+            .map_or(self.ceiling, |parent| parent.mode());
+        let covered = bound.covers(mode);
         if covered {
             self.write(|inner| inner.switch(mode));
         }
@@ -128,7 +160,10 @@ impl Rights {
 
     /// Decides about one call.
     pub(crate) fn decide(&self, question: &Question<'_>) -> Decision {
-        self.read(|inner| decide(inner.mode, &inner.rules, question))
+        match &self.parent {
+            None => self.read(|inner| decide(inner.mode, &inner.rules, question)),
+            Some(_) => decide(self.mode(), &self.rules(), question),
+        }
     }
 
     /// Whether no rule speaks against a call: whatever asks about it is the mode.

@@ -4,17 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use serde::Deserialize;
+use swarm_policy::Isolation;
 use swarm_protocol::{AgentId, Color, MemberName, PaneId, PermissionMode};
 use tokio_util::sync::CancellationToken;
-
-/// Where a spawned agent's files are to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolation {
-    /// In a git worktree of its own.
-    Worktree,
-}
 
 /// A teammate as a model asked for it. Nothing in it is checked against rights yet: that is the spawner's part.
 #[derive(Debug, Clone)]

@@ -13,6 +13,14 @@ pub struct Totals {
     pub tool_calls: u64,
 }
 
+impl std::ops::AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.requests += other.requests;
+        self.tool_calls += other.tool_calls;
+    }
+}
+
 impl Totals {
     /// What came on top of `earlier`, an older sum of the same conversation.
     #[must_use]

@@ -25,9 +25,10 @@ pub use definition_file::{
     read_json as read_definitions_json,
 };
 pub use equipment::{
-    AgentCatalog, AgentDefinition, AgentSource, Equipment, HookCommand, HookEvent, HookGroup,
-    HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpToolSpec, McpUse,
-    MemoryScope, ToolAllowance, denied_type, hidden_type, missing_servers, same_agent_type,
+    AgentCatalog, AgentDefinition, AgentLimits, AgentSource, Equipment, HookCommand, HookEvent,
+    HookGroup, HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpToolSpec,
+    McpUse, MemoryScope, ModelNames, ToolAllowance, denied_type, hidden_type, missing_servers,
+    same_agent_type,
 };
 pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitPlace, git_refusal};

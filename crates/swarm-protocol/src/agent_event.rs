@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MemberState, Usage};
+use crate::{MemberState, SubAgentId, Usage};
 
 /// One event of an agent's life.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +90,47 @@ pub enum AgentEvent {
         /// What went wrong, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+    },
+    /// A sub-agent begins, or is resumed.
+    SubAgentStarted {
+        /// Which.
+        id: SubAgentId,
+        /// The sub-agent that started it; absent where the agent itself did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<SubAgentId>,
+        /// Its type.
+        agent_type: String,
+        /// Its work in a few words.
+        description: String,
+        /// Whether its parent goes on beside it.
+        background: bool,
+    },
+    /// Something happened inside a sub-agent.
+    SubAgentEvent {
+        /// Which.
+        id: SubAgentId,
+        /// What.
+        event: Box<AgentEvent>,
+    },
+    /// A sub-agent ended, for now: a message may resume it.
+    SubAgentEnded {
+        /// Which.
+        id: SubAgentId,
+        /// Its type.
+        agent_type: String,
+        /// `completed`, `failed`, `killed` or `interrupted`.
+        outcome: String,
+        /// What went wrong, if it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// The model that it ran on, at its provider.
+        model: String,
+        /// Tokens that it used since it began or was resumed, without those of its own sub-agents.
+        usage: Usage,
+        /// Tool calls in that time.
+        tool_calls: u64,
+        /// Milliseconds of that time.
+        duration_ms: u64,
     },
     /// A line from the program.
     Notice {

@@ -90,6 +90,55 @@ uuid_id!(
     SessionId
 );
 
+/// Id of a sub-agent: `a` and 16 hex digits, as Claude Code names them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct SubAgentId(String);
+
+/// A text is not the id of a sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not the id of a sub-agent, which is `a` and 16 hex digits", .0.escape_debug())]
+pub struct NotASubAgentId(pub String);
+
+impl SubAgentId {
+    /// A fresh random id.
+    pub fn random() -> Self {
+        let (high, _) = Uuid::new_v4().as_u64_pair();
+        Self(format!("a{high:016x}"))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SubAgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SubAgentId {
+    type Err = NotASubAgentId;
+    fn from_str(text: &str) -> Result<Self, NotASubAgentId> {
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        match text.strip_prefix('a') {
+            Some(digits) if digits.len() == 16 && digits.chars().all(is_digit) => {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err(NotASubAgentId(text.to_owned())),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SubAgentId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl MessageId {
     /// A fresh random id.
     pub fn random() -> Self {

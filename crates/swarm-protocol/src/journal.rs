@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    MarkKind, MemberName, MemberState, MessageId, RequestId, SpawnId, Task, TaskId, TaskState,
-    UnixMs, Usage,
+    MarkKind, MemberName, MemberState, MessageId, RequestId, SpawnId, SubAgentId, Task, TaskId,
+    TaskState, UnixMs, Usage,
 };
 
 /// One line of the journal.
@@ -163,6 +163,21 @@ pub enum Event {
         /// Tokens of the turn.
         usage: Usage,
         /// Name of the model.
+        model: String,
+    },
+    /// A run of a sub-agent ended. What it used stands in no other event.
+    SubAgentEnded {
+        /// Whose sub-agent.
+        member: MemberName,
+        /// Which.
+        agent: SubAgentId,
+        /// Its type.
+        agent_type: String,
+        /// `completed`, `failed`, `killed` or `interrupted`.
+        outcome: String,
+        /// Tokens of the run.
+        usage: Usage,
+        /// The model's id at its provider.
         model: String,
     },
     /// A member was asked to stop.

@@ -42,7 +42,10 @@ pub use frame::{
     PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse, ShutdownApproved,
     ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };
-pub use ids::{MessageId, PaneId, RequestId, SessionId, SpawnId, TaskId, TaskIdError};
+pub use ids::{
+    MessageId, NotASubAgentId, PaneId, RequestId, SessionId, SpawnId, SubAgentId, TaskId,
+    TaskIdError,
+};
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
 pub use journal::{Event, JournalEntry};
 pub use mode::{PermissionMode, UnknownMode};

@@ -14,6 +14,7 @@ mod send;
 mod send_message;
 mod shutdown;
 mod state_keeper;
+mod sub_agent_event;
 mod task_hooks;
 mod task_tools;
 
@@ -35,5 +36,6 @@ pub use shutdown::{
     ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,
 };
 pub use state_keeper::StateKeeper;
+pub use sub_agent_event::enter_sub_agent;
 pub use task_hooks::{completed_hooks, created_hooks};
 pub use task_tools::task_tools;

@@ -1,12 +1,12 @@
 //! The `SendMessage` tool, in the shape that models trained for Claude Code expect.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, RequestId, TeamName, ToolKind};
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput};
 
 use crate::send::{summary_of, told};
 use crate::{Prose, Seat, Sent, ShutdownDesk, reject_shutdown, request_shutdown, send_text};
@@ -16,6 +16,8 @@ use crate::{Prose, Seat, Sent, ShutdownDesk, reject_shutdown, request_shutdown, 
 pub struct SendMessageTool {
     seat: Arc<Seat>,
     desk: Option<Arc<ShutdownDesk>>,
+    /// Sub-agents of this process, who are asked for before members are.
+    background: Option<Weak<dyn BackgroundAgents>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,7 +57,11 @@ enum Structured {
 impl SendMessageTool {
     /// The lead's tool: it may ask members to stop.
     pub fn for_lead(seat: Arc<Seat>) -> Self {
-        Self { seat, desk: None }
+        Self {
+            seat,
+            desk: None,
+            background: None,
+        }
     }
 
     /// A teammate's tool: it may refuse a shutdown request on its desk.
@@ -63,7 +69,27 @@ impl SendMessageTool {
         Self {
             seat,
             desk: Some(desk),
+            background: None,
         }
+    }
+
+    /// Also reaches the sub-agents of this process, by their ids and names.
+    #[must_use]
+    pub fn reaching(mut self, agents: Weak<dyn BackgroundAgents>) -> Self {
+        self.background = Some(agents);
+        self
+    }
+
+    /// What became of a text to a sub-agent; none where `to` is no sub-agent.
+    async fn to_sub_agent(&self, to: &str, text: &str) -> Option<ToolOutput> {
+        let agents = self.background.as_ref()?.upgrade()?;
+        Some(match agents.send(to.trim(), text).await? {
+            Ok(message) => {
+                let out = json!({ "success": true, "message": message });
+                ToolOutput::ok(out.to_string(), message)
+            }
+            Err(why) => refused(&why),
+        })
     }
 
     fn text(&self, input: &Input, text: &str) -> ToolOutput {
@@ -237,7 +263,7 @@ impl Tool for SendMessageTool {
         json!({
             "type": "object",
             "properties": {
-                "to": { "type": "string", "description": "Name of the member, or * for everybody but you" },
+                "to": { "type": "string", "description": "Name of the member, * for everybody but you, or the id or name of a sub-agent of yours" },
                 "summary": { "type": "string", "description": "What the message says in 5 to 10 words" },
                 "message": {
                     "description": "The text, or a structured message",
@@ -287,7 +313,10 @@ impl Tool for SendMessageTool {
             }
         };
         match &input.message {
-            Message::Text(text) => self.text(&input, text),
+            Message::Text(text) => match self.to_sub_agent(&input.to, text).await {
+                Some(output) => output,
+                None => self.text(&input, text),
+            },
             Message::Structured(Structured::ShutdownRequest { reason }) => {
                 self.request(&input.to, reason.as_deref())
             }

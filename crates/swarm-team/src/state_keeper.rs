@@ -72,6 +72,10 @@ impl StateKeeper {
                 report.usage += *usage;
                 true
             }
+            AgentEvent::SubAgentEnded { usage, .. } => {
+                report.usage += *usage;
+                true
+            }
             AgentEvent::ToolStarted { line, .. } if report.state == MemberState::Working => {
                 report.detail = Some(line.clone());
                 true

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
-    AgentParts, AgentTool, EngineLimits, EventSink, NoSpawner, Rights, Session, TranscriptAuthor,
-    TranscriptFile, find_transcript, own_tools,
+    AgentParts, EngineLimits, EventSink, NoSpawner, Rights, Session, SubAgentKit, SubAgents,
+    TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -37,6 +37,7 @@ pub(crate) struct Assembled {
     pub(crate) seat: Arc<Seat>,
     pub(crate) desk: Arc<MailDesk>,
     pub(crate) reporter: Arc<Reporter>,
+    pub(crate) sub_agents: Arc<SubAgents>,
     pub(crate) tool_names: Vec<String>,
     /// What of its definition is in force.
     pub(crate) definition: Option<DefinitionReport>,
@@ -73,8 +74,14 @@ pub(crate) fn assemble(
         team.clone(),
         Arc::clone(&shutdown),
     ));
-    let tools = offered(tools(&seat, &shutdown, &order.equipment), &order);
-    let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
+    let sub_agents = SubAgents::new(SubAgentKit {
+        equipment: Arc::new(order.equipment.clone()),
+        models: parts.models,
+        isolator: None,
+        clock: Arc::clone(&parts.clock),
+        platform: parts.process.platform.clone(),
+    });
+    let tools = tools(&seat, &shutdown, &order.equipment, &sub_agents);
     let gate = QueueGate {
         seat: Arc::clone(&seat),
         desk: Arc::clone(&desk),
@@ -89,13 +96,14 @@ pub(crate) fn assemble(
     let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
     let limits = limits(&order);
     let report = trained.report(&order, &limits);
-    let agent = AgentParts {
+    let mut agent = AgentParts {
         name: order.agent.name.to_string(),
         system: system_prompt(&order, &parts.process, &trained.instructions),
         model: parts.model,
         model_name: ModelName::parse(&order.model)
             .map_or_else(|_| order.model.clone(), |name| name.model),
         tools,
+        withheld: Vec::new(),
         rights,
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
@@ -107,6 +115,11 @@ pub(crate) fn assemble(
     };
     let transcript =
         TranscriptFile::open(path, author(&order, &parts.process.version), parts.clock)?;
+    let definition = order.definition.as_ref();
+    sub_agents.equip(&mut agent, Arc::new(NoSpawner), definition, &transcript);
+    agent.tools = offered(agent.tools, &order);
+    let names = agent.tools.iter().map(|tool| tool.name().to_owned());
+    let tool_names = names.collect();
     let session = Session::open(transcript, agent)?;
     // A conversation that is carried on had its first prompt long ago.
     let is_new = session.totals().requests == 0 && !session.needs_turn();
@@ -119,6 +132,7 @@ pub(crate) fn assemble(
         seat,
         desk,
         reporter,
+        sub_agents,
         tool_names,
         definition: report,
         initial_prompt,
@@ -153,14 +167,11 @@ fn hooks(
     member_hooks(seat, hooks, base, move || rights.mode())
 }
 
-/// Levels of agents below a teammate.
-const LEVELS: u32 = 1;
-
 /// The tools that the filter layers leave to it, the same in whatever it runs.
 fn offered(tools: Vec<Arc<dyn Tool>>, order: &SpawnOrder) -> Vec<Arc<dyn Tool>> {
     let request = PoolRequest {
         kind: AgentKind::TeammateProcess,
-        levels_left: LEVELS,
+        levels_left: order.equipment.limits.max_depth,
         mode: order.mode,
         definition: order.definition.as_ref(),
         above: &ToolCeiling::default(),
@@ -249,7 +260,8 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     };
     Reporter::new(
         Arc::clone(&parts.clock),
-        order.agent.team.clone(),
+        order.agent.clone(),
+        Arc::clone(&parts.store),
         keeper,
         view,
     )
@@ -259,14 +271,13 @@ fn tools(
     seat: &Arc<Seat>,
     shutdown: &Arc<ShutdownDesk>,
     equipment: &Equipment,
+    sub_agents: &Arc<SubAgents>,
 ) -> Vec<Arc<dyn Tool>> {
     let mut tools = own_tools(equipment);
-    tools.push(Arc::new(SendMessageTool::for_teammate(
-        Arc::clone(seat),
-        Arc::clone(shutdown),
-    )));
+    let send = SendMessageTool::for_teammate(Arc::clone(seat), Arc::clone(shutdown));
+    let reached = Arc::downgrade(sub_agents);
+    tools.push(Arc::new(send.reaching(reached)));
     tools.extend(task_tools(seat));
-    tools.push(Arc::new(AgentTool::new(Arc::new(NoSpawner))));
     tools
 }
 
@@ -307,5 +318,6 @@ fn author(order: &SpawnOrder, version: &str) -> TranscriptAuthor {
         agent: Some(order.agent.name.clone()),
         team: Some(order.agent.team.clone()),
         spawn: Some(order.spawn_id),
+        sub_agent: None,
     }
 }

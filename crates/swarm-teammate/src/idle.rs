@@ -24,6 +24,8 @@ impl TurnMail {
             AgentEvent::ToolStarted { tool, .. } if tool != "SendMessage" => {
                 self.reported_to_lead = false;
             }
+            // What a sub-agent wrote to the lead is not the member's report.
+            AgentEvent::SubAgentEnded { .. } => self.reported_to_lead = false,
             AgentEvent::MailOut { to, .. } if to == LEAD_NAME => self.reported_to_lead = true,
             AgentEvent::MailOut { to, line } => {
                 let line: String = line.chars().take(SUMMARY_CHARS).collect();

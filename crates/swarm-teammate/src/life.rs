@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::{Injected, Session};
+use swarm_engine::{Injected, Session, SubAgents};
 use swarm_fs::{FolderWatcher, Subscription};
 use swarm_protocol::{Event, LeadProcess, MemberState, OnLost, ShutdownRequest, TeamName};
 use swarm_store::{StoreError, TeamStore};
@@ -32,6 +32,7 @@ pub(crate) struct Life {
     pub(crate) seat: Arc<Seat>,
     pub(crate) desk: Arc<MailDesk>,
     pub(crate) reporter: Arc<Reporter>,
+    pub(crate) sub_agents: Arc<SubAgents>,
     pub(crate) watcher: Arc<FolderWatcher>,
     pub(crate) inbox: Subscription,
     pub(crate) lead: LeadWatch,
@@ -118,6 +119,7 @@ impl Life {
         self.hold_for(lost.as_ref());
         self.debrief.send();
         self.person.post();
+        self.receive_from_sub_agents()?;
         let messages = self.mail()?;
         let asked_here = !messages.is_empty() && self.hold.is_some();
         self.receive(messages).await?;
@@ -242,7 +244,7 @@ impl Life {
 
     /// Waits for mail. Only who really waits says that it is idle, and says it once.
     async fn rest(&mut self) {
-        let rest = self.debrief.at_rest();
+        let rest = self.at_rest();
         if self.resting.as_ref() != Some(&rest) {
             self.resting = Some(rest.clone());
             self.reporter.state(rest.0, rest.1);
@@ -252,6 +254,8 @@ impl Life {
             () = self.inbox.changed() => {}
             () = self.pause.changed() => {}
             () = self.lead.fallen() => {}
+            // A question of one may have been answered, after which the member is said to work.
+            () = self.sub_agents.changed() => self.resting = None,
             () = self.terminate.cancelled() => {}
         }
     }
@@ -271,6 +275,24 @@ impl Life {
                 tracing::warn!(team = %self.team, member = %self.seat.name, %error, "roster not read");
                 Ok(true)
             }
+        }
+    }
+
+    /// Takes the ends of sub-agents into the transcript. They wait while no turn is taken.
+    fn receive_from_sub_agents(&mut self) -> Result<(), TeammateError> {
+        if self.hold.is_none() && self.sub_agents.deliver_to(&mut self.session)? {
+            self.resting = None;
+        }
+        Ok(())
+    }
+
+    /// What it says of itself while it takes no turn.
+    fn at_rest(&mut self) -> (MemberState, Option<String>) {
+        let background = self.sub_agents.background();
+        if background.is_empty() {
+            self.debrief.at_rest()
+        } else {
+            (MemberState::Background, Some(background.join(", ")))
         }
     }
 

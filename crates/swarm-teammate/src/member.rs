@@ -70,6 +70,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         desk,
         reporter,
         initial_prompt,
+        sub_agents,
         ..
     } = assembled;
     desk.joined(member.joined_at);
@@ -97,6 +98,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         seat,
         desk,
         reporter,
+        sub_agents,
         inbox,
         terminate,
         process,
@@ -114,6 +116,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     life.begin_session().await;
     let reporter = Arc::clone(&life.reporter);
     let ending = life.go_on().await;
+    life.sub_agents.shut_down().await;
     life.end_session(ending.as_ref().ok().copied()).await;
     processes::end_marked(
         "SWARM_SPAWN_ID",

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use swarm_engine::ModelFactory;
 use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
@@ -50,6 +51,8 @@ pub struct TeammateParts {
     pub clock: Arc<dyn Clock>,
     /// The model.
     pub model: Arc<dyn Model>,
+    /// Makes the models of its sub-agents.
+    pub models: Arc<dyn ModelFactory>,
     /// Facts of this process.
     pub process: ProcessFacts,
     /// Who merges its work when it completes a task.

@@ -5,8 +5,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use swarm_engine::EventSink;
-use swarm_protocol::{AgentEvent, Clock, MemberState, TeamName};
-use swarm_team::StateKeeper;
+use swarm_protocol::{AgentEvent, AgentId, Clock, MemberName, MemberState, TeamName};
+use swarm_store::TeamStore;
+use swarm_team::{StateKeeper, enter_sub_agent};
 use swarm_ui::PaneView;
 
 use crate::idle::TurnMail;
@@ -15,6 +16,8 @@ use crate::idle::TurnMail;
 pub(crate) struct Reporter {
     clock: Arc<dyn Clock>,
     team: TeamName,
+    name: MemberName,
+    store: Arc<dyn TeamStore>,
     keeper: StateKeeper,
     inner: Mutex<Inner>,
 }
@@ -35,13 +38,16 @@ impl fmt::Debug for Reporter {
 impl Reporter {
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
-        team: TeamName,
+        member: AgentId,
+        store: Arc<dyn TeamStore>,
         keeper: StateKeeper,
         view: PaneView<Box<dyn Write + Send>>,
     ) -> Self {
         Self {
             clock,
-            team,
+            team: member.team,
+            name: member.name,
+            store,
             keeper,
             inner: Mutex::new(Inner {
                 view,
@@ -83,6 +89,7 @@ impl EventSink for Reporter {
         inner.mail.follow(&event);
         inner.view.event(&event);
         drop(inner);
+        enter_sub_agent(&*self.store, &self.team, &self.name, &event);
         self.keeper
             .follow(&event, Some(&self.team), self.clock.now());
     }

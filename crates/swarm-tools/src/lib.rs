@@ -1,6 +1,7 @@
 //! The Tool trait and the built-in tools Read, Write, Edit, Glob, Grep and Bash, with the names, parameters and
 //! meaning that models trained for Claude Code expect.
 
+mod background;
 mod bash;
 mod blocking;
 mod context;
@@ -22,6 +23,7 @@ mod tool;
 mod web;
 mod write;
 
+pub use background::BackgroundAgents;
 pub use bash::Bash;
 pub use context::{Caller, ToolContext, ToolLimits};
 pub use edit::Edit;

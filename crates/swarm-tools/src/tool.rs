@@ -19,6 +19,11 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// The name the model calls, such as `Read`.
     fn name(&self) -> &str;
 
+    /// Other names under which models know it; a call of one is a call of the tool.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What the model is told about the tool.
     fn description(&self) -> String;
 
@@ -30,6 +35,11 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
 
     /// Whether this very call changes nothing, so that it may run beside other such calls.
     fn is_read_only(&self, input: &Value) -> bool;
+
+    /// Whether this very call may run beside others of the same message: it only reads, or it minds its own business.
+    fn runs_beside_others(&self, input: &Value) -> bool {
+        self.is_read_only(input)
+    }
 
     /// The call as one line for a pane, such as `Read src/lib.rs`. Short and free of control characters.
     fn one_line(&self, input: &Value) -> String;

@@ -51,8 +51,17 @@ pub(crate) struct Signs {
     pub(crate) idle: &'static str,
     pub(crate) state: &'static str,
     pub(crate) dot: &'static str,
+    pub(crate) branch: Branch,
     pub(crate) rule: &'static str,
     pub(crate) ellipsis: &'static str,
+}
+
+/// The edge of a sub-agent's lines.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    pub(crate) begin: &'static str,
+    pub(crate) side: &'static str,
+    pub(crate) end: &'static str,
 }
 
 const UNICODE: Signs = Signs {
@@ -68,6 +77,11 @@ const UNICODE: Signs = Signs {
     idle: "○",
     state: "■",
     dot: "·",
+    branch: Branch {
+        begin: "┌─",
+        side: "│ ",
+        end: "└─",
+    },
     rule: "─",
     ellipsis: "…",
 };
@@ -85,6 +99,11 @@ const ASCII: Signs = Signs {
     idle: "o",
     state: "#",
     dot: "-",
+    branch: Branch {
+        begin: "+-",
+        side: "| ",
+        end: "`-",
+    },
     rule: "-",
     ellipsis: "...",
 };

@@ -144,6 +144,12 @@ pub(super) fn parts(
         takes_over: false,
         brings_back: false,
         model,
+        models: Arc::new(models::Factory::new(
+            &deployment.equipment.models,
+            &deployment.provider,
+            deployment.pace,
+            &deployment.cwd,
+        )),
         rules: claude.rules,
         events: match output {
             OutputFormat::StreamJson => Arc::new(StreamJson(app.out)),

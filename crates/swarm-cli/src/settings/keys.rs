@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use swarm_policy::AgentLimits;
 use swarm_protocol::{ErrorKind, OnLost, PermissionMode, SandboxUse};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
@@ -102,6 +103,22 @@ settings! {
     worktree_merge: MergeMode = "worktree.merge", Kind::Word(&["manual", "auto"]), Say::Users;
     /// How long a hook may take that names no time.
     hook_timeout: Duration = "hooks.timeout_s", Kind::Whole(1, 86_400), Say::Users;
+    /// Sub-agents that may stand above one another.
+    agent_depth: u32 = "agents.max_depth", Kind::Whole(0, 20), Say::Less;
+    /// Sub-agents of a process that run at once; 0 leaves it to the number of cores.
+    agents_at_once: usize = "agents.max_concurrent", Kind::Limit(1000), Say::Less;
+    /// Sub-agents of one agent that run at once; 0 is as many as of the process.
+    agents_of_one: usize = "agents.max_per_parent", Kind::Limit(1000), Say::Less;
+    /// Sub-agents in the life of a process.
+    agents_in_all: usize = "agents.max_total", Kind::Whole(1, 100_000), Say::Less;
+    /// Model requests in one turn of a sub-agent.
+    agent_turns: u32 = "agents.max_turns", Kind::Whole(1, 100_000), Say::Less;
+    /// Characters of a tool's output that a sub-agent reads.
+    agent_output: usize = "agents.output_chars", Kind::Whole(1000, 10_000_000), Say::Less;
+    /// When a sub-agent in the foreground goes to the background.
+    agent_background: Duration = "agents.background_after_s", Kind::Whole(0, 86_400), Say::Users;
+    /// When a silent sub-agent in the background has failed.
+    agent_stall: Duration = "agents.stall_s", Kind::Whole(0, 86_400), Say::Users;
     /// Where panes go inside tmux.
     place: String = "tmux.place", Kind::Word(&["auto", "split", "window", "hidden"]), Say::Users;
     /// Whose shell commands run in the sandbox.
@@ -118,6 +135,24 @@ settings! {
     pass: Vec<String> = "env.pass", Kind::Texts, Say::Users;
     /// Pace of scripted models.
     pace: f64 = "scripted.pace", Kind::Factor(100.0), Say::Users;
+}
+
+impl Settings {
+    /// The bounds of sub-agents on a machine of this many cores.
+    pub(crate) fn agent_limits(&self, cores: usize) -> AgentLimits {
+        let or = |set: usize, otherwise| if set == 0 { otherwise } else { set };
+        let at_once = or(self.agents_at_once, AgentLimits::concurrent_on(cores));
+        AgentLimits {
+            max_depth: self.agent_depth,
+            max_concurrent: at_once,
+            max_per_parent: or(self.agents_of_one, at_once),
+            max_total: self.agents_in_all as u64,
+            max_turns: self.agent_turns,
+            output_chars: self.agent_output,
+            background_after_s: self.agent_background.as_secs(),
+            stall_s: self.agent_stall.as_secs(),
+        }
+    }
 }
 
 /// The setting of this name.

@@ -66,6 +66,14 @@ impl Settings {
         self.permit_as(name, value, Value::clone)
     }
 
+    /// What the machine's policy says of a setting, if it speaks of it.
+    pub(crate) fn policy_of(&self, name: &str) -> Option<Value> {
+        let mut given = self.sources.of(name);
+        given
+            .find(|given| given.layer == Layer::Managed)
+            .map(|given| given.value.clone())
+    }
+
     /// The same for a value that can be written in several ways; `read` takes what the policy says to the way in which
     /// `value` is written.
     ///

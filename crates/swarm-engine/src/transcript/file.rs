@@ -119,7 +119,7 @@ impl TranscriptFile {
             if text.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let kept = match line::parse(text) {
+            let kept = match line::parse(text, self.author.sub_agent.as_ref()) {
                 Ok(parsed) => {
                     self.parent = parsed.uuid.or(self.parent.take());
                     self.entries.extend(parsed.entry);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use swarm_model::{ContentBlock, Role, StopReason};
-use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, TeamName, Usage};
+use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, SubAgentId, TeamName, Usage};
 
 use super::entry::{Entry, TurnEnd};
 
@@ -27,6 +27,8 @@ pub struct TranscriptAuthor {
     pub team: Option<TeamName>,
     /// Its spawn.
     pub spawn: Option<SpawnId>,
+    /// The sub-agent whose transcript it is; the member's own has none.
+    pub sub_agent: Option<SubAgentId>,
 }
 
 /// Our own key on a line.
@@ -54,6 +56,8 @@ struct Written<'a> {
     session_id: SessionId,
     version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<&'a SubAgentId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     agent_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     team_name: Option<&'a str>,
@@ -79,6 +83,8 @@ struct Read {
     uuid: Option<String>,
     #[serde(default, rename = "isSidechain")]
     is_sidechain: bool,
+    #[serde(default, rename = "agentId")]
+    agent_id: Option<String>,
     #[serde(default)]
     content: Option<Value>,
     #[serde(default)]
@@ -118,15 +124,18 @@ pub(super) struct ParsedLine {
     pub(super) entry: Option<Entry>,
 }
 
-/// Reads one line. An error says why it cannot be read.
-pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, serde_json::Error> {
+/// Reads one line of the transcript of `sub_agent`, or of a member. An error says why it cannot be read.
+pub(super) fn parse(
+    line: &[u8],
+    sub_agent: Option<&SubAgentId>,
+) -> Result<ParsedLine, serde_json::Error> {
     let read: Read = serde_json::from_slice(line)?;
     let uuid = read.uuid.clone();
-    let entry = if read.is_sidechain {
-        None
-    } else {
-        read.entry()
+    let is_own = match sub_agent {
+        None => !read.is_sidechain,
+        Some(id) => read.agent_id.as_deref() == Some(id.as_str()),
     };
+    let entry = if is_own { read.entry() } else { None };
     Ok(ParsedLine { uuid, entry })
 }
 
@@ -173,11 +182,12 @@ pub(super) fn render(
 ) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Written {
         parent_uuid: parent,
-        is_sidechain: false,
+        is_sidechain: author.sub_agent.is_some(),
         user_type: "external",
         cwd: author.cwd.to_string_lossy().into_owned(),
         session_id: author.session,
         version: &author.version,
+        agent_id: author.sub_agent.as_ref(),
         agent_name: author.agent.as_ref().map(MemberName::as_str),
         team_name: author.team.as_ref().map(TeamName::as_str),
         kind: "system",

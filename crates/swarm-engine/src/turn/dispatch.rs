@@ -45,7 +45,7 @@ pub(super) struct Ready {
 }
 
 impl Session {
-    /// Runs calls: neighbours that only read at the same time, the others one by one. Each result is on disk before
+    /// Runs calls: neighbours that only read, or are agents, at the same time, the others one by one. Each result is on disk before
     /// the next call begins, so that a crash leaves as few calls in doubt as can be.
     pub(super) async fn dispatch(
         &mut self,
@@ -111,7 +111,7 @@ impl Session {
             .parts
             .hooks
             .any(HookEvent::PreToolUse, Some(&call.tool));
-        verdict.changes_nothing() && !hooked
+        verdict.runs_beside_others() && !hooked
     }
 
     /// Runs one call to its result and shows both.
@@ -136,7 +136,7 @@ impl Session {
         }
         ContentBlock::ToolResult {
             tool_use_id: call.id,
-            content: output.content,
+            content: self.parts.limits.cut(output.content),
             is_error: output.is_error,
         }
     }
@@ -190,11 +190,10 @@ impl Session {
 
     /// Finds the tool and checks the input's form.
     fn prepare(&self, call: &Call) -> Result<Ready, String> {
-        let Some(tool) = self
-            .parts
-            .tools
-            .iter()
-            .find(|tool| tool.name() == call.tool)
+        let Some(tool) =
+            self.parts.tools.iter().find(|tool| {
+                tool.name() == call.tool || tool.aliases().contains(&call.tool.as_str())
+            })
         else {
             return Err(self.no_such_tool(&call.tool));
         };
@@ -269,6 +268,10 @@ impl Session {
     }
 
     fn no_such_tool(&self, name: &str) -> String {
+        let mut withheld = self.parts.withheld.iter();
+        if let Some(removed) = withheld.find(|removed| removed.tool == name) {
+            return format!("You do not have the tool `{name}`: {}.", removed.why);
+        }
         let names: Vec<_> = self.parts.tools.iter().map(|tool| tool.name()).collect();
         format!(
             "There is no tool `{name}`. The tools are: {}.",
@@ -278,10 +281,10 @@ impl Session {
 }
 
 impl Verdict {
-    /// Whether the call may be handled beside others: it only reads, or is not run at all.
-    fn changes_nothing(&self) -> bool {
+    /// Whether the call may be handled beside others: its tool says so, or it is not run at all.
+    fn runs_beside_others(&self) -> bool {
         match self {
-            Self::Run(ready) => ready.tool.is_read_only(&ready.input),
+            Self::Run(ready) => ready.tool.runs_beside_others(&ready.input),
             Self::Refuse(_) => true,
             Self::Ask { .. } => false,
         }

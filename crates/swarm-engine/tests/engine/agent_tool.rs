@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_engine::{
-    AgentTool, Isolation, NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawner,
-};
+use swarm_engine::{NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawner};
+use swarm_policy::Isolation;
 use swarm_protocol::{AgentEvent, Color, PaneId, PermissionMode};
-use swarm_tools::{Tool, ToolOutput};
+use swarm_tools::ToolOutput;
 
+use crate::family::Family;
 use crate::world::{Watcher, World};
 
 #[derive(Debug, Default)]
@@ -34,7 +34,8 @@ impl TeammateSpawner for Spawner {
 async fn ask(spawner: Arc<dyn TeammateSpawner>, input: Value) -> ToolOutput {
     let world = World::new(vec![]);
     let context = world.parts().tool_context;
-    AgentTool::new(spawner).call(input, &context).await
+    let family = Family::with_spawner(world, spawner);
+    family.tool("Agent").call(input, &context).await
 }
 
 #[tokio::test]
@@ -80,7 +81,10 @@ async fn a_named_call_asks_the_spawner_and_reports_the_teammate() {
 async fn what_cannot_be_done_is_said_and_nothing_is_spawned() {
     let spawner = Arc::new(Spawner::default());
     for (input, words) in [
-        (json!({"description": "d", "prompt": "p"}), "Pass `name`"),
+        (
+            json!({"description": "d", "prompt": " "}),
+            "`prompt` is empty",
+        ),
         (
             json!({"description": "d", "prompt": "p", "name": "team-lead"}),
             "reserved",
@@ -127,7 +131,8 @@ async fn only_the_lead_adds_teammates() {
 
 #[test]
 fn the_schema_and_the_parser_agree() {
-    let tool = AgentTool::new(Arc::new(NoSpawner));
+    let family = Family::new(World::new(vec![]));
+    let tool = family.tool("Agent");
     let schema = tool.input_schema();
     let mut known: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
     known.sort();
@@ -136,6 +141,7 @@ fn the_schema_and_the_parser_agree() {
         [
             "cwd",
             "description",
+            "effort",
             "isolation",
             "mode",
             "model",

@@ -7,15 +7,18 @@
 )]
 
 mod agent_tool;
+mod background;
 mod cancel;
 mod crash;
 mod dispatch;
+mod family;
 mod limits;
 mod mail;
 mod model;
 mod permission;
 mod prefix;
 mod streaming;
+mod sub_agents;
 mod suspend;
 mod tools;
 mod transcript;

@@ -158,6 +158,7 @@ impl World {
             agent: Some(MemberName::parse("bob").unwrap()),
             team: Some(TeamName::parse("crew").unwrap()),
             spawn: None,
+            sub_agent: None,
         }
     }
 
@@ -183,6 +184,7 @@ impl World {
             model: self.model.clone(),
             model_name: "fake-1".into(),
             tools: self.tools.clone(),
+            withheld: Vec::new(),
             rights: self.rights.clone(),
             gate: self.gate.clone(),
             events: self.watcher.clone(),

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
-    AgentParts, AgentTool, EngineError, EngineLimits, EventSink, Rights, Session, TranscriptAuthor,
-    TranscriptFile, own_tools, transcript_path, worktree_tools,
+    AgentParts, EngineError, EngineLimits, EventSink, Rights, Session, SubAgentKit, SubAgents,
+    TranscriptAuthor, TranscriptFile, own_tools, transcript_path, worktree_tools,
 };
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_model::ModelName;
@@ -31,6 +31,7 @@ pub(super) struct Assembled {
     pub(super) seat: Arc<Seat>,
     pub(super) desk: Arc<LeadDesk>,
     pub(super) reporter: Arc<Reporter>,
+    pub(super) sub_agents: Arc<SubAgents>,
 }
 
 pub(super) fn assemble(
@@ -50,6 +51,8 @@ pub(super) fn assemble(
         keeper,
         leadership: Arc::clone(leadership),
         watcher: Arc::clone(&parts.events),
+        store: Arc::clone(&dep.store),
+        of_sub_agents: Mutex::default(),
     });
     let events = Arc::clone(&reporter);
     let seat = Arc::new(Seat::lead(
@@ -76,13 +79,21 @@ pub(super) fn assemble(
     let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
     let tool_context = tool_context(parts, &lead);
     let hooks = hooks(parts, &seat, &reporter, &rights, &tool_context);
-    let agent = AgentParts {
+    let sub_agents = SubAgents::new(SubAgentKit {
+        equipment: Arc::clone(&dep.equipment),
+        models: Arc::clone(&parts.models),
+        isolator: None,
+        clock: Arc::clone(&dep.clock),
+        platform: parts.platform.clone(),
+    });
+    let mut agent = AgentParts {
         name: lead.to_string(),
         system: system_prompt(parts),
         model: Arc::clone(&parts.model),
         model_name: ModelName::parse(&dep.model)
             .map_or_else(|_| dep.model.clone(), |name| name.model),
-        tools: tools(parts, &seat, leadership),
+        tools: tools(parts, &seat, leadership, &sub_agents),
+        withheld: Vec::new(),
         rights,
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
@@ -103,14 +114,18 @@ pub(super) fn assemble(
         agent: Some(lead),
         team: leadership.team(),
         spawn: Some(dep.spawn_id),
+        sub_agent: None,
     };
     let transcript = TranscriptFile::open(path, author, Arc::clone(&dep.clock))?;
+    let spawner = LeadSpawner::new(dep.clone(), Arc::clone(&seat));
+    sub_agents.equip(&mut agent, Arc::new(spawner), None, &transcript);
     let session = Session::open(transcript, agent)?;
     Ok(Assembled {
         session,
         seat,
         desk,
         reporter,
+        sub_agents,
     })
 }
 
@@ -139,12 +154,17 @@ fn hooks(
     member_hooks(seat, hooks, base, move || rights.mode())
 }
 
-fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> Vec<Arc<dyn Tool>> {
+fn tools(
+    parts: &LeadParts,
+    seat: &Arc<Seat>,
+    leadership: &Arc<Leadership>,
+    sub_agents: &Arc<SubAgents>,
+) -> Vec<Arc<dyn Tool>> {
     let deployment = parts.deployment.clone();
     let mut tools = own_tools(&deployment.equipment);
-    let spawner = LeadSpawner::new(deployment.clone(), Arc::clone(seat));
-    tools.push(Arc::new(AgentTool::new(Arc::new(spawner))));
-    tools.push(Arc::new(SendMessageTool::for_lead(Arc::clone(seat))));
+    let reached = Arc::downgrade(sub_agents);
+    let send = SendMessageTool::for_lead(Arc::clone(seat)).reaching(reached);
+    tools.push(Arc::new(send));
     tools.extend(task_tools(seat));
     let own = ProcessMark {
         pid: deployment.process.pid,

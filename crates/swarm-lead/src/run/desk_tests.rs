@@ -31,6 +31,8 @@ fn desk(world: &World) -> (LeadDesk, Arc<Events>) {
         ),
         leadership: leadership.clone(),
         watcher: events.clone(),
+        store: dep.store.clone(),
+        of_sub_agents: std::sync::Mutex::default(),
     };
     let seat = Seat::lead(
         dep.store.clone(),

@@ -129,6 +129,9 @@ fn note(members: &mut Vec<MemberLine>, event: &Event) {
             line.turns += 1;
             line.usage += *usage;
         }
+        Event::SubAgentEnded { member, usage, .. } if !member.is_lead() => {
+            line(members, member).usage += *usage;
+        }
         Event::MemberStopped { member, how, .. } => line(members, member).end.clone_from(how),
         Event::MemberDied { member, reason, .. } => {
             line(members, member).end = format!("died: {reason}");

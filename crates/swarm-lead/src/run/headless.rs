@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use swarm_engine::{Injected, Session, TurnOutcome, told_by_hooks};
+use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
 use swarm_fs::{NameFilter, Subscription};
 use swarm_policy::HookEvent;
 use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState, TeamName};
@@ -62,6 +62,7 @@ pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport,
         seat,
         desk,
         reporter,
+        sub_agents,
     } = assemble(&parts, &leadership)?;
     let mut run = Run {
         supervisor: Supervisor::new(parts.deployment.clone()),
@@ -71,6 +72,7 @@ pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport,
         seat,
         desk,
         reporter,
+        sub_agents,
         inbox: None,
         watched: None,
         last_text: String::new(),
@@ -99,6 +101,7 @@ struct Run {
     seat: Arc<Seat>,
     desk: Arc<LeadDesk>,
     reporter: Arc<Reporter>,
+    sub_agents: Arc<SubAgents>,
     supervisor: Supervisor,
     inbox: Option<Subscription>,
     /// Whose inbox that is.
@@ -228,7 +231,15 @@ impl Run {
             return self.turn(cut).await;
         }
         let Some(team) = self.seat.team() else {
-            return Ok(Some(Outcome::Completed));
+            if !self.sub_agents.is_busy() {
+                return Ok(Some(Outcome::Completed));
+            }
+            self.rest_in_background();
+            tokio::select! {
+                () = self.sub_agents.changed() => {}
+                () = cut.cancelled() => {}
+            }
+            return Ok(None);
         };
         let store = Arc::clone(&self.parts.deployment.store);
         self.supervisor
@@ -244,6 +255,11 @@ impl Run {
         }
         let tasks = store.tasks(&team)?;
         let after = store.member_view(&team)?;
+        if self.sub_agents.is_busy() {
+            self.rest_in_background();
+            self.wait(cut).await;
+            return Ok(None);
+        }
         match situation(&before, &tasks, &after) {
             Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
             Situation::Done => return Ok(Some(Outcome::Completed)),
@@ -251,6 +267,12 @@ impl Run {
             Situation::Moving => return Ok(None),
             Situation::Busy => self.tell_of_paused(&team, &after),
         }
+        self.wait(cut).await;
+        Ok(None)
+    }
+
+    /// Waits for mail, for the end of a member, and for the end of a sub-agent.
+    async fn wait(&mut self, cut: &tokio_util::sync::CancellationToken) {
         let inbox = async {
             match self.inbox.as_mut() {
                 Some(inbox) => inbox.changed().await,
@@ -260,9 +282,15 @@ impl Run {
         tokio::select! {
             () = inbox => {}
             () = self.supervisor.changed() => {}
+            () = self.sub_agents.changed() => {}
             () = cut.cancelled() => {}
         }
-        Ok(None)
+    }
+
+    /// The lead has nothing to do itself but wait for its sub-agents.
+    fn rest_in_background(&self) {
+        let names = self.sub_agents.background().join(", ");
+        self.reporter.state(MemberState::Background, Some(names));
     }
 
     /// Says once that the run waits for members that do nothing until a person lets them go on.
@@ -311,10 +339,11 @@ impl Run {
 
     /// Takes mail into the transcript; tells whether there was any.
     fn receive(&mut self) -> Result<bool, LeadError> {
+        let has_ended = self.sub_agents.deliver_to(&mut self.session)?;
         self.watch_inbox();
         let messages = self.desk.take()?;
         if messages.is_empty() {
-            return Ok(false);
+            return Ok(has_ended);
         }
         let delivery = self.session.deliver(self.desk.inject(&messages))?;
         let ids: Vec<_> = delivery
@@ -324,7 +353,7 @@ impl Run {
             .cloned()
             .collect();
         self.desk.delivered_now(&ids)?;
-        Ok(!delivery.added.is_empty())
+        Ok(has_ended || !delivery.added.is_empty())
     }
 
     /// Notes a team that was founded meanwhile: the transcript and the tools name it from the next line on.
@@ -388,6 +417,9 @@ impl Run {
 
     /// Ends the members, takes stock, and gives up the lead.
     async fn finish(&mut self, outcome: Outcome, started: Instant) -> Result<RunReport, LeadError> {
+        self.sub_agents.shut_down().await;
+        let mut usage = self.session.totals().usage;
+        usage += *self.reporter.of_sub_agents();
         self.tell_of_end(&outcome).await;
         let mut report = RunReport {
             outcome,
@@ -396,7 +428,7 @@ impl Run {
             tasks: Vec::new(),
             members: Vec::new(),
             worktrees: Vec::new(),
-            usage: self.session.totals().usage,
+            usage,
             duration_ms: 0,
         };
         let closed = match report.team.clone() {

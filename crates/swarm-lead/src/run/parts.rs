@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::EventSink;
+use swarm_engine::{EventSink, ModelFactory};
 use swarm_model::Model;
 use swarm_policy::RuleSet;
 use swarm_protocol::{SessionId, TeamName};
@@ -29,6 +29,8 @@ pub struct LeadParts {
     pub brings_back: bool,
     /// The model.
     pub model: Arc<dyn Model>,
+    /// Makes the models of sub-agents.
+    pub models: Arc<dyn ModelFactory>,
     /// The lead's own rules.
     pub rules: RuleSet,
     /// Who watches.

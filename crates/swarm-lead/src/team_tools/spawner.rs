@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use swarm_engine::{Isolation, SpawnRequest, Spawned, TeammateSpawner};
+use swarm_engine::{SpawnRequest, Spawned, TeammateSpawner};
+use swarm_policy::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
 use swarm_store::Draft;
 use swarm_team::Seat;

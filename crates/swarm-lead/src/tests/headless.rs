@@ -40,6 +40,7 @@ impl Run {
             takes_over: false,
             brings_back: false,
             model: asked,
+            models: Arc::new(swarm_engine::NoOtherModels),
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),
             platform: "test".to_owned(),

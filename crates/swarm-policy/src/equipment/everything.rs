@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{ShellGuards, Skill, WebSettings};
 
-use super::{AgentCatalog, HookSettings, McpSettings};
+use super::{AgentCatalog, AgentLimits, HookSettings, McpSettings, ModelNames};
 
 /// Everything that a process can equip its agents with.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,4 +21,8 @@ pub struct Equipment {
     pub web: WebSettings,
     /// What surrounds shell commands.
     pub shell: ShellGuards,
+    /// Bounds of sub-agents.
+    pub limits: AgentLimits,
+    /// What names of models mean for sub-agents.
+    pub models: ModelNames,
 }

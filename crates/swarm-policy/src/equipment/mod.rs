@@ -9,7 +9,9 @@ mod hook_event;
 mod hook_matcher;
 mod hook_parse;
 mod hooks;
+mod limits;
 mod mcp;
+mod model_names;
 
 pub use catalog::{AgentCatalog, same_agent_type};
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
@@ -17,4 +19,6 @@ pub use everything::Equipment;
 pub use hidden::{denied_type, hidden_type, missing_servers};
 pub use hook_event::HookEvent;
 pub use hooks::{HookCommand, HookGroup, HookSettings};
+pub use limits::AgentLimits;
 pub use mcp::{McpServer, McpServerConfig, McpSettings, McpToolSpec};
+pub use model_names::ModelNames;

@@ -198,6 +198,7 @@ impl World {
             store: self.store.clone(),
             clock: self.clock.clone(),
             model,
+            models: Arc::new(swarm_engine::NoOtherModels),
             process: self.process(),
             screen: Box::new(std::io::sink()),
             width: Box::new(|| None),
@@ -409,7 +410,8 @@ impl World {
         let keeper = StateKeeper::new(self.store.clone(), bob(), spawn_id, UnixMs(1));
         Arc::new(Reporter::new(
             self.clock.clone(),
-            self.team.clone(),
+            AgentId::new(bob(), self.team.clone()),
+            self.store.clone(),
             keeper,
             view,
         ))

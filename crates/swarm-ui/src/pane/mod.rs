@@ -8,6 +8,7 @@ mod mail;
 mod paths;
 mod request;
 mod sheet;
+mod sub_agents;
 mod view;
 
 pub use header::PaneHeader;

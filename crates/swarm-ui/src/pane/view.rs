@@ -14,6 +14,7 @@ use crate::pane::mail::{Mail, Way};
 use crate::pane::paths::Places;
 use crate::pane::request::RequestLine;
 use crate::pane::sheet::{INDENT, Sheet};
+use crate::pane::sub_agents::SubAgentLines;
 use crate::print::{counted, short_count, short_duration};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
@@ -33,6 +34,7 @@ pub struct PaneView<W: Write> {
     color: Option<Color>,
     places: Places,
     calls: Calls,
+    sub_agents: SubAgentLines,
     /// The call whose line may be open, and the columns that it takes.
     last_call: Option<(String, usize)>,
     text: Text,
@@ -96,6 +98,7 @@ impl<W: Write> PaneView<W> {
             color: header.color,
             places: Places::new(&header.cwd, header.home.as_deref()),
             calls: Calls::default(),
+            sub_agents: SubAgentLines::default(),
             last_call: None,
             text: Text::Nothing,
             held: Vec::new(),
@@ -161,6 +164,21 @@ impl<W: Write> PaneView<W> {
                 self.turn_ended(usage.total(), error.as_deref());
             }
             AgentEvent::Notice { line } => self.notice(line),
+            AgentEvent::SubAgentStarted { .. }
+            | AgentEvent::SubAgentEvent { .. }
+            | AgentEvent::SubAgentEnded { .. } => self.sub_agent(event),
+        }
+    }
+
+    fn sub_agent(&mut self, event: &AgentEvent) {
+        if let AgentEvent::SubAgentEnded { usage, .. } = event {
+            self.tokens += usage.total();
+        }
+        let theme = self.theme();
+        if let Some(line) = self.sub_agents.line(theme, event) {
+            self.close_text();
+            self.sheet.settle();
+            self.sheet.line(&line);
         }
     }
 
@@ -379,7 +397,12 @@ impl<W: Write> PaneView<W> {
 /// does it need a person.
 fn is_aside(event: &AgentEvent) -> bool {
     match event {
-        AgentEvent::MailIn { .. } | AgentEvent::MailOut { .. } | AgentEvent::Notice { .. } => true,
+        AgentEvent::MailIn { .. }
+        | AgentEvent::MailOut { .. }
+        | AgentEvent::Notice { .. }
+        | AgentEvent::SubAgentStarted { .. }
+        | AgentEvent::SubAgentEvent { .. }
+        | AgentEvent::SubAgentEnded { .. } => true,
         AgentEvent::State { state, .. } => !matches!(
             state,
             MemberState::WaitingPermission | MemberState::WaitingPlan

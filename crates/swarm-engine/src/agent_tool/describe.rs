@@ -1,0 +1,84 @@
+//! What a model is told of the agents that it may start.
+
+use swarm_policy::{AgentCatalog, AgentDefinition, Behavior, RuleSet};
+
+/// The names of the tool, by either of which rules speak of it.
+const NAMES: [&str; 2] = ["Agent", "Task"];
+
+/// Whether a rule forbids agents of this type.
+pub(super) fn is_denied(rules: &RuleSet, agent_type: &str) -> bool {
+    rules.list(Behavior::Deny).iter().any(|sourced| {
+        let text = sourced.rule.content_text();
+        NAMES.contains(&sourced.rule.tool())
+            && text.is_none_or(|text| text.eq_ignore_ascii_case(agent_type))
+    })
+}
+
+/// The definitions that an agent may use, by name: the same list at every call.
+pub(super) fn usable<'a>(
+    catalog: &'a AgentCatalog,
+    rules: &RuleSet,
+    tool_names: &[String],
+) -> Vec<&'a AgentDefinition> {
+    let mut usable: Vec<_> = catalog
+        .winners()
+        .filter(|definition| !is_denied(rules, &definition.name))
+        .filter(|definition| missing_servers(definition, tool_names).is_empty())
+        .collect();
+    usable.sort_by(|one, two| one.name.cmp(&two.name));
+    usable
+}
+
+/// The MCP servers that a definition needs and that have given no tool.
+pub(super) fn missing_servers<'a>(
+    definition: &'a AgentDefinition,
+    tool_names: &[String],
+) -> Vec<&'a str> {
+    let has = |wanted: &str| {
+        let wanted = wanted.to_ascii_lowercase();
+        let servers = tool_names
+            .iter()
+            .filter_map(|name| name.strip_prefix("mcp__"));
+        servers
+            .filter_map(|rest| rest.split("__").next())
+            .any(|server| server.to_ascii_lowercase().contains(&wanted))
+    };
+    let needed = definition.required_mcp_servers.iter();
+    needed
+        .map(String::as_str)
+        .filter(|name| !has(name))
+        .collect()
+}
+
+/// The description of the tool.
+pub(super) fn description(types: &[&AgentDefinition]) -> String {
+    let lines: Vec<String> = types
+        .iter()
+        .map(|definition| {
+            let words = definition.description.split_whitespace();
+            format!(
+                "- {}: {}",
+                definition.name,
+                words.collect::<Vec<_>>().join(" ")
+            )
+        })
+        .collect();
+    let types = if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n\nTypes for `subagent_type`:\n{}", lines.join("\n"))
+    };
+    format!(
+        "Starts another agent for one piece of work. It knows nothing of your conversation, so `prompt` must say \
+         everything it needs: the goal, the files, what to hand back.\n\
+         \n\
+         Without `name` it is a sub-agent: it works out of sight, and what it says at the end is the result of this call. \
+         Several of these calls in one message run side by side. With `run_in_background` the call returns at once and \
+         you are told when the agent ends; do not wait or ask for it. A sub-agent that has ended is taken up again by a \
+         message to its id.\n\
+         \n\
+         With `name` it is a teammate: a separate agent with its own conversation, working beside you in its own pane, \
+         that others reach by that name with SendMessage. The call returns once the teammate is ready, not when its work \
+         is done; its results reach you as messages by themselves, so do not wait or ask for them.{types}"
+    )
+}

@@ -1,0 +1,61 @@
+//! Waiting for a sub-agent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_tools::ToolOutput;
+use tokio_util::sync::CancellationToken;
+
+use crate::subagent::{Parent, Record, SubAgents, completed, launched};
+
+/// Ends a sub-agent that nobody waits for any more, unless it works in the background.
+struct Link(Arc<Record>);
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if !self.0.view().background {
+            self.0.parent_left();
+        }
+    }
+}
+
+/// Waits for a sub-agent's end; less long where it goes to the background.
+pub(super) async fn wait(
+    agents: &SubAgents,
+    parent: &Parent,
+    record: Arc<Record>,
+    cancel: &CancellationToken,
+) -> ToolOutput {
+    let limits = agents.limits();
+    let link = Link(Arc::clone(&record));
+    let too_long = async {
+        match limits.background_after() {
+            Some(after) => tokio::time::sleep(after).await,
+            None => std::future::pending::<()>().await,
+        }
+    };
+    tokio::pin!(too_long);
+    let mut waits = true;
+    loop {
+        let over = record.until(|view| view.settled || view.background);
+        tokio::select! {
+            () = over => break,
+            () = &mut too_long, if waits => {
+                waits = false;
+                agents.send_to_background(Some(&record.id));
+            }
+            () = cancel.cancelled(), if !record.view().background => {
+                record.parent_left();
+                // It ends within its own grace; the turn gives up on us sooner if that is shorter.
+                let _late = tokio::time::timeout(Duration::from_mins(1), record.until(|view| view.settled)).await;
+                break;
+            }
+        }
+    }
+    drop(link);
+    if record.view().background {
+        launched(&record, parent.can_read(&record))
+    } else {
+        completed(&record, limits.output_chars)
+    }
+}

@@ -1,0 +1,8 @@
+//! The Agent tool: how a model adds teammates and sub-agents.
+
+mod describe;
+mod foreground;
+mod input;
+mod tool;
+
+pub use tool::AgentTool;

@@ -1,0 +1,233 @@
+//! The tool itself, and which way a call goes.
+
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use swarm_policy::AgentDefinition;
+use swarm_protocol::{MemberName, PermissionMode, ToolKind};
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use super::describe::{description, is_denied, missing_servers, usable};
+use super::foreground;
+use super::input::Input;
+use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
+use crate::{SpawnRequest, Spawned, TeammateSpawner};
+
+/// The tool `Agent`, with the parameters of Claude Code's. Each agent has one that knows whose it is.
+#[derive(Debug, Clone)]
+pub struct AgentTool {
+    spawner: Arc<dyn TeammateSpawner>,
+    agents: Weak<SubAgents>,
+    parent: Arc<Parent>,
+}
+
+impl AgentTool {
+    /// The name models call it by.
+    pub(crate) const NAME: &'static str = "Agent";
+
+    /// The type of an agent for which no type is named.
+    pub(crate) const GENERAL: &'static str = "general-purpose";
+
+    /// The tool of `parent`, which asks `spawner` for teammates and `agents` for sub-agents.
+    pub(crate) fn new(
+        spawner: Arc<dyn TeammateSpawner>,
+        agents: Weak<SubAgents>,
+        parent: Arc<Parent>,
+    ) -> Self {
+        Self {
+            spawner,
+            agents,
+            parent,
+        }
+    }
+
+    async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
+        let request = match spawn_request(name, input, ctx) {
+            Ok(request) => request,
+            Err(why) => return ToolOutput::error(why),
+        };
+        match self.spawner.spawn(request).await {
+            Ok(spawned) => report(&spawned),
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+
+    async fn sub_agent(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let agents = self.agents.upgrade();
+        let agents = agents.ok_or("Agent was not called: this process is about to end")?;
+        if input.subagent_type.is_none()
+            && let Some(forked) = agents.fork(&self.parent, &input.prompt)
+        {
+            return forked;
+        }
+        let definition = self.definition(&agents, input.subagent_type.as_deref())?;
+        let background = input.run_in_background == Some(true) || definition.background;
+        let request = SubAgentRequest {
+            prompt: input.prompt,
+            description: input.description,
+            model: input.model,
+            effort: input.effort,
+            mode: input.mode,
+            background,
+            cwd: input.cwd.map(|cwd| ctx.cwd.join(cwd)),
+            isolation: input.isolation.or(definition.isolation),
+            tool_use_id: ctx.tool_use_id.clone(),
+            definition,
+        };
+        if let Some(cwd) = request.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+            return Err(format!(
+                "Agent was not called: `cwd` {} is not a folder",
+                cwd.display()
+            ));
+        }
+        let record = agents.start(&self.parent, request, &ctx.cancel).await?;
+        if background {
+            let can_read = self.parent.can_read(&record);
+            return Ok(launched(&record, can_read));
+        }
+        Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)
+    }
+
+    /// The definition of a type, if this agent may use it.
+    fn definition(
+        &self,
+        agents: &SubAgents,
+        named: Option<&str>,
+    ) -> Result<AgentDefinition, String> {
+        let catalog = agents.catalog();
+        let rules = self.parent.parts.rights.rules();
+        let wanted = named.unwrap_or(Self::GENERAL);
+        let found = match (catalog.find(wanted), named) {
+            (Some(found), _) => found.clone(),
+            (None, None) => AgentDefinition::new(Self::GENERAL, "", ""),
+            (None, Some(_)) => {
+                let usable = usable(catalog, &rules, &self.parent.tool_names);
+                let types: Vec<_> = usable.iter().map(|found| found.name.as_str()).collect();
+                return Err(format!(
+                    "Agent was not called: there is no agent type `{}`. There is {}.",
+                    wanted.escape_debug(),
+                    if types.is_empty() {
+                        "none but the general one, without subagent_type".to_owned()
+                    } else {
+                        types.join(", ")
+                    }
+                ));
+            }
+        };
+        if is_denied(&rules, &found.name) {
+            return Err(format!(
+                "Agent was not called: a permission rule forbids agents of type `{}`.",
+                found.name
+            ));
+        }
+        let missing = missing_servers(&found, &self.parent.tool_names);
+        if !missing.is_empty() {
+            return Err(format!(
+                "Agent was not called: `{}` needs MCP servers that are not there: {}.",
+                found.name,
+                missing.join(", ")
+            ));
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl Tool for AgentTool {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["Task"]
+    }
+
+    fn description(&self) -> String {
+        let Some(agents) = self.agents.upgrade() else {
+            return description(&[]);
+        };
+        let rules = self.parent.parts.rights.rules();
+        description(&usable(agents.catalog(), &rules, &self.parent.tool_names))
+    }
+
+    fn input_schema(&self) -> Value {
+        Input::schema()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn runs_beside_others(&self, input: &Value) -> bool {
+        input["name"].is_null()
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let text = |key: &str| input[key].as_str();
+        let who = text("name").or(text("subagent_type")).unwrap_or_default();
+        let what = text("description").unwrap_or_default();
+        let line = match who {
+            "" => format!("Agent {what}"),
+            who => format!("Agent {who}: {what}"),
+        };
+        line.chars().filter(|c| !c.is_control()).take(120).collect()
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        let input = match Input::read(input) {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        if let Some(name) = input.name.clone() {
+            return self.teammate(&name, input, ctx).await;
+        }
+        self.sub_agent(input, ctx)
+            .await
+            .unwrap_or_else(ToolOutput::error)
+    }
+}
+
+fn spawn_request(name: &str, input: Input, ctx: &ToolContext) -> Result<SpawnRequest, String> {
+    let name =
+        MemberName::teammate(name).map_err(|error| format!("Agent was not called: {error}"))?;
+    Ok(SpawnRequest {
+        name,
+        agent_type: input.subagent_type,
+        prompt: input.prompt,
+        description: input.description,
+        model: input.model,
+        plan: input.mode == Some(PermissionMode::Plan),
+        mode: input.mode,
+        cwd: input.cwd.map(|cwd| ctx.cwd.join(cwd)),
+        isolation: input.isolation,
+        team: input.team_name,
+        cancel: ctx.cancel.clone(),
+    })
+}
+
+fn report(spawned: &Spawned) -> ToolOutput {
+    let Spawned {
+        agent_id,
+        model,
+        mode,
+        pane,
+        note,
+        ..
+    } = spawned;
+    let name = &agent_id.name;
+    let mut content = format!(
+        "Teammate added.\nagent_id: {agent_id}\nname: {name}\nteam_name: {}\nmodel: {model}\nmode: {mode}\npane: {pane}\n\
+         It has its instructions as its first message and is at work. Its reports reach you as messages.",
+        agent_id.team
+    );
+    if !note.is_empty() {
+        content.push('\n');
+        content.push_str(note);
+    }
+    ToolOutput::ok(content, format!("{name} is ready in {pane}"))
+}

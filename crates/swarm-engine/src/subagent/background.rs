@@ -1,0 +1,161 @@
+//! Sub-agents beside their parent: how they get there, how they are heard of, and how they are ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_policy::{AgentCatalog, AgentLimits};
+use swarm_protocol::{MessageId, SubAgentId};
+
+use super::SubAgents;
+use super::notification::message_id;
+use super::record::{Record, StoppedBy};
+use crate::{EngineError, Injected, Session};
+
+/// How long sub-agents may take to end when the process does.
+const ENDING: Duration = Duration::from_secs(10);
+
+impl SubAgents {
+    /// The bounds of sub-agents.
+    pub(crate) fn limits(&self) -> &AgentLimits {
+        &self.kit().equipment.limits
+    }
+
+    /// What sub-agents there may be.
+    pub(crate) fn catalog(&self) -> &AgentCatalog {
+        &self.kit().equipment.agents
+    }
+
+    /// Lets the parents of sub-agents in the foreground go on: of this one, or of all whose parent is the agent of the
+    /// process. Gives how many.
+    pub fn send_to_background(&self, only: Option<&SubAgentId>) -> usize {
+        let records = self.lock().records.clone();
+        let mut moved = 0;
+        for record in records {
+            let is_meant = match only {
+                Some(id) => record.id == *id,
+                None => record.parent.id.is_none(),
+            };
+            let has_moved = is_meant
+                && record.view.send_if_modified(|view| {
+                    let was_waited_for = !view.background && !view.settled;
+                    view.background |= was_waited_for;
+                    was_waited_for
+                });
+            if has_moved {
+                record.note();
+                moved += 1;
+            }
+        }
+        if moved > 0 {
+            self.stir();
+        }
+        moved
+    }
+
+    /// Names of the sub-agents that work in the background.
+    pub fn background(&self) -> Vec<String> {
+        let records = self.in_background();
+        records.iter().map(|record| record.name.clone()).collect()
+    }
+
+    /// Ends a sub-agent because a person wants so: no message starts it again. False when none of this id or name runs.
+    pub async fn stop_by_person(&self, who: &str) -> bool {
+        let record = self.find(who).filter(|record| record.view().is_running());
+        let Some(record) = record else {
+            return false;
+        };
+        record.stop(StoppedBy::Person);
+        record.until(|view| view.settled).await;
+        true
+    }
+
+    /// Whether the agent of the process has something to wait for: a sub-agent works in the background.
+    pub fn is_busy(&self) -> bool {
+        !self.in_background().is_empty()
+    }
+
+    /// Takes the ends of sub-agents into the conversation of the agent of the process; tells whether there were any.
+    ///
+    /// # Errors
+    /// [`EngineError::Transcript`]; they come again then.
+    pub fn deliver_to(&self, session: &mut Session) -> Result<bool, EngineError> {
+        let ended = self.take_notifications();
+        if ended.is_empty() {
+            return Ok(false);
+        }
+        match session.deliver(ended.clone()) {
+            Ok(delivery) => {
+                self.told(&delivery.added);
+                self.told(&delivery.known);
+                Ok(!delivery.added.is_empty())
+            }
+            Err(error) => {
+                self.lock().mail.splice(0..0, ended);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the words to the agent of the process that have come since the last call.
+    pub(super) fn take_notifications(&self) -> Vec<Injected> {
+        let (mail, past) = {
+            let mut inner = self.lock();
+            (
+                std::mem::take(&mut inner.mail),
+                std::mem::take(&mut inner.past),
+            )
+        };
+        if let Ok(root) = self.root() {
+            for event in past {
+                root.events.emit(event);
+            }
+        }
+        mail
+    }
+
+    /// Whether a message is the word of a sub-agent's end.
+    pub(super) fn is_notification(&self, id: &MessageId) -> bool {
+        self.of_notification(id).is_some()
+    }
+
+    /// Notes that these words are in a durable transcript. Ids of other messages are passed over.
+    pub(super) fn told(&self, ids: &[MessageId]) {
+        for id in ids {
+            if let Some(record) = self.of_notification(id) {
+                record.live().told = true;
+                record.note();
+            }
+        }
+    }
+
+    fn of_notification(&self, id: &MessageId) -> Option<Arc<Record>> {
+        let records = self.lock().records.clone();
+        records.into_iter().find(|record| message_id(record) == *id)
+    }
+
+    /// Ends every sub-agent, because the process ends. Those in the background are told of when the conversation is
+    /// carried on.
+    pub async fn shut_down(&self) {
+        let records = self.lock().records.clone();
+        for record in &records {
+            if !record.view().settled {
+                record.stop(StoppedBy::Process);
+            }
+        }
+        let all = async {
+            for record in &records {
+                record.until(|view| view.settled).await;
+            }
+        };
+        if tokio::time::timeout(ENDING, all).await.is_err() {
+            tracing::warn!("sub-agents did not end in time");
+        }
+    }
+}
+
+impl Record {
+    /// The parent's turn ended before it.
+    pub(crate) fn parent_left(&self) {
+        self.stop(StoppedBy::Parent);
+    }
+}

@@ -1,0 +1,120 @@
+//! A sub-agent's work, from its first turn to its last.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::child::Child;
+use super::record::{Finding, Record, StoppedBy, SubAgentStatus};
+use super::sink::ChildSink;
+use crate::{Totals, TurnOutcome};
+
+/// How often a silent sub-agent is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How a run came to its end.
+pub(super) struct Ended {
+    pub(super) status: SubAgentStatus,
+    pub(super) finding: Finding,
+}
+
+/// Lets the sub-agent work until it has nothing more to read, is stopped, or cannot go on.
+pub(super) async fn drive(
+    child: &mut Child,
+    record: &Record,
+    cancel: CancellationToken,
+    stall: Option<Duration>,
+) -> Ended {
+    let before = child.session.totals();
+    loop {
+        let outcome = turn(child, record, &cancel, stall).await;
+        let totals = child.session.totals().since(before);
+        let is_finished = matches!(outcome, TurnOutcome::Finished { .. });
+        match close(record, &outcome, totals) {
+            Some(ended) => return ended,
+            // What came at the last moment is read too.
+            None if is_finished => {
+                let mail = std::mem::take(&mut record.live().mail);
+                let ids = match child.session.deliver(mail) {
+                    Ok(delivery) => delivery.added,
+                    Err(error) => return failed(error.to_string(), totals),
+                };
+                child.session.parts().interjections.delivered(&ids).await;
+            }
+            None => {}
+        }
+    }
+}
+
+async fn turn(
+    child: &mut Child,
+    record: &Record,
+    cancel: &CancellationToken,
+    stall: Option<Duration>,
+) -> TurnOutcome {
+    let turn = child.session.run_turn(cancel.clone());
+    tokio::pin!(turn);
+    tokio::select! {
+        biased;
+        outcome = &mut turn => return outcome,
+        () = stalled(&child.sink, record, stall) => record.stop(StoppedBy::Stall),
+    }
+    turn.await
+}
+
+/// Resolves when a sub-agent in the background has been silent for too long.
+async fn stalled(sink: &ChildSink, record: &Record, limit: Option<Duration>) {
+    let Some(limit) = limit else {
+        return std::future::pending().await;
+    };
+    loop {
+        let silent = sink.silent_since().filter(|_| record.view().background);
+        let end = silent.map(|since| since + limit);
+        match end {
+            Some(end) if end <= Instant::now() => return,
+            Some(end) => tokio::time::sleep_until(end).await,
+            None => tokio::time::sleep(LOOK.min(limit)).await,
+        }
+    }
+}
+
+/// What the end of a turn makes of the run; none where there is something left to read.
+fn close(record: &Record, outcome: &TurnOutcome, totals: Totals) -> Option<Ended> {
+    let mut live = record.live();
+    let stopped_by = live.stopped_by;
+    let has_mail = !live.mail.is_empty();
+    let (status, error) = match (outcome, stopped_by) {
+        (TurnOutcome::Finished { .. }, _) if has_mail && stopped_by.is_none() => return None,
+        (TurnOutcome::Finished { .. }, _) => (SubAgentStatus::Completed, None),
+        (_, Some(StoppedBy::Stall)) => (
+            SubAgentStatus::Failed,
+            Some("the model was silent for longer than the stall limit".to_owned()),
+        ),
+        (_, Some(StoppedBy::Agent | StoppedBy::Person)) => (SubAgentStatus::Killed, None),
+        (_, Some(StoppedBy::Parent | StoppedBy::Process)) => (SubAgentStatus::Interrupted, None),
+        (outcome, None) => (SubAgentStatus::Failed, outcome.trouble()),
+    };
+    // From here on nothing is put into its mail.
+    live.open = false;
+    drop(live);
+    let text = outcome.text().trim().to_owned();
+    let finding = Finding {
+        text,
+        error,
+        totals,
+        ..Finding::default()
+    };
+    Some(Ended { status, finding })
+}
+
+fn failed(error: String, totals: Totals) -> Ended {
+    Ended {
+        status: SubAgentStatus::Failed,
+        finding: Finding {
+            error: Some(error),
+            totals,
+            ..Finding::default()
+        },
+    }
+}

@@ -1,0 +1,35 @@
+//! Folders in which sub-agents disturb nobody.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use swarm_protocol::SubAgentId;
+use tokio_util::sync::CancellationToken;
+
+/// A folder of a sub-agent's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IsolatedFolder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The git branch that is checked out in it.
+    pub branch: Option<String>,
+    /// What the sub-agent is to be told of it, behind its prompt; may be empty.
+    pub notice: String,
+}
+
+/// Makes and clears away the folders of sub-agents with `isolation: worktree`.
+#[async_trait]
+pub trait Isolator: Send + Sync + fmt::Debug {
+    /// Makes a folder for a sub-agent whose parent works in `from`, or finds the one that it had. The error is for the
+    /// model.
+    async fn prepare(
+        &self,
+        id: &SubAgentId,
+        from: &std::path::Path,
+        cancel: CancellationToken,
+    ) -> Result<IsolatedFolder, String>;
+
+    /// The sub-agent has ended: removes the folder if nothing in it would be lost. What is kept is returned.
+    async fn clean_up(&self, id: &SubAgentId, folder: IsolatedFolder) -> Option<IsolatedFolder>;
+}

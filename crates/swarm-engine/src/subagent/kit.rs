@@ -1,0 +1,59 @@
+//! What the sub-agents of a process are made from.
+
+use std::fmt;
+use std::sync::Arc;
+
+use swarm_model::Model;
+use swarm_policy::Equipment;
+use swarm_protocol::Clock;
+
+use super::Isolator;
+
+/// A model that is ready to be asked.
+#[derive(Debug, Clone)]
+pub struct ReadyModel {
+    /// Its client.
+    pub client: Arc<dyn Model>,
+    /// Its id at its provider.
+    pub name: String,
+}
+
+/// Makes clients of models. One for a process, since only the program knows addresses, keys and short names.
+pub trait ModelFactory: Send + Sync + fmt::Debug {
+    /// The model of a name as people and models write it. The error is for the model: what is wrong with the name, or
+    /// who does not allow it.
+    fn model(&self, name: &str) -> Result<ReadyModel, String>;
+}
+
+/// What the sub-agents of a process are made from, beside what their parents hand down.
+#[derive(Clone)]
+pub struct SubAgentKit {
+    /// Definitions, and the bounds of sub-agents.
+    pub equipment: Arc<Equipment>,
+    /// Where clients of models come from.
+    pub models: Arc<dyn ModelFactory>,
+    /// Who makes isolated folders; nobody can where it is absent.
+    pub isolator: Option<Arc<dyn Isolator>>,
+    /// Time for transcripts.
+    pub clock: Arc<dyn Clock>,
+    /// Name of the operating system, for system prompts.
+    pub platform: String,
+}
+
+impl fmt::Debug for SubAgentKit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SubAgentKit")
+            .field("limits", &self.equipment.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// For processes in which sub-agents have their parent's model alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoOtherModels;
+
+impl ModelFactory for NoOtherModels {
+    fn model(&self, name: &str) -> Result<ReadyModel, String> {
+        Err(format!("model {name} is not to be had here"))
+    }
+}

@@ -1,0 +1,42 @@
+//! Agents inside an agent: each has a conversation, rights and a transcript of its own, and hands back one result.
+//!
+//! [`SubAgents`] is the registry of one process. Where a sub-agent begins is `begin.rs`, where it ends is `end.rs`;
+//! nothing else starts or ends one.
+
+mod admission;
+mod background;
+mod begin;
+mod child;
+mod drive;
+mod end;
+mod fork;
+mod gate;
+mod interject;
+mod isolator;
+mod kit;
+mod mailbox;
+mod meta;
+mod notification;
+mod parent;
+mod pool;
+mod prompt;
+mod record;
+mod registry;
+mod reopen;
+mod report;
+mod request;
+mod send;
+mod sink;
+mod task_output;
+mod task_stop;
+
+pub use isolator::{IsolatedFolder, Isolator};
+pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentKit};
+pub(crate) use parent::Parent;
+pub(crate) use record::Record;
+pub use record::SubAgentStatus;
+pub use registry::SubAgents;
+pub(crate) use report::{completed, launched};
+pub(crate) use request::SubAgentRequest;
+use task_output::TaskOutput;
+use task_stop::TaskStop;

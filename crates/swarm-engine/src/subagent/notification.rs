@@ -1,0 +1,88 @@
+//! The word that a sub-agent in the background has ended.
+
+use swarm_protocol::MessageId;
+
+use super::record::{Finding, Record, SubAgentStatus};
+use super::report::words;
+use crate::Injected;
+
+/// The notification of the sub-agent's last end, in Claude Code's form. Its id is the same whenever it is made, so that
+/// a transcript takes it once.
+pub(super) fn notification(record: &Record, limit: usize) -> Injected {
+    let finding = record.finding();
+    let status = record.view().status;
+    let text = render(record, &finding, status, limit);
+    Injected::message(message_id(record), text)
+}
+
+/// The id of the notification of the sub-agent's last end.
+pub(super) fn message_id(record: &Record) -> MessageId {
+    MessageId::new(format!("{}-{}", record.id, record.live().runs))
+}
+
+fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usize) -> String {
+    let description = escape(&record.request.description);
+    let summary = match status {
+        SubAgentStatus::Completed => format!("Agent \"{description}\" completed"),
+        SubAgentStatus::Killed => format!("Agent \"{description}\" was stopped"),
+        SubAgentStatus::Interrupted => {
+            format!("Agent \"{description}\" failed: its process ended before it")
+        }
+        SubAgentStatus::Failed | SubAgentStatus::Running => format!(
+            "Agent \"{description}\" failed: {}",
+            escape(finding.error.as_deref().unwrap_or("no reason is known"))
+        ),
+    };
+    let word = match status {
+        SubAgentStatus::Completed => "completed",
+        SubAgentStatus::Killed => "killed",
+        _ => "failed",
+    };
+    let mut lines = vec![
+        "<system-reminder>".to_owned(),
+        "This is an event of the program, not input of a person.".to_owned(),
+        "<task-notification>".to_owned(),
+    ];
+    let mut tag = |name: &str, value: &str| lines.push(format!("<{name}>{value}</{name}>"));
+    tag("task-id", record.id.as_str());
+    if !record.request.tool_use_id.is_empty() {
+        tag("tool-use-id", &escape(&record.request.tool_use_id));
+    }
+    tag("output-file", &record.output().display().to_string());
+    tag("status", word);
+    tag("summary", &summary);
+    if !finding.text.is_empty() || status == SubAgentStatus::Completed {
+        tag("result", &escape(&words(finding, record, limit)));
+    }
+    tag(
+        "usage",
+        &format!(
+            "<total_tokens>{}</total_tokens><tool_uses>{}</tool_uses><duration_ms>{}</duration_ms>",
+            finding.totals.usage.total(),
+            finding.totals.tool_calls,
+            finding.duration_ms
+        ),
+    );
+    if let Some(kept) = &finding.kept {
+        let branch = kept.branch.as_deref().unwrap_or_default();
+        tag(
+            "worktree",
+            &format!(
+                "<worktreePath>{}</worktreePath><worktreeBranch>{}</worktreeBranch>",
+                escape(&kept.path.display().to_string()),
+                escape(branch)
+            ),
+        );
+    }
+    lines.push("</task-notification>\n</system-reminder>".to_owned());
+    lines.join("\n")
+}
+
+/// A sub-agent's words cannot end the frame around them.
+fn escape(text: &str) -> String {
+    ["task-notification", "system-reminder", "result"]
+        .iter()
+        .fold(text.to_owned(), |text, tag| {
+            text.replace(&format!("</{tag}"), &format!("<\\/{tag}"))
+        })
+}

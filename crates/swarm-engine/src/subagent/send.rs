@@ -1,0 +1,61 @@
+//! Messages to sub-agents.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use swarm_tools::BackgroundAgents;
+
+use super::record::{Record, StoppedBy};
+use super::{SubAgentStatus, SubAgents};
+use crate::Injected;
+
+#[async_trait]
+impl BackgroundAgents for SubAgents {
+    async fn send(&self, to: &str, text: &str) -> Option<Result<String, String>> {
+        let record = self.find(to)?;
+        Some(self.give(&record, text).await)
+    }
+}
+
+impl SubAgents {
+    async fn give(&self, record: &Arc<Record>, text: &str) -> Result<String, String> {
+        let name = &record.name;
+        if text.trim().is_empty() {
+            return Err(format!("the message to {name} is empty"));
+        }
+        if record.queue(text) {
+            return Ok(format!(
+                "Message queued for {name}; it reads it between two calls."
+            ));
+        }
+        // It is on its way out: what follows its end has to be over first.
+        record.until(|view| view.settled).await;
+        if record.live().stopped_by == Some(StoppedBy::Person) {
+            return Err(format!(
+                "{name} was stopped by a person and is not started again; do without it or start another agent"
+            ));
+        }
+        let was = record.view().status;
+        self.resume(record, vec![Injected::prompt(text)]).await?;
+        let was = match was {
+            SubAgentStatus::Completed => "had ended",
+            SubAgentStatus::Failed => "had failed",
+            SubAgentStatus::Killed | SubAgentStatus::Interrupted => "was stopped",
+            SubAgentStatus::Running => "was about to end",
+        };
+        Ok(format!(
+            "{name} {was} and goes on in the background with your message; you are told when it ends."
+        ))
+    }
+}
+
+impl Record {
+    /// Puts a message into its mail, if it still reads that.
+    fn queue(&self, text: &str) -> bool {
+        let mut live = self.live();
+        if live.open {
+            live.mail.push(Injected::prompt(text));
+        }
+        live.open
+    }
+}

@@ -1,0 +1,141 @@
+//! The tool `TaskOutput`: what a sub-agent in the background has come to.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use super::report::words;
+use super::task_stop::known;
+use super::{Record, SubAgents};
+
+/// Shows background work, after waiting for its end if that is wanted.
+#[derive(Debug)]
+pub(super) struct TaskOutput(pub(super) Weak<SubAgents>);
+
+/// The longest wait in milliseconds.
+const LONGEST: u64 = 600_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    task_id: String,
+    #[serde(default = "yes")]
+    block: bool,
+    #[serde(default = "half_a_minute")]
+    timeout: u64,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn half_a_minute() -> u64 {
+    30_000
+}
+
+#[async_trait]
+impl Tool for TaskOutput {
+    fn name(&self) -> &'static str {
+        "TaskOutput"
+    }
+
+    fn description(&self) -> String {
+        "Shows what a sub-agent in the background has come to. With `block` it waits for the end, `timeout` milliseconds \
+         at most (30000 when absent, 600000 at most). You are told of its end anyway, so use this only when you cannot go \
+         on without the result."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "task_id": {"type": "string", "description": "Id or name of the sub-agent"},
+                "block": {"type": "boolean", "description": "Wait for its end; yes when absent"},
+                "timeout": {"type": "integer", "minimum": 0, "maximum": LONGEST, "description": "Longest wait in milliseconds"}
+            },
+            "required": ["task_id"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let id = input["task_id"].as_str().unwrap_or_default();
+        format!("TaskOutput {id}")
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(100)
+            .collect()
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        match self.look(input, ctx).await {
+            Ok(output) => output,
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+}
+
+impl TaskOutput {
+    async fn look(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let input: Input = serde_json::from_value(input)
+            .map_err(|error| format!("Nothing was looked up: {error}"))?;
+        if input.timeout > LONGEST {
+            return Err(format!(
+                "Nothing was looked up: `timeout` is at most {LONGEST}"
+            ));
+        }
+        let agents = self.0.upgrade();
+        let agents = agents.ok_or("Nothing was looked up: this process is about to end")?;
+        let record = known(&agents, &input.task_id)?;
+        if input.block {
+            tokio::select! {
+                () = record.until(|view| !view.is_running()) => {}
+                () = tokio::time::sleep(Duration::from_millis(input.timeout)) => {}
+                () = ctx.cancel.cancelled() => {}
+            }
+        }
+        Ok(report(&record, input.block, agents.limits().output_chars))
+    }
+}
+
+fn report(record: &Record, block: bool, limit: usize) -> ToolOutput {
+    let (view, finding) = (record.view(), record.finding());
+    let is_running = view.is_running();
+    let retrieval = match (is_running, block) {
+        (false, _) => "success",
+        (true, true) => "timeout",
+        (true, false) => "not_ready",
+    };
+    let mut out = vec![format!(
+        "<retrieval_status>{retrieval}</retrieval_status>\n<task_id>{}</task_id>\n<task_type>agent</task_type>\n<status>{}</status>",
+        record.id,
+        view.status.name()
+    )];
+    if let Some(error) = finding.error.as_ref().filter(|_| !is_running) {
+        out.push(format!("<error>{error}</error>"));
+    }
+    if !is_running {
+        out.push(format!(
+            "<output>\n{}\n</output>",
+            words(&finding, record, limit)
+        ));
+    }
+    ToolOutput::ok(
+        out.join("\n"),
+        format!("{} {}", record.name, view.status.name()),
+    )
+}

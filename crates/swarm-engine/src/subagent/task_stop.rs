@@ -1,0 +1,115 @@
+//! The tool `TaskStop`: ends a sub-agent that works in the background.
+
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use super::SubAgents;
+use super::record::StoppedBy;
+
+/// Ends background work.
+#[derive(Debug)]
+pub(super) struct TaskStop(pub(super) Weak<SubAgents>);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    task_id: Option<String>,
+    /// An older name of the same.
+    shell_id: Option<String>,
+}
+
+#[async_trait]
+impl Tool for TaskStop {
+    fn name(&self) -> &'static str {
+        "TaskStop"
+    }
+
+    fn description(&self) -> String {
+        "Ends a sub-agent that works in the background. `task_id` is its id or its name. What it has done until then \
+         stays; a message to it lets it go on."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "task_id": {"type": "string", "description": "Id or name of the sub-agent"}
+            },
+            "required": ["task_id"],
+            "additionalProperties": false
+        })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let id = input["task_id"].as_str().unwrap_or_default();
+        format!("TaskStop {id}")
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(100)
+            .collect()
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        match self.stop(input).await {
+            Ok(output) => output,
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+}
+
+impl TaskStop {
+    async fn stop(&self, input: Value) -> Result<ToolOutput, String> {
+        let input: Input = serde_json::from_value(input)
+            .map_err(|error| format!("Nothing was stopped: {error}"))?;
+        let asked = input.task_id.or(input.shell_id);
+        let asked =
+            asked.ok_or("Nothing was stopped: pass `task_id`, the id or name of a sub-agent")?;
+        let agents = self.0.upgrade();
+        let agents = agents.ok_or("Nothing was stopped: this process is about to end")?;
+        let record = known(&agents, &asked)?;
+        if !record.view().is_running() {
+            return Err(format!(
+                "Nothing was stopped: {} does not run, it is {}. {}",
+                record.name,
+                record.view().status.name(),
+                agents.who_runs()
+            ));
+        }
+        record.stop(StoppedBy::Agent);
+        record.until(|view| view.settled).await;
+        let out = json!({
+            "message": format!("Stopped {} ({})", record.name, record.request.description),
+            "task_id": record.id,
+            "task_type": "agent",
+        });
+        Ok(ToolOutput::ok(
+            out.to_string(),
+            format!("stopped {}", record.name),
+        ))
+    }
+}
+
+/// The sub-agent that is meant; an error names those that run.
+pub(super) fn known(agents: &SubAgents, asked: &str) -> Result<Arc<super::Record>, String> {
+    agents.find(asked.trim()).ok_or_else(|| {
+        format!(
+            "There is no sub-agent `{}`. {}",
+            asked.escape_debug(),
+            agents.who_runs()
+        )
+    })
+}

@@ -1,0 +1,39 @@
+//! The journal's account of sub-agents.
+
+use swarm_protocol::{AgentEvent, Event, MemberName, TeamName};
+use swarm_store::TeamStore;
+
+/// Enters in the journal that a sub-agent of `member` has ended; other events are passed over. The journal is an account
+/// of what happened, and nothing may fail for want of it.
+pub fn enter_sub_agent(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    member: &MemberName,
+    event: &AgentEvent,
+) {
+    let AgentEvent::SubAgentEnded {
+        id,
+        agent_type,
+        outcome,
+        usage,
+        model,
+        ..
+    } = event
+    else {
+        return;
+    };
+    let entered = store.journal(
+        team,
+        Event::SubAgentEnded {
+            member: member.clone(),
+            agent: id.clone(),
+            agent_type: agent_type.clone(),
+            outcome: outcome.clone(),
+            usage: *usage,
+            model: model.clone(),
+        },
+    );
+    if let Err(error) = entered {
+        tracing::warn!(%team, %member, %error, "the end of a sub-agent was not entered in the journal");
+    }
+}
