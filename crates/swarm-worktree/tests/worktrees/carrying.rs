@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use swarm_worktree::Dependencies;
+use swarm_worktree::{Dependencies, Uncommitted};
 
-use crate::scene::{NOW, Scene, environment, slug};
+use crate::scene::{NOW, Scene, environment, request, slug};
 
 #[test]
 fn i7_only_what_is_listed_and_ignored_comes_along_and_no_link_is_followed() {
@@ -32,7 +32,10 @@ fn i7_only_what_is_listed_and_ignored_comes_along_and_no_link_is_followed() {
         scene.write(&repo, name, text);
     }
     symlink(repo.join("id.key"), repo.join("link.key")).unwrap();
-    let made = scene.create(&repo, "one").unwrap();
+    // Listed, but not ignored: nobody has said that it is not for everybody.
+    scene.write(&repo, "untracked.txt", "u\n");
+    let asked = request(&repo, "one", Some(Uncommitted::Leave));
+    let made = scene.worktrees().create(&asked).unwrap();
     let came: Vec<_> = made
         .record
         .carried
