@@ -12,6 +12,7 @@
 pub mod architecture;
 pub mod fake_api;
 pub mod hostile;
+pub mod mcp_server;
 pub mod stage;
 mod wait;
 

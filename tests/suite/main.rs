@@ -13,6 +13,7 @@ mod by_hand;
 mod demo;
 mod flow;
 mod hostile;
+mod mcp;
 mod pages;
 mod pains;
 mod prompt_cache;

@@ -9,6 +9,7 @@ use swarm_store::{FileStore, StoreLimits, TeamStore};
 
 use crate::args::Args;
 use crate::environment::Environment;
+use crate::equipment::{FoundServers, ServerSources, mcp_bounds};
 use crate::failure::Failure;
 use crate::output::{Output, plain, say};
 use crate::root_folder;
@@ -29,6 +30,8 @@ pub(crate) struct App {
     trusts: bool,
     /// Definitions of agents that `--agents` gives, as JSON.
     pub(crate) agents: Option<String>,
+    /// What `--mcp-config` says.
+    mcp_config: Vec<String>,
     /// What `--team` says.
     pub(crate) flag_team: Option<String>,
     /// What `SWARM_TEAM` says.
@@ -76,10 +79,29 @@ impl App {
             team_events,
             trusts: args.command.trusts(),
             agents: args.command.agents().map(str::to_owned),
+            mcp_config: args.command.mcp_config().to_vec(),
             flag_team: global.team.clone(),
             env_team,
         })
     }
+
+    /// The MCP servers that hold for this command.
+    pub(crate) fn mcp_servers(&self) -> Result<FoundServers, Failure> {
+        let sources = ServerSources {
+            env: &self.env,
+            root: &self.root,
+            trusted: self.is_trusted()?,
+            given: &self.mcp_config,
+        };
+        let mut found = sources.load();
+        if let Some(why) = found.refused.take() {
+            let hint = "correct it, or leave `--mcp-config` out";
+            return Err(Failure::usage(why).with_hint(hint));
+        }
+        found.settings.bounds = mcp_bounds(&self.settings);
+        Ok(found)
+    }
+
     /// Whether what is the present repository's own may run.
     pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
         Ok(self.trusts || is_trusted(&self.root, &self.env.cwd)?)

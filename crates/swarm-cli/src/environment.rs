@@ -114,6 +114,11 @@ impl Environment {
         self.vars.iter().map(pair)
     }
 
+    /// Whether a variable holds a secret of ours.
+    pub(crate) fn is_secret(name: &str) -> bool {
+        SECRET.contains(&name)
+    }
+
     pub(crate) fn home(&self) -> Option<PathBuf> {
         self.get("HOME").map(PathBuf::from)
     }

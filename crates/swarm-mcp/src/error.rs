@@ -63,6 +63,16 @@ pub enum McpError {
     Closed,
 }
 
+impl McpError {
+    /// The same with the end of what the server's program wrote to standard error.
+    pub(crate) fn with_stderr(mut self, text: String) -> Self {
+        if let Self::Connect { stderr, .. } | Self::Late { stderr, .. } = &mut self {
+            *stderr = text;
+        }
+        self
+    }
+}
+
 fn with_stderr(stderr: &str) -> String {
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(String::new, |line| {

@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use swarm_policy::McpBounds;
+
 /// What the servers of one owner are started with.
 #[derive(Clone)]
 pub struct McpHost {
@@ -47,12 +49,12 @@ pub struct McpLimits {
     pub log_bytes: u64,
 }
 
-impl Default for McpLimits {
-    fn default() -> Self {
+impl From<McpBounds> for McpLimits {
+    fn from(bounds: McpBounds) -> Self {
         Self {
-            start: Duration::from_secs(30),
-            call: Duration::from_mins(10),
-            result_chars: 50_000,
+            start: Duration::from_millis(bounds.start_ms),
+            call: Duration::from_millis(bounds.call_ms),
+            result_chars: bounds.result_chars,
             grace: Duration::from_secs(2),
             log_bytes: 256 * 1024,
         }

@@ -1,5 +1,6 @@
 //! A server that is up: its connection, and its program where we started it.
 
+use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,71 +21,28 @@ pub(crate) struct Link {
     stderr: StderrTail,
 }
 
-/// Starts or reaches a server and asks for its tools, within the host's time. Given up on the way, nothing is left.
+/// Starts or reaches a server and asks for its tools, within the host's time and until `stop` falls. When it returns an
+/// error, nothing is left; given up on the way, its program is killed.
 pub(crate) async fn connect(
     server: &str,
     config: &McpServerConfig,
     host: &McpHost,
+    stop: &CancellationToken,
 ) -> Result<(Link, Vec<McpToolSpec>), McpError> {
     match config {
         McpServerConfig::Stdio { command, args, env } => {
-            let log = host
-                .logs
-                .as_ref()
-                .map(|folder| folder.join(format!("mcp-{server}.log")));
-            let Launched {
-                program,
-                stdin,
-                stdout,
-                stderr,
-            } = launch(command, args, env, host, log)?;
-            let steps = async {
-                let connection = Connection::over_stdio(stdout, stdin).await?;
-                let tools = connection.tools().await?;
-                Ok::<_, String>((connection, tools))
-            };
-            let done = tokio::time::timeout(host.limits.start, steps).await;
-            let outcome = match done {
-                Ok(Ok(up)) => Ok(up),
-                Ok(Err(why)) => Err(Some(why)),
-                Err(_) => Err(None),
-            };
-            match outcome {
-                Ok((connection, tools)) => {
-                    let link = Link {
-                        connection,
-                        program: Mutex::new(Some(program)),
-                        stderr,
-                    };
-                    Ok((link, tools))
-                }
-                Err(why) => {
-                    // Its last words come before its end.
-                    program.end(host.limits.grace).await;
-                    let stderr = stderr.text();
-                    Err(match why {
-                        Some(why) => McpError::Connect { why, stderr },
-                        None => McpError::Late {
-                            within: host.limits.start,
-                            stderr,
-                        },
-                    })
-                }
-            }
+            let log = host.logs.as_ref();
+            let log = log.map(|folder| folder.join(format!("mcp-{server}.log")));
+            let launched = launch(command, args, env, host, log)?;
+            shake_hands(launched, host, stop).await
         }
         McpServerConfig::Http { url, headers } => {
             let steps = async {
                 let connection = Connection::over_http(url, headers, host).await?;
-                let stderr = String::new();
-                let tools = connection.tools().await;
-                let tools = tools.map_err(|why| McpError::Connect { why, stderr })?;
+                let tools = connection.tools().await.map_err(unusable)?;
                 Ok((connection, tools))
             };
-            let done = tokio::time::timeout(host.limits.start, steps).await;
-            let (connection, tools) = done.map_err(|_| McpError::Late {
-                within: host.limits.start,
-                stderr: String::new(),
-            })??;
+            let (connection, tools) = bounded(steps, host, stop).await?;
             let link = Link {
                 connection,
                 program: Mutex::default(),
@@ -93,6 +51,61 @@ pub(crate) async fn connect(
             Ok((link, tools))
         }
     }
+}
+
+/// Speaks to a program that was just started.
+async fn shake_hands(
+    launched: Launched,
+    host: &McpHost,
+    stop: &CancellationToken,
+) -> Result<(Link, Vec<McpToolSpec>), McpError> {
+    let Launched {
+        program,
+        stdin,
+        stdout,
+        stderr,
+    } = launched;
+    let steps = async {
+        let connection = Connection::over_stdio(stdout, stdin).await;
+        let connection = connection.map_err(unusable)?;
+        let tools = connection.tools().await.map_err(unusable)?;
+        Ok((connection, tools))
+    };
+    match bounded(steps, host, stop).await {
+        Ok((connection, tools)) => {
+            let link = Link {
+                connection,
+                program: Mutex::new(Some(program)),
+                stderr,
+            };
+            Ok((link, tools))
+        }
+        Err(error) => {
+            // Its last words come before its end.
+            program.end(host.limits.grace).await;
+            Err(error.with_stderr(stderr.text()))
+        }
+    }
+}
+
+async fn bounded<T>(
+    steps: impl Future<Output = Result<T, McpError>>,
+    host: &McpHost,
+    stop: &CancellationToken,
+) -> Result<T, McpError> {
+    let within = host.limits.start;
+    tokio::select! {
+        done = tokio::time::timeout(within, steps) => done.unwrap_or_else(|_| {
+            let stderr = String::new();
+            Err(McpError::Late { within, stderr })
+        }),
+        () = stop.cancelled() => Err(McpError::Closed),
+    }
+}
+
+fn unusable(why: String) -> McpError {
+    let stderr = String::new();
+    McpError::Connect { why, stderr }
 }
 
 impl Link {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::{join_all, try_join_all};
-use swarm_policy::{McpServer, McpServerConfig, McpSettings, McpUse};
+use swarm_policy::{McpServerConfig, McpSettings, McpUse};
 use swarm_tools::Tool;
 
 use crate::name::server_part;
@@ -216,16 +216,16 @@ impl McpServers {
         names
     }
 
-    /// The settings, with the tools of each server as far as they are known: for another process, which then need not
-    /// start a server to know its tools.
+    /// The settings, with the tools of each server: for another process, which then need not start a server to know its
+    /// tools. One that could not be used here has none there, so that not everybody waits for it again.
     pub async fn listed(&self) -> McpSettings {
         let mut settings = self.settings.clone();
-        for (name, server) in &self.servers {
-            let tools = server.known_tools().await;
-            let entry: Option<&mut McpServer> = settings.servers.get_mut(name);
-            if let Some(entry) = entry {
-                entry.tools = tools;
-            }
+        for (name, entry) in &mut settings.servers {
+            let known = match self.servers.get(name) {
+                Some(server) => server.known_tools().await,
+                None => None,
+            };
+            entry.tools = Some(known.unwrap_or_default());
         }
         settings
     }

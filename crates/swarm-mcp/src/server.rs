@@ -137,11 +137,7 @@ impl Server {
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
-        let up = tokio::select! {
-            up = connect(&self.part, &self.config, &self.host) => up,
-            () = self.ended.cancelled() => return Err(McpError::Closed),
-        };
-        match up {
+        match connect(&self.part, &self.config, &self.host, &self.ended).await {
             Ok((link, tools)) => {
                 let link = Arc::new(link);
                 state.link = Some(Arc::clone(&link));

@@ -26,9 +26,9 @@ pub use definition_file::{
 };
 pub use equipment::{
     AgentCatalog, AgentDefinition, AgentLimits, AgentSource, Equipment, HookCommand, HookEvent,
-    HookGroup, HookSettings, Isolation, McpServer, McpServerConfig, McpSettings, McpToolSpec,
-    McpUse, MemoryScope, ModelNames, ToolAllowance, denied_type, hidden_type, missing_servers,
-    same_agent_type,
+    HookGroup, HookSettings, Isolation, McpBounds, McpServer, McpServerConfig, McpSettings,
+    McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance, denied_type, hidden_type,
+    missing_servers, same_agent_type,
 };
 pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitPlace, git_refusal};

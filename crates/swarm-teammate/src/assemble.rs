@@ -9,6 +9,7 @@ use swarm_engine::{
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_mcp::ProcessServers;
 use swarm_model::ModelName;
 use swarm_policy::{
     AgentKind, Behavior, Equipment, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
@@ -48,6 +49,7 @@ pub(crate) struct Assembled {
 pub(crate) fn assemble(
     mut parts: TeammateParts,
     watcher: &Arc<FolderWatcher>,
+    servers: &ProcessServers,
 ) -> Result<Assembled, TeammateError> {
     let team = parts.order.agent.team.clone();
     let reporter = Arc::new(reporter(&mut parts));
@@ -81,7 +83,8 @@ pub(crate) fn assemble(
         clock: Arc::clone(&parts.clock),
         platform: parts.process.platform.clone(),
     });
-    let tools = tools(&seat, &shutdown, &order.equipment, &sub_agents);
+    let mut tools = tools(&seat, &shutdown, &order.equipment, &sub_agents);
+    tools.extend(servers.tools());
     let gate = QueueGate {
         seat: Arc::clone(&seat),
         desk: Arc::clone(&desk),
@@ -96,9 +99,11 @@ pub(crate) fn assemble(
     let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
     let limits = limits(&order);
     let report = trained.report(&order, &limits);
+    let mut system = system_prompt(&order, &parts.process, &trained.instructions);
+    system.extend(servers.remark());
     let mut agent = AgentParts {
         name: order.agent.name.to_string(),
-        system: system_prompt(&order, &parts.process, &trained.instructions),
+        system,
         model: parts.model,
         model_name: ModelName::parse(&order.model)
             .map_or_else(|_| order.model.clone(), |name| name.model),

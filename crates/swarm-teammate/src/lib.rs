@@ -18,6 +18,7 @@ mod parts;
 mod person;
 mod prompt;
 mod reporter;
+mod servers;
 mod start;
 mod trained;
 mod turn;

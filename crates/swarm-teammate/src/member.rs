@@ -14,6 +14,7 @@ use crate::lead_watch::LeadWatch;
 use crate::life::Life;
 use crate::outbox::Outbox;
 use crate::person::Person;
+use crate::servers;
 use crate::start::{await_commit, hello, take_life};
 use crate::{TeammateError, TeammateParts};
 
@@ -51,7 +52,11 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     );
 
     let _life = take_life(&*store, &order, &process)?;
-    let assembled = assemble(parts, &watcher)?;
+    let servers = servers::start(&order, &*store, &terminate).await;
+    let assembled = assemble(parts, &watcher, &servers)?;
+    for problem in servers.problems() {
+        assembled.reporter.notice(problem.to_string());
+    }
     let tools = assembled.tool_names.clone();
     store.write_hello(
         &order.agent.team,
@@ -118,6 +123,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let ending = life.go_on().await;
     life.sub_agents.shut_down().await;
     life.end_session(ending.as_ref().ok().copied()).await;
+    servers.close().await;
     processes::end_marked(
         "SWARM_SPAWN_ID",
         &order.spawn_id.to_string(),

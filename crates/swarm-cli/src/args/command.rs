@@ -161,6 +161,15 @@ impl Command {
         }
     }
 
+    /// The MCP servers that its flags name.
+    pub(crate) fn mcp_config(&self) -> &[String] {
+        match self {
+            Self::Run(args) => &args.mcp_config,
+            Self::Spawn(args) => &args.mcp_config,
+            _ => &[],
+        }
+    }
+
     /// Whether it ends what runs and starts nothing: such a command must not fail for a mistake in the settings.
     pub(crate) fn only_stops(&self) -> bool {
         matches!(

@@ -47,6 +47,9 @@ pub(crate) struct RunArgs {
     /// Delete the team at the end; its tasks and journal go to the archive.
     #[arg(long)]
     pub(crate) rm: bool,
+    /// MCP servers for this command: a file with `mcpServers`, or the JSON itself; may be given several times.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) mcp_config: Vec<String>,
     /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
     #[arg(long)]
     pub(crate) trust: bool,

@@ -61,6 +61,9 @@ pub(crate) struct SpawnArgs {
     /// Begin a new conversation instead of carrying on the one it had.
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// MCP servers for this command: a file with `mcpServers`, or the JSON itself; may be given several times.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) mcp_config: Vec<String>,
     /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
     #[arg(long)]
     pub(crate) trust: bool,

@@ -22,9 +22,14 @@ pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
 
 /// These definitions with everything else that is found by looking alone.
 pub(crate) fn with_agents(app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
+    let servers = app.mcp_servers()?;
+    for problem in servers.untrusted.iter().chain(&servers.problems) {
+        app.out.say(&format!("swarm: {problem}"));
+    }
     Ok(Equipment {
         agents,
         hooks: hooks::load(app)?,
+        mcp: servers.settings,
         skills: skills::find(&app.env.cwd, &app.root),
         web: WebSettings {
             search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),

@@ -133,6 +133,12 @@ settings! {
     search_url: String = "web.search_url", Kind::Address, Say::Users;
     /// Further variables that shell commands of agents get.
     pass: Vec<String> = "env.pass", Kind::Texts, Say::Users;
+    /// How long an MCP server may take until it has listed its tools.
+    mcp_start: Duration = "mcp.start_timeout_s", Kind::Whole(1, 3600), Say::Users;
+    /// How long one call of an MCP server's tool may take.
+    mcp_call: Duration = "mcp.call_timeout_s", Kind::Whole(1, 86_400), Say::Users;
+    /// Characters of one result of an MCP server's tool.
+    mcp_result_chars: usize = "mcp.result_chars", Kind::Whole(1000, 1_000_000), Say::Users;
     /// Pace of scripted models.
     pace: f64 = "scripted.pace", Kind::Factor(100.0), Say::Users;
 }

@@ -1,5 +1,6 @@
 //! Putting a lead together.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
@@ -7,6 +8,7 @@ use swarm_engine::{
     TranscriptAuthor, TranscriptFile, own_tools, transcript_path, worktree_tools,
 };
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_mcp::ProcessServers;
 use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
@@ -37,6 +39,7 @@ pub(super) struct Assembled {
 pub(super) fn assemble(
     parts: &LeadParts,
     leadership: &Arc<Leadership>,
+    servers: &ProcessServers,
 ) -> Result<Assembled, EngineError> {
     let dep = &parts.deployment;
     let lead = MemberName::lead();
@@ -86,13 +89,17 @@ pub(super) fn assemble(
         clock: Arc::clone(&dep.clock),
         platform: parts.platform.clone(),
     });
+    let mut system = system_prompt(parts);
+    system.extend(servers.remark());
+    let mut tools = tools(parts, &seat, leadership, &sub_agents);
+    tools.extend(servers.tools());
     let mut agent = AgentParts {
         name: lead.to_string(),
-        system: system_prompt(parts),
+        system,
         model: Arc::clone(&parts.model),
         model_name: ModelName::parse(&dep.model)
             .map_or_else(|_| dep.model.clone(), |name| name.model),
-        tools: tools(parts, &seat, leadership, &sub_agents),
+        tools,
         withheld: Vec::new(),
         rights,
         gate: Arc::new(gate),
@@ -189,21 +196,27 @@ fn tools(
     tools
 }
 
-fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
+/// The environment of the lead's shell commands and MCP servers, with the marks by which they are found.
+pub(super) fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
     let dep = &parts.deployment;
     let mut env = dep.shell_env.clone();
     env.insert(
         "CLAUDE_CONFIG_DIR".to_owned(),
         dep.root.display().to_string(),
     );
-    env.insert("SWARM_NAME".to_owned(), lead.to_string());
+    env.insert("SWARM_NAME".to_owned(), MemberName::lead().to_string());
     env.insert("SWARM_SPAWN_ID".to_owned(), dep.spawn_id.to_string());
     env.extend([lead_mark(dep.process.pid, &dep.process.start)]);
+    env
+}
+
+fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
+    let dep = &parts.deployment;
     let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
     let protected = ProtectedPaths::new(&dep.root).hide_where(move |path| unreadable.hides(path));
     ToolContext {
         cwd: dep.cwd.clone(),
-        env: Arc::new(env),
+        env: Arc::new(shell_env(parts)),
         protected: Arc::new(protected),
         confine: None,
         guards: Arc::new(dep.equipment.shell.clone()),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
 use swarm_fs::{NameFilter, Subscription};
+use swarm_mcp::ProcessServers;
 use swarm_policy::HookEvent;
 use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState, TeamName};
 use swarm_store::{MemberView, TaskList};
@@ -17,6 +18,7 @@ use super::desk::LeadDesk;
 use super::farewell::{end_members, left_worktrees, take_stock};
 use super::report::{Outcome, RunReport};
 use super::reporter::Reporter;
+use super::servers;
 use super::settle::{Situation, any_failed, paused_alone, situation, stalled_text};
 use super::turn::run_turn;
 use crate::reconcile::{self, Reconciling};
@@ -32,13 +34,14 @@ const END_HOOKS: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// [`LeadError`] when the team's files or the transcript cannot be used. A failure of the agent is an outcome.
-pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport, LeadError> {
+pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunReport, LeadError> {
     let started = Instant::now();
     let implicit = match &parts.team {
         Some(team) => team.clone(),
         // A session id is hex digits, which every name may hold.
         None => implicit_team_name(parts.session).map_err(LeadError::Name)?,
     };
+    let servers = servers::start(&mut parts).await;
     let leadership = Arc::new(Leadership::new(
         parts.deployment.clone(),
         parts.session,
@@ -63,7 +66,10 @@ pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport,
         desk,
         reporter,
         sub_agents,
-    } = assemble(&parts, &leadership)?;
+    } = assemble(&parts, &leadership, &servers)?;
+    for problem in servers.problems() {
+        reporter.notice(problem.to_string());
+    }
     let mut run = Run {
         supervisor: Supervisor::new(parts.deployment.clone()),
         parts,
@@ -73,6 +79,7 @@ pub async fn run_headless(parts: LeadParts, prompt: String) -> Result<RunReport,
         desk,
         reporter,
         sub_agents,
+        servers: Some(servers),
         inbox: None,
         watched: None,
         last_text: String::new(),
@@ -102,6 +109,7 @@ struct Run {
     desk: Arc<LeadDesk>,
     reporter: Arc<Reporter>,
     sub_agents: Arc<SubAgents>,
+    servers: Option<ProcessServers>,
     supervisor: Supervisor,
     inbox: Option<Subscription>,
     /// Whose inbox that is.
@@ -435,6 +443,9 @@ impl Run {
             Some(team) => self.close(&team, &mut report).await,
             None => Ok(()),
         };
+        if let Some(servers) = self.servers.take() {
+            servers.close().await;
+        }
         let dep = &self.parts.deployment;
         processes::end_marked("SWARM_SPAWN_ID", &dep.spawn_id.to_string(), dep.kill_grace).await;
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -122,6 +122,7 @@ async fn begin<'a>(
         session
     };
     let timeout = options.timeout.unwrap_or(deployment.hello_deadline);
+    let timeout = timeout.saturating_add(wait_for_servers(deployment, &options));
     let spawn_id = SpawnId::random();
     let former = replaced.as_ref().or(dead);
     // Whoever has the name keeps it, and nothing is made for the one who comes too late.
@@ -190,6 +191,18 @@ async fn begin<'a>(
         timeout,
         worktree,
     })
+}
+
+/// How much longer the child may take because it has to start servers before it knows its tools.
+fn wait_for_servers(deployment: &Deployment, options: &SpawnOptions) -> Duration {
+    let equipment = &deployment.equipment;
+    let agent_type = options.agent_type.as_deref();
+    let definition = agent_type.and_then(|name| equipment.agents.find(name));
+    if equipment.mcp.makes_wait(definition) {
+        Duration::from_millis(equipment.mcp.bounds.start_ms)
+    } else {
+        Duration::ZERO
+    }
 }
 
 fn millis(duration: Duration) -> u64 {

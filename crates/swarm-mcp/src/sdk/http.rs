@@ -9,12 +9,17 @@ use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, NoProxy, Proxy, Url};
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
 use crate::{McpError, McpHost};
+
+/// How the transport fails.
+type Failed = StreamableHttpError<reqwest::Error>;
 
 /// Hosts that a proxy cannot reach for us.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
@@ -132,8 +137,15 @@ fn tls(needed: bool) -> Result<ClientConfig, McpError> {
         .with_no_client_auth())
 }
 
-/// An error with its causes, each once.
+/// An error with its causes, each once, and without the address, which may hold a password.
 pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
+    if let Some(StreamableHttpError::Client(error)) = error.downcast_ref::<Failed>() {
+        return match error.source() {
+            // The layer above says only that sending failed.
+            Some(cause) => describe(cause),
+            None => error.to_string(),
+        };
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -157,7 +157,7 @@ fn c2_what_is_not_applied_is_refused_by_name_and_line() {
         ),
         (
             "mcpServers: [{x: {type: sse, url: u}}]",
-            "a.md:4: `mcpServers` describes the server `x` wrongly: `type` is `sse`: use stdio with `command`, or http with `url`",
+            "a.md:4: `mcpServers` describes the server `x` wrongly: `type` is `sse`, a transport that MCP has given up: use `http` with the server's streamable HTTP address, which often ends in /mcp instead of /sse",
         ),
     ] {
         let (definition, problems) = read(&format!(

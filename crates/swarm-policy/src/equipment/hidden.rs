@@ -72,6 +72,7 @@ mod tests {
                 .iter()
                 .map(|name| ((*name).to_owned(), server.clone()))
                 .collect(),
+            ..McpSettings::default()
         }
     }
 

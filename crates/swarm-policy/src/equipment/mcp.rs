@@ -6,12 +6,49 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// MCP servers by name.
+use super::{AgentDefinition, McpUse};
+
+/// MCP servers by name, and their bounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(rename_all = "camelCase", default)]
 pub struct McpSettings {
     /// The servers.
     pub servers: BTreeMap<String, McpServer>,
+    /// What they may take.
+    pub bounds: McpBounds,
+}
+
+impl McpSettings {
+    /// Whether an agent of this definition has to wait for a server before its tools are known.
+    pub fn makes_wait(&self, definition: Option<&AgentDefinition>) -> bool {
+        let own = definition.is_some_and(|definition| {
+            let mut uses = definition.mcp_servers.iter();
+            uses.any(|server| matches!(server, McpUse::Own(..)))
+        });
+        own || self.servers.values().any(|server| server.tools.is_none())
+    }
+}
+
+/// Bounds of every server in time and size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct McpBounds {
+    /// Milliseconds that a server may take from its start until it has listed its tools.
+    pub start_ms: u64,
+    /// Milliseconds that one call may take.
+    pub call_ms: u64,
+    /// Characters of one result that a model is shown.
+    pub result_chars: usize,
+}
+
+impl Default for McpBounds {
+    fn default() -> Self {
+        Self {
+            start_ms: 30_000,
+            call_ms: 600_000,
+            result_chars: 50_000,
+        }
+    }
 }
 
 /// A server and where it was found.

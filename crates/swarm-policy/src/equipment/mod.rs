@@ -11,6 +11,7 @@ mod hook_parse;
 mod hooks;
 mod limits;
 mod mcp;
+mod mcp_entry;
 mod model_names;
 
 pub use catalog::{AgentCatalog, same_agent_type};
@@ -20,5 +21,5 @@ pub use hidden::{denied_type, hidden_type, missing_servers};
 pub use hook_event::HookEvent;
 pub use hooks::{HookCommand, HookGroup, HookSettings};
 pub use limits::AgentLimits;
-pub use mcp::{McpServer, McpServerConfig, McpSettings, McpToolSpec};
+pub use mcp::{McpBounds, McpServer, McpServerConfig, McpSettings, McpToolSpec};
 pub use model_names::ModelNames;

@@ -6,6 +6,7 @@ mod leftovers;
 mod programs;
 mod run;
 mod sandbox;
+mod servers;
 mod trust;
 mod written;
 

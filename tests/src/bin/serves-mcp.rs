@@ -1,0 +1,82 @@
+//! An MCP server, which can be told to misbehave. It speaks JSON-RPC over standard streams, or with `--http FILE` over
+//! streamable HTTP on a port that it writes into the file. Each start adds its pid to the file after `--starts`.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use swarm_tests::mcp_server::{Behaviour, Reply, Server, serve_http};
+
+fn main() -> anyhow::Result<()> {
+    let mut words = std::env::args().skip(1);
+    let mut behaviour = Behaviour::Well;
+    let (mut http, mut starts) = (None, None);
+    while let Some(word) = words.next() {
+        let value = words.next().unwrap_or_default();
+        match word.as_str() {
+            "--mode" => behaviour = value.parse().map_err(anyhow::Error::msg)?,
+            "--http" => http = Some(PathBuf::from(value)),
+            "--starts" => starts = Some(PathBuf::from(value)),
+            other => anyhow::bail!("what is {other}?"),
+        }
+    }
+    if let Some(path) = starts {
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        writeln!(file, "{}", std::process::id())?;
+    }
+    misbehave_first(behaviour)?;
+    let server = Arc::new(Server::new(behaviour));
+    match http {
+        Some(path) => serve_http(&server, &path),
+        None => serve_streams(&server),
+    }
+}
+
+fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
+    match behaviour {
+        Behaviour::Exits => {
+            writeln!(io::stderr(), "the licence has run out")?;
+            #[expect(clippy::exit, reason = "that is what it is for")]
+            std::process::exit(3);
+        }
+        Behaviour::Silent => swarm_tests::hostile::stay(),
+        Behaviour::Floods => {
+            std::thread::spawn(|| {
+                let line = "blah ".repeat(200);
+                while writeln!(io::stderr(), "{line}").is_ok() {}
+            });
+        }
+        Behaviour::Stubborn => {
+            // Both ignore SIGTERM, and the child is in a session of its own.
+            Command::new("setsid")
+                .args(["sh", "-c", "trap '' TERM; while :; do sleep 600; done"])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+        }
+        Behaviour::Well | Behaviour::Collides => {}
+    }
+    Ok(())
+}
+
+fn serve_streams(server: &Arc<Server>) -> anyhow::Result<()> {
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let server = Arc::clone(server);
+        // Each request on its own thread: one that is slow does not hold up the notification that cancels it.
+        std::thread::spawn(move || {
+            if let Reply::Json(answer) = server.answer(&line) {
+                // Whole lines: nobody else writes while this one does.
+                let mut out = io::stdout().lock();
+                drop(writeln!(out, "{answer}").and_then(|()| out.flush()));
+            }
+        });
+    }
+    if server.behaviour() == Behaviour::Stubborn {
+        swarm_tests::hostile::stay();
+    }
+    Ok(())
+}

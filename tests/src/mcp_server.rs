@@ -1,0 +1,235 @@
+//! The answers of a small MCP server, by hand: what it says must not come from the SDK that the client is made of.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+/// How the server behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    /// As it should.
+    Well,
+    /// It never answers anything.
+    Silent,
+    /// It ends at once.
+    Exits,
+    /// It writes to standard error without end.
+    Floods,
+    /// Neither it nor its child ends when its input does.
+    Stubborn,
+    /// Two of its tools get one name.
+    Collides,
+}
+
+impl FromStr for Behaviour {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "well" => Self::Well,
+            "silent" => Self::Silent,
+            "exits" => Self::Exits,
+            "floods" => Self::Floods,
+            "stubborn" => Self::Stubborn,
+            "collides" => Self::Collides,
+            other => return Err(format!("no behaviour is called {other}")),
+        })
+    }
+}
+
+/// What comes of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// An answer.
+    Json(Value),
+    /// Nothing: it was a notification, or the request was cancelled.
+    Nothing,
+}
+
+/// A server and its calls that are cancelled.
+#[derive(Debug)]
+pub struct Server {
+    behaviour: Behaviour,
+    cancelled: Mutex<Vec<Value>>,
+    changed: Condvar,
+}
+
+impl Server {
+    /// A server of this behaviour.
+    pub fn new(behaviour: Behaviour) -> Self {
+        Self {
+            behaviour,
+            cancelled: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// How it behaves.
+    pub fn behaviour(&self) -> Behaviour {
+        self.behaviour
+    }
+
+    /// What it says to one message.
+    pub fn answer(&self, line: &str) -> Reply {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            return Reply::Nothing;
+        };
+        let id = &message["id"];
+        if message["method"] == "notifications/cancelled" {
+            let mut cancelled = self
+                .cancelled
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            cancelled.push(message["params"]["requestId"].clone());
+            self.changed.notify_all();
+        }
+        if id.is_null() {
+            return Reply::Nothing;
+        }
+        let result = match message["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({
+                "protocolVersion": message["params"]["protocolVersion"],
+                "capabilities": {"tools": {"listChanged": true}},
+                "serverInfo": {"name": "serves-mcp", "version": "1"},
+            }),
+            "tools/list" => json!({"tools": self.tools()}),
+            "tools/call" => match self.call(&message) {
+                Some(result) => result,
+                None => return Reply::Nothing,
+            },
+            _ => {
+                let error = json!({"code": -32601, "message": "no such method"});
+                return Reply::Json(json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            }
+        };
+        Reply::Json(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    }
+
+    fn tools(&self) -> Vec<Value> {
+        let text = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+        let tool = |name: &str| {
+            json!({"name": name, "description": format!("The tool {name}."), "inputSchema": text,
+                "annotations": {"readOnlyHint": true}})
+        };
+        let mut tools: Vec<_> = ["echo", "pid", "env", "huge", "fails", "dies", "slow"]
+            .map(tool)
+            .to_vec();
+        if self.behaviour == Behaviour::Collides {
+            tools.extend([tool("a.b"), tool("a/b")]);
+        }
+        tools
+    }
+
+    fn call(&self, message: &Value) -> Option<Value> {
+        let params = &message["params"];
+        let given = params["arguments"]["text"].as_str().unwrap_or_default();
+        let said = |text: String| Some(json!({"content": [{"type": "text", "text": text}]}));
+        match params["name"].as_str().unwrap_or_default() {
+            "echo" => said(format!("echo: {given}")),
+            "pid" => said(std::process::id().to_string()),
+            "huge" => said("x".repeat(2_000_000)),
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "what it was given is what is asked about"
+            )]
+            "env" => said(std::env::var(given).unwrap_or_else(|_| "(not set)".to_owned())),
+            "fails" => Some(
+                json!({"isError": true, "content": [{"type": "text", "text": "it did not work"}]}),
+            ),
+            "dies" => std::process::exit(1),
+            "slow" => {
+                self.wait_for_cancel(&message["id"]);
+                if !given.is_empty() {
+                    drop(std::fs::File::create(given));
+                }
+                None
+            }
+            other => Some(
+                json!({"isError": true, "content": [{"type": "text", "text": format!("no tool {other}")}]}),
+            ),
+        }
+    }
+
+    fn wait_for_cancel(&self, id: &Value) {
+        let cancelled = self
+            .cancelled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        drop(
+            self.changed
+                .wait_while(cancelled, |cancelled| !cancelled.contains(id)),
+        );
+    }
+}
+
+/// Serves streamable HTTP on a free port of the loopback address, and writes the port into a file.
+///
+/// # Errors
+/// When the port or the file cannot be had.
+pub fn serve_http(server: &Arc<Server>, port_file: &Path) -> anyhow::Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    let half = port_file.with_extension("half");
+    std::fs::File::create(&half)?.write_all(port.to_string().as_bytes())?;
+    std::fs::rename(half, port_file)?;
+    for stream in listener.incoming() {
+        let (stream, server) = (stream?, Arc::clone(server));
+        std::thread::spawn(move || drop(serve_one(&server, stream)));
+    }
+    Ok(())
+}
+
+/// One connection, one request: nothing is kept open.
+fn serve_one(server: &Server, stream: TcpStream) -> anyhow::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let method = line.split(' ').next().unwrap_or_default().to_owned();
+    let mut length = 0;
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse()?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let reply = if method == "POST" {
+        server.answer(&String::from_utf8_lossy(&body))
+    } else {
+        Reply::Nothing
+    };
+    let mut out = stream;
+    match (method.as_str(), reply) {
+        ("POST", Reply::Json(answer)) => {
+            let text = answer.to_string();
+            write!(
+                out,
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nmcp-session-id: one\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+                text.len()
+            )?;
+        }
+        ("POST", Reply::Nothing) => {
+            out.write_all(
+                b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            )?;
+        }
+        ("DELETE", _) => {
+            out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
+        }
+        // It sends nothing on its own account.
+        _ => out.write_all(
+            b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        )?,
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,183 @@
+//! Servers for one test, and what calls their tools.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use swarm_mcp::{AgentServers, McpHost, McpLimits, McpServers};
+use swarm_policy::{McpBounds, McpServer, McpServerConfig, McpSettings};
+use swarm_protocol::{MemberName, ShellGuards};
+use swarm_tests::wait_for;
+use swarm_tools::{Caller, FileState, ProtectedPaths, ToolContext, ToolLimits, ToolOutput};
+use tokio_util::sync::CancellationToken;
+
+/// The server of the harness.
+pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_serves-mcp");
+
+/// A folder, and servers in it.
+pub(super) struct Bench {
+    pub(super) folder: tempfile::TempDir,
+    settings: McpSettings,
+    limits: McpLimits,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let mut limits = McpLimits::from(McpBounds::default());
+        // A loaded machine may be slow, and no test waits for this.
+        limits.start = Duration::from_hours(1);
+        limits.call = Duration::from_hours(1);
+        limits.grace = Duration::from_millis(100);
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            settings: McpSettings::default(),
+            limits,
+        }
+    }
+
+    /// Adds a program that is a server of this mode, under this name.
+    pub(super) fn with(mut self, name: &str, mode: &str) -> Self {
+        let config = self.stdio(name, mode);
+        self.add(name, config);
+        self
+    }
+
+    pub(super) fn with_limits(mut self, change: impl FnOnce(&mut McpLimits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    pub(super) fn add(&mut self, name: &str, config: McpServerConfig) {
+        let server = McpServer {
+            config,
+            origin: "the test".to_owned(),
+            tools: None,
+        };
+        self.settings.servers.insert(name.to_owned(), server);
+    }
+
+    pub(super) fn stdio(&self, name: &str, mode: &str) -> McpServerConfig {
+        let starts = self.starts_file(name).display().to_string();
+        McpServerConfig::Stdio {
+            command: PROGRAM.to_owned(),
+            args: ["--mode", mode, "--starts", &starts]
+                .map(str::to_owned)
+                .to_vec(),
+            env: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn servers(&self) -> McpServers {
+        self.servers_of(self.settings.clone())
+    }
+
+    pub(super) fn servers_of(&self, settings: McpSettings) -> McpServers {
+        let path = std::env::var("PATH").unwrap_or_default();
+        McpServers::new(
+            settings,
+            McpHost {
+                cwd: self.folder.path().to_owned(),
+                env: BTreeMap::from([("PATH".to_owned(), path)]),
+                logs: Some(self.folder.path().to_owned()),
+                limits: self.limits,
+            },
+        )
+    }
+
+    fn starts_file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(format!("{name}.starts"))
+    }
+
+    /// The pids of every start of a server, in their order.
+    pub(super) fn starts(&self, name: &str) -> Vec<u32> {
+        let text = std::fs::read_to_string(self.starts_file(name)).unwrap_or_default();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    }
+}
+
+/// A server that somebody else runs, over HTTP.
+pub(super) struct Foreign {
+    child: Child,
+    pub(super) url: String,
+}
+
+impl Foreign {
+    pub(super) fn start(folder: &Path) -> Self {
+        let port = folder.join("port");
+        let child = Command::new(PROGRAM)
+            .args(["--http", &port.display().to_string()])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let port = wait_for(
+            "the port",
+            || "it was not written".to_owned(),
+            || std::fs::read_to_string(&port).ok(),
+        );
+        Self {
+            child,
+            url: format!("http://127.0.0.1:{port}/mcp"),
+        }
+    }
+
+    pub(super) fn config(&self) -> McpServerConfig {
+        McpServerConfig::Http {
+            url: self.url.clone(),
+            headers: BTreeMap::from([("x-kit".to_owned(), "yes".to_owned())]),
+        }
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Calls a tool with a text, as the engine does.
+pub(super) async fn call(agent: &AgentServers, name: &str, text: &str) -> ToolOutput {
+    call_until(agent, name, text, &CancellationToken::new()).await
+}
+
+pub(super) async fn call_until(
+    agent: &AgentServers,
+    name: &str,
+    text: &str,
+    cancel: &CancellationToken,
+) -> ToolOutput {
+    let tool = agent.tools.iter().find(|tool| tool.name() == name);
+    let tool = tool.unwrap_or_else(|| panic!("no {name}: {:?}", agent.problems));
+    let context = ToolContext {
+        cwd: "/".into(),
+        env: Arc::default(),
+        protected: Arc::new(ProtectedPaths::new(Path::new("/nowhere"))),
+        confine: None,
+        modes: None,
+        guards: Arc::new(ShellGuards::default()),
+        files: Arc::new(Mutex::new(FileState::new())),
+        cancel: cancel.clone(),
+        limits: ToolLimits::default(),
+        tool_use_id: "one".to_owned(),
+        caller: Caller {
+            name: MemberName::lead(),
+            team: None,
+            agent_id: None,
+        },
+    };
+    let input: Value = json!({"text": text});
+    tool.call(input, &context).await
+}
+
+/// Whether a process runs; one that has ended and was not waited for does not.
+pub(super) fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}

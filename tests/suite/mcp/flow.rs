@@ -1,0 +1,287 @@
+//! Servers in the hands of leads and teammates.
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script, Step};
+use swarm_tests::stage::{Finished, World};
+
+use super::bench::{PROGRAM, runs};
+use crate::scene::{MODEL, kill_member, wait_for_state, world, world_over};
+
+fn config(world: &World, name: &str, mode: &str) -> String {
+    let starts = starts_file(world, name);
+    json!({"mcpServers": {name: {"command": PROGRAM, "args": ["--mode", mode, "--starts", starts]}}})
+        .to_string()
+}
+
+fn starts_file(world: &World, name: &str) -> String {
+    let path = world.folder().join("out").join(format!("{name}.starts"));
+    path.display().to_string()
+}
+
+fn starts(world: &World, name: &str) -> Vec<u32> {
+    let text = std::fs::read_to_string(starts_file(world, name)).unwrap_or_default();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+fn call(id: &str, tool: &str, text: &str) -> Step {
+    Step::says(Reply::tool(id, tool, json!({"text": text})))
+}
+
+fn allow(world: &World, rules: &[&str]) {
+    let settings = json!({"permissions": {"allow": rules}});
+    world.write("root/settings.json", &settings.to_string());
+}
+
+fn run(world: &World, further: &[&str]) -> Finished {
+    let fixed = [
+        "run",
+        "Do it.",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--output",
+        "json",
+    ];
+    world.swarm(&[&fixed, further].concat())
+}
+
+fn result(api: &FakeApi, agent: &str, id: &str) -> (String, bool) {
+    let asks = api.requests_of(agent);
+    let found = asks.iter().find_map(|recorded| recorded.ask.result_of(id));
+    found.unwrap_or_else(|| panic!("{agent} had no result of {id}\n{}", api.summary()))
+}
+
+fn mates(names: &[&str]) -> Vec<Step> {
+    names
+        .iter()
+        .map(|name| {
+            let input = json!({"name": name, "description": "call", "prompt": "call it"});
+            Step::says(Reply::tool(format!("spawn-{name}"), "Agent", input))
+        })
+        .collect()
+}
+
+#[test]
+fn a_lead_calls_a_trusted_repositorys_server_and_no_key_reaches_it() {
+    let script = Script::new().agent(
+        "team-lead",
+        [
+            call("one", "mcp__kit__echo", "hello"),
+            call("two", "mcp__kit__env", "ANTHROPIC_API_KEY"),
+            call("three", "mcp__kit__env", "SWARM_SPAWN_ID"),
+            Step::says(Reply::text("done")),
+        ],
+    );
+    let api = FakeApi::start(script);
+    let world = world().with_api(&api);
+    world.write("project/.mcp.json", &config(&world, "kit", "well"));
+    allow(&world, &["mcp__kit"]);
+    let finished = run(&world, &["--trust"]);
+    assert_eq!(
+        finished.ok().json()["result"],
+        "done",
+        "{}",
+        finished.story()
+    );
+    assert_eq!(
+        result(&api, "team-lead", "one"),
+        ("echo: hello".to_owned(), false)
+    );
+    assert_eq!(result(&api, "team-lead", "two").0, "(not set)");
+    assert_eq!(
+        result(&api, "team-lead", "three").0.len(),
+        36,
+        "the mark of its owner"
+    );
+    let requests = api.requests_of("team-lead");
+    let tools = |ask: &Ask| {
+        let mut tools = ask.body["tools"].clone();
+        // A mark of the cache is no part of what is cached.
+        for tool in tools.as_array_mut().unwrap() {
+            tool.as_object_mut().unwrap().remove("cache_control");
+        }
+        tools.to_string()
+    };
+    let first = tools(&requests[0].ask);
+    for recorded in &requests {
+        assert_eq!(tools(&recorded.ask), first);
+    }
+    assert!(requests[0].ask.tools().contains(&"mcp__kit__echo"));
+    assert!(!starts(&world, "kit").iter().any(|pid| runs(*pid)));
+}
+
+#[test]
+fn a_repository_that_nobody_trusts_starts_nothing_and_this_is_said() {
+    let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
+    let world = world().with_api(&api);
+    world.write("project/.mcp.json", &config(&world, "kit", "well"));
+    let finished = run(&world, &[]);
+    finished.ok();
+    assert!(
+        finished.stderr.contains("swarm trust"),
+        "{}",
+        finished.story()
+    );
+    assert!(starts(&world, "kit").is_empty());
+}
+
+#[test]
+fn a_server_that_fails_is_told_to_the_person_and_to_the_model() {
+    let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
+    let world = world().with_api(&api);
+    world.write("kit.json", &config(&world, "kit", "exits"));
+    let path = world.folder().join("kit.json").display().to_string();
+    let finished = run(&world, &["--mcp-config", &path]);
+    finished.ok();
+    assert!(
+        finished.stderr.contains("the licence has run out"),
+        "{}",
+        finished.story()
+    );
+    let system = api.requests_of("team-lead")[0].ask.system();
+    assert!(system.contains("MCP server `kit`"), "{system}");
+    let wrong = run(&world, &["--json", "--mcp-config", "nowhere.json"]);
+    assert!(
+        wrong.error(2)["message"]
+            .as_str()
+            .unwrap()
+            .contains("nowhere.json")
+    );
+}
+
+#[test]
+fn o6_teammates_know_the_leads_servers_and_start_one_only_to_call_it() {
+    let mut lead = mates(&["ann", "bob"]);
+    lead.push(Step::says(Reply::text("waiting")));
+    lead.push(Step::says(Reply::text("done")).once_seen("called it"));
+    let script = Script::new()
+        .agent("team-lead", lead)
+        .agent("ann", [Step::says(Reply::text("nothing for me"))])
+        .agent(
+            "bob",
+            [
+                call("one", "mcp__kit__pid", ""),
+                Step::says(Reply::text("called it")),
+            ],
+        );
+    let api = FakeApi::start(script);
+    let world = world().with_api(&api);
+    let given = config(&world, "kit", "well");
+    let finished = run(
+        &world,
+        &["--mcp-config", &given, "--mode", "bypassPermissions"],
+    );
+    assert_eq!(
+        finished.ok().json()["result"],
+        "done",
+        "{}",
+        finished.story()
+    );
+    let started = starts(&world, "kit");
+    assert_eq!(started.len(), 2, "the lead's, and bob's at his call");
+    assert_eq!(result(&api, "bob", "one").0, started[1].to_string());
+    for mate in ["ann", "bob"] {
+        let tools = api.requests_of(mate)[0].ask.body["tools"].clone();
+        assert!(tools.to_string().contains("mcp__kit__echo"), "{mate}");
+    }
+    assert!(!started.iter().any(|pid| runs(*pid)));
+}
+
+fn spawn(world: &World, given: &str, mode: &str) {
+    let words = [
+        "spawn",
+        "bob",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--mode",
+        mode,
+        "--prompt",
+        "go",
+        "--mcp-config",
+        given,
+    ];
+    world.swarm(&words).ok();
+}
+
+#[test]
+fn a_call_is_asked_about_and_runs_once_a_person_says_yes() {
+    let script = Script::new().agent(
+        "bob",
+        [
+            call("one", "mcp__kit__echo", "may I"),
+            Step::says(Reply::text("done")),
+        ],
+    );
+    let api = FakeApi::start(script);
+    let world = world_over(&api);
+    let given = config(&world, "kit", "well");
+    spawn(&world, &given, "default");
+    wait_for_state(&world, "bob", "waiting-permission");
+    let hello = world.team("demo").hello("bob");
+    assert!(
+        hello["tools"]
+            .as_array()
+            .unwrap()
+            .contains(&Value::from("mcp__kit__echo")),
+        "{hello}"
+    );
+    let request = world.team("demo").requests()[0].clone();
+    let id = request["id"].as_str().unwrap();
+    world.swarm(&["approve", id, "--always"]).ok();
+    world.wait_for("the result", || {
+        let asks = api.requests_of("bob");
+        asks.iter()
+            .find_map(|recorded| recorded.ask.result_of("one"))
+    });
+    assert_eq!(
+        result(&api, "bob", "one"),
+        ("echo: may I".to_owned(), false)
+    );
+    let rights = world.swarm(&["permissions", "bob"]).ok().stdout.clone();
+    assert!(rights.contains("mcp__kit__echo"), "{rights}");
+    let log = world.team("demo").member_folder("bob").join("mcp-kit.log");
+    assert!(log.exists());
+    world.swarm(&["shutdown", "bob"]).ok();
+    assert!(!starts(&world, "kit").iter().any(|pid| runs(*pid)));
+}
+
+#[test]
+fn o6_a_member_that_is_killed_leaves_no_server_behind() {
+    let api = FakeApi::start(Script::new());
+    let world = world_over(&api);
+    let given = config(&world, "stubborn", "stubborn");
+    spawn(&world, &given, "plan");
+    let pid = starts(&world, "stubborn")[0];
+    kill_member(&world, "bob");
+    assert!(runs(pid), "it ignores the end of its input");
+    world.swarm(&["reap"]).ok();
+    assert!(!runs(pid));
+    let left: Vec<_> = world.processes();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn doctor_tries_every_server_and_tells_what_came_of_it() {
+    let world = world();
+    let near: Value = serde_json::from_str(&config(&world, "kit", "well")).unwrap();
+    let broken: Value = serde_json::from_str(&config(&world, "broken", "exits")).unwrap();
+    let mut both = near;
+    both["mcpServers"]["broken"] = broken["mcpServers"]["broken"].clone();
+    both["mcpServers"]["old"] = json!({"type": "sse", "url": "http://127.0.0.1:1/sse"});
+    world.write("root/.mcp.json", &both.to_string());
+    let said = world.swarm(&["doctor"]).stdout.clone();
+    for words in [
+        "ok       mcp server: kit (",
+        "7 tools after",
+        "mcp__kit__echo",
+        "warning  mcp server: broken (",
+        "the licence has run out",
+        "`old` is left out",
+    ] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    assert!(!starts(&world, "kit").iter().any(|pid| runs(*pid)));
+}

@@ -1,0 +1,6 @@
+//! MCP servers: those that behave and those that do not, alone and in the hands of a team.
+
+mod bench;
+mod flow;
+mod pool;
+mod trouble;

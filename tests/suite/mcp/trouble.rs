@@ -1,0 +1,219 @@
+//! Servers that misbehave.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use swarm_policy::McpServerConfig;
+use swarm_tests::wait_for;
+
+use super::bench::{Bench, call, runs};
+
+fn none_runs(pids: &[u32]) -> bool {
+    !pids.is_empty() && !pids.iter().any(|pid| runs(*pid))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_never_answers_is_given_up_and_ended() {
+    let bench = Bench::new().with("mute", "silent").with_limits(|limits| {
+        limits.start = Duration::from_millis(300);
+    });
+    let servers = bench.servers();
+    let agent = servers.for_agent(&[], "").await;
+    assert!(agent.tools.is_empty());
+    let why = agent.problems[0].to_string();
+    assert!(
+        why.contains("did not answer within 0.3 s") && why.contains("mcp.start_timeout_s"),
+        "{why}"
+    );
+    assert!(bench.starts("mute").iter().all(|pid| !runs(*pid)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_ends_at_once_is_told_with_its_last_words() {
+    let bench = Bench::new().with("broken", "exits").with("kit", "well");
+    let servers = bench.servers();
+    let agent = servers.for_agent(&[], "").await;
+    assert_eq!(agent.tools.len(), 7, "the others are there");
+    let why = agent.problems[0].to_string();
+    for words in ["`broken`", "the test", "the licence has run out"] {
+        assert!(why.contains(words), "{words} in {why}");
+    }
+    servers.for_agent(&[], "").await;
+    assert_eq!(bench.starts("broken").len(), 1, "it is not tried again");
+    servers.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_required_is_waited_for_no_longer_than_until_one_has_failed() {
+    let bench = Bench::new()
+        .with("broken", "exits")
+        .with("mute", "silent")
+        .with("kit", "well");
+    let servers = bench.servers();
+    servers.require(&["KIT".to_owned()]).await.unwrap();
+    // The other one would be waited for for an hour.
+    let needed = ["mut".to_owned(), "brok".to_owned()];
+    let problem = servers.require(&needed).await.unwrap_err();
+    assert!(problem.to_string().contains("`brok`"), "{problem}");
+    let problem = servers.require(&["nobody".to_owned()]).await.unwrap_err();
+    assert!(
+        problem.to_string().contains("no MCP server has this name"),
+        "{problem}"
+    );
+    servers.close().await;
+    assert!(none_runs(&bench.starts("kit")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_just_starting_is_ended_too() {
+    let bench = Bench::new().with("mute", "silent");
+    let servers = bench.servers();
+    let (agent, ()) = tokio::join!(servers.for_agent(&[], ""), async {
+        while bench.starts("mute").is_empty() {
+            tokio::task::yield_now().await;
+        }
+        servers.close().await;
+    });
+    assert!(
+        agent.problems[0]
+            .to_string()
+            .contains("ended with the agent")
+    );
+    assert!(none_runs(&bench.starts("mute")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_errors_stops_nothing_and_its_log_stays_small() {
+    let bench = Bench::new().with("loud", "floods");
+    let servers = bench.servers();
+    let agent = servers.for_agent(&[], "").await;
+    let log = bench.folder.path().join("mcp-loud.log");
+    wait_for(
+        "the log has begun anew",
+        || format!("{:?}", std::fs::metadata(&log)),
+        || {
+            std::fs::read_to_string(&log)
+                .ok()?
+                .starts_with("(what came before")
+                .then_some(())
+        },
+    );
+    assert_eq!(
+        call(&agent, "mcp__loud__echo", "x").await.content,
+        "echo: x"
+    );
+    servers.close().await;
+    assert!(std::fs::metadata(&log).unwrap().len() <= 300 * 1024);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_dies_is_started_again_once_and_then_reported() {
+    let bench = Bench::new().with("frail", "well");
+    let servers = bench.servers();
+    let agent = servers.for_agent(&[], "").await;
+    for _ in 0..2 {
+        let died = call(&agent, "mcp__frail__dies", "").await;
+        assert!(
+            died.is_error && died.content.contains("ended during the call"),
+            "{died:?}"
+        );
+        if bench.starts("frail").len() == 1 {
+            let again = call(&agent, "mcp__frail__echo", "back").await;
+            assert_eq!(again.content, "echo: back");
+        }
+    }
+    let over = call(&agent, "mcp__frail__echo", "").await;
+    assert!(
+        over.is_error && over.content.contains("has ended 2 times"),
+        "{over:?}"
+    );
+    assert_eq!(bench.starts("frail").len(), 2);
+    servers.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_huge_result_is_cut() {
+    let bench = Bench::new().with("kit", "well");
+    let servers = bench.servers();
+    let agent = servers.for_agent(&[], "").await;
+    let output = call(&agent, "mcp__kit__huge", "").await;
+    assert!(output.content.contains("50000 of 2000000 characters"));
+    assert!(output.content.len() < 51_000);
+    servers.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o6_one_that_will_not_go_is_killed_with_what_it_has_started() {
+    let bench = Bench::new().with("stubborn", "stubborn");
+    let servers = bench.servers();
+    servers.for_agent(&[], "").await;
+    let pid = bench.starts("stubborn")[0];
+    let children = || {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        // The shell was given no other environment than the server, which names this folder as its own.
+        pids.filter(|other| *other != pid)
+            .filter(|other| {
+                std::fs::read_link(format!("/proc/{other}/cwd"))
+                    .is_ok_and(|cwd| cwd == bench.folder.path())
+            })
+            .collect::<Vec<_>>()
+    };
+    wait_for(
+        "its child",
+        || "there is none".to_owned(),
+        || (!children().is_empty()).then_some(()),
+    );
+    servers.close().await;
+    assert!(!runs(pid));
+    assert_eq!(children(), Vec::<u32>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_that_is_dropped_leaves_no_process() {
+    let bench = Bench::new().with("stubborn", "stubborn");
+    let servers = bench.servers();
+    servers.for_agent(&[], "").await;
+    let pid = bench.starts("stubborn")[0];
+    drop(servers);
+    wait_for(
+        "it is gone",
+        || "it runs".to_owned(),
+        || (!runs(pid)).then_some(()),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_and_servers_that_would_share_a_name_are_refused_by_name() {
+    let bench = Bench::new()
+        .with("two.a", "well")
+        .with("two/a", "well")
+        .with("kit", "collides");
+    let servers = bench.servers();
+    let agent = servers.for_agent(&[], "").await;
+    assert_eq!(agent.tools.len(), 14);
+    let why: Vec<_> = agent.problems.iter().map(ToString::to_string).collect();
+    let why = why.join("\n");
+    for words in [
+        "`two/a` (the test): another server's tools are called `mcp__two_a__…` too",
+        "`a.b` and `a/b`",
+    ] {
+        assert!(why.contains(words), "{words} in {why}");
+    }
+    servers.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_where_nobody_listens_is_told_with_the_cause() {
+    let mut bench = Bench::new();
+    bench.add(
+        "far",
+        McpServerConfig::Http {
+            url: "http://127.0.0.1:1/mcp".to_owned(),
+            headers: BTreeMap::new(),
+        },
+    );
+    let agent = bench.servers().for_agent(&[], "").await;
+    let why = agent.problems[0].to_string();
+    assert!(why.contains("Connection refused"), "{why}");
+}
