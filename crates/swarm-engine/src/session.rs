@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use swarm_model::{ContentBlock, SystemBlock, ToolSpec};
-use swarm_protocol::{AgentEvent, MessageId};
+use swarm_protocol::{AgentEvent, MessageId, Usage};
 use swarm_tools::{Caller, Tool};
 
 use crate::history::{History, INTERRUPTED, error_result};
@@ -28,6 +28,8 @@ pub struct Session {
     last_message: Option<String>,
     /// Why a hook ends the turn.
     pub(crate) halted: Mutex<Option<String>>,
+    /// What requests without an answer used, until the end of their turn is written down.
+    pub(crate) unanswered: Usage,
 }
 
 impl Session {
@@ -48,6 +50,7 @@ impl Session {
             totals: Totals::default(),
             last_message: None,
             halted: Mutex::default(),
+            unanswered: Usage::default(),
         };
         for entry in entries {
             session.take(entry);
@@ -149,9 +152,15 @@ impl Session {
                 }
                 self.last_message.clone_from(id);
             }
-            Entry::TurnEnd { .. } => {}
+            Entry::TurnEnd { usage, .. } => self.totals.usage += *usage,
         }
         self.history.take(entry);
+    }
+
+    /// Counts requests without an answer whose turn leaves no line; the next process does not know of them.
+    pub(crate) fn count_unanswered(&mut self) {
+        let usage = std::mem::take(&mut self.unanswered);
+        self.totals.usage += usage;
     }
 
     pub(crate) fn emit(&self, event: AgentEvent) {

@@ -2,8 +2,11 @@
 
 use std::future::Future;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt, StreamExt, stream};
+use swarm_protocol::Usage;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ModelError;
@@ -11,7 +14,10 @@ use crate::model::{ModelEvent, ModelEvents, ModelResponse};
 
 /// Where working code puts its events.
 #[derive(Debug, Clone)]
-pub(crate) struct Emitter(UnboundedSender<Result<ModelEvent, ModelError>>);
+pub(crate) struct Emitter {
+    events: UnboundedSender<Result<ModelEvent, ModelError>>,
+    counted: Arc<Mutex<Usage>>,
+}
 
 impl Emitter {
     /// Passes an event on. Nobody listens once the stream is dropped, and the work is dropped with it.
@@ -19,8 +25,23 @@ impl Emitter {
         self.send(Ok(event));
     }
 
+    /// Notes what the request has used so far, should no answer come of it.
+    pub(crate) fn count(&self, usage: Usage) {
+        // Nothing panics under the lock.
+        *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+    }
+
+    /// The end of the request.
+    fn end(&self, outcome: Result<ModelResponse, ModelError>) {
+        let usage = *self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if outcome.is_err() && usage != Usage::default() {
+            self.emit(ModelEvent::Unanswered { usage });
+        }
+        self.send(outcome.map(ModelEvent::Completed));
+    }
+
     fn send(&self, item: Result<ModelEvent, ModelError>) {
-        if self.0.unbounded_send(item).is_err() {
+        if self.events.unbounded_send(item).is_err() {
             tracing::debug!("a model event came after its stream was dropped");
         }
     }
@@ -33,7 +54,10 @@ where
     F: Future<Output = Result<ModelResponse, ModelError>> + Send + 'static,
 {
     let (sender, receiver) = unbounded();
-    let emitter = Emitter(sender);
+    let emitter = Emitter {
+        events: sender,
+        counted: Arc::default(),
+    };
     let future = work(emitter.clone());
     let driver = async move {
         let outcome = tokio::select! {
@@ -41,7 +65,7 @@ where
             () = cancel.cancelled() => Err(ModelError::Cancelled),
             outcome = future => outcome,
         };
-        emitter.send(outcome.map(ModelEvent::Completed));
+        emitter.end(outcome);
     };
     let silent = driver.into_stream().filter_map(|()| async { None });
     stream::select(receiver, silent).boxed()
@@ -69,6 +93,35 @@ mod tests {
                 Err(ModelError::Cancelled)
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn what_a_request_used_is_told_when_no_answer_comes_of_it() {
+        let usage = Usage {
+            input_tokens: 7,
+            ..Usage::default()
+        };
+        let cancel = CancellationToken::new();
+        let inner = cancel.clone();
+        let cancelled = drive(cancel, move |emit| async move {
+            emit.count(usage);
+            inner.cancel();
+            std::future::pending().await
+        });
+        let failed = drive(CancellationToken::new(), move |emit| async move {
+            emit.count(usage);
+            Err(ModelError::Cancelled)
+        });
+        for events in [cancelled, failed] {
+            let events: Vec<_> = events.collect().await;
+            assert_eq!(
+                events,
+                [
+                    Ok(ModelEvent::Unanswered { usage }),
+                    Err(ModelError::Cancelled)
+                ]
+            );
+        }
     }
 
     #[tokio::test]

@@ -50,6 +50,11 @@ pub enum ModelEvent {
         /// What went wrong, for people.
         reason: String,
     },
+    /// No answer will come; an error follows.
+    Unanswered {
+        /// What all attempts used, as far as the server told.
+        usage: Usage,
+    },
     /// The whole answer; the last event.
     Completed(ModelResponse),
 }

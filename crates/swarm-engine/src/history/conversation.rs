@@ -28,7 +28,7 @@ impl History {
                 self.push(Role::Assistant, content);
                 self.open = false;
             }
-            Entry::TurnEnd { how, text } => {
+            Entry::TurnEnd { how, text, .. } => {
                 // A failure is the program's affair; a stop is something the model has to know of.
                 if how != TurnEnd::Failed && self.waits() {
                     self.push(Role::User, vec![ContentBlock::text(format!("[{text}]"))]);

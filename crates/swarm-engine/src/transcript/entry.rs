@@ -30,6 +30,8 @@ pub(crate) enum Entry {
         how: TurnEnd,
         /// What happened.
         text: String,
+        /// What the requests used that got no answer.
+        usage: Usage,
     },
 }
 

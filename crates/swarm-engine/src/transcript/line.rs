@@ -43,6 +43,9 @@ struct Mark {
     repaired: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn_end: Option<TurnEnd>,
+    /// With the end of a turn: what its requests used that got no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unanswered: Option<Usage>,
 }
 
 /// A line as it is written: the fields of Claude Code's lines in their order, then ours.
@@ -147,6 +150,7 @@ impl Read {
             return Some(Entry::TurnEnd {
                 how,
                 text: text.unwrap_or_default().to_owned(),
+                usage: mark.unanswered.unwrap_or_default(),
             });
         }
         let said = self.message?;
@@ -239,10 +243,11 @@ impl<'a> Written<'a> {
                 }
                 self.message = Some(message);
             }
-            Entry::TurnEnd { how, text } => {
+            Entry::TurnEnd { how, text, usage } => {
                 self.subtype = Some(TURN_END);
                 self.content = Some(text);
                 self.swarm.turn_end = Some(*how);
+                self.swarm.unanswered = (*usage != Usage::default()).then_some(*usage);
             }
         }
     }

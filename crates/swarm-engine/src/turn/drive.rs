@@ -134,7 +134,9 @@ impl Session {
     /// Writes down that the turn ended without an answer, so that a restart does not take it up again by itself.
     fn record(&mut self, stop: &Stop) {
         let (how, text) = match stop {
-            Stop::Failed(EngineError::NothingToAnswer) | Stop::Suspended => return,
+            Stop::Failed(EngineError::NothingToAnswer) | Stop::Suspended => {
+                return self.count_unanswered();
+            }
             Stop::Failed(error) => (TurnEnd::Failed, error.to_string()),
             Stop::Halted(why) => (
                 TurnEnd::Interrupted,
@@ -152,7 +154,8 @@ impl Session {
                 ),
             ),
         };
-        let entry = Entry::TurnEnd { how, text };
+        let usage = std::mem::take(&mut self.unanswered);
+        let entry = Entry::TurnEnd { how, text, usage };
         if let Err(error) = self.append(entry.clone()) {
             tracing::warn!(%error, "the end of a turn could not be recorded");
             self.take(entry);

@@ -1,8 +1,8 @@
 //! Asking the model.
 
-use futures::StreamExt;
-use swarm_model::{ModelError, ModelEvent, ModelRequest, ModelResponse};
-use swarm_protocol::{AgentEvent, MemberState};
+use futures::{FutureExt as _, StreamExt};
+use swarm_model::{ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse};
+use swarm_protocol::{AgentEvent, MemberState, Usage};
 
 use super::signals::TurnSignals;
 use crate::{EngineError, Session};
@@ -23,19 +23,18 @@ impl Session {
         }
     }
 
-    /// Asks the model and shows its answer as it grows. Text of an answer that did not come to its end is discarded.
+    /// Asks the model and shows its answer as it grows. Text of an answer that did not come to its end is discarded, but
+    /// what it cost is not.
     pub(super) async fn ask_model(
-        &self,
+        &mut self,
         signals: &TurnSignals,
     ) -> Result<ModelResponse, EngineError> {
         if signals.is_over() {
             return Err(ModelError::Cancelled.into());
         }
         let mut shown = Shown::default();
-        let mut events = self
-            .parts
-            .model
-            .stream(self.request(), signals.cancel.clone());
+        let cancel = signals.cancel.child_token();
+        let mut events = self.parts.model.stream(self.request(), cancel.clone());
         let answer = loop {
             let event = tokio::select! {
                 biased;
@@ -49,6 +48,11 @@ impl Session {
                 None => break Err(ended_early()),
             }
         };
+        if answer.is_err() {
+            cancel.cancel();
+            shown.cost += last_words(&mut events);
+            self.unanswered += shown.cost;
+        }
         if shown.throttled {
             self.state(MemberState::Working, None);
         }
@@ -84,6 +88,7 @@ impl Session {
             self.state(MemberState::Working, None);
         }
         match event {
+            ModelEvent::Unanswered { usage } => shown.cost += usage,
             ModelEvent::TextDelta(text) => {
                 shown.anything = true;
                 self.emit(AgentEvent::TextDelta { text });
@@ -115,6 +120,22 @@ impl Session {
 struct Shown {
     anything: bool,
     throttled: bool,
+    /// What the server counted without giving an answer.
+    cost: Usage,
+}
+
+/// Looks at a stream that was told to end; one that was still at work says its last words at the second look.
+const LAST_LOOKS: usize = 4;
+
+/// What a stream that was told to end has still to say of its cost. It is not waited for.
+fn last_words(events: &mut ModelEvents) -> Usage {
+    let mut cost = Usage::default();
+    for _ in 0..LAST_LOOKS {
+        if let Some(Some(Ok(ModelEvent::Unanswered { usage }))) = events.next().now_or_never() {
+            cost += usage;
+        }
+    }
+    cost
 }
 
 fn ended_early() -> ModelError {

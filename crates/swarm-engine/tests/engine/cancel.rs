@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 use swarm_engine::{Injected, Session, TurnOutcome};
-use swarm_model::ModelEvent;
+use swarm_model::{ModelError, ModelEvent};
 use swarm_protocol::AgentEvent;
 use tokio::sync::Notify;
 
-use crate::model::{Reply, call, say};
+use crate::model::{COST, Reply, call, say};
 use crate::tools::{Log, change, long};
 use crate::valid::{assert_valid, results, texts};
 use crate::world::{World, on};
@@ -83,6 +83,34 @@ async fn a_turn_interrupted_in_the_stream_keeps_nothing_of_the_answer() {
         ["do it", "[The turn was interrupted here.]"]
     );
     assert_eq!(texts(&messages[1]), ["go on"]);
+}
+
+#[tokio::test]
+async fn what_an_answer_cost_that_never_came_is_counted_for_good() {
+    let world = World::new(vec![]);
+    let counted = || ModelEvent::Unanswered { usage: COST };
+    let gave_up = ModelError::Overloaded {
+        message: "busy".into(),
+        attempts: 3,
+    };
+    world.model.play([
+        Reply::Hang(vec![counted()]),
+        Reply::Events(vec![Ok(counted()), Err(gave_up)]),
+        say("at last"),
+    ]);
+    let mut session = world.prompted();
+    let outcome = interrupted(&mut session, world.model.silent.clone()).await;
+    assert_eq!(outcome.spent().usage, COST, "of the interrupted turn");
+    session.deliver(vec![Injected::prompt("go on")]).unwrap();
+    let outcome = session.run_turn(on()).await;
+    assert_eq!(outcome.spent().usage, COST, "of the failed turn");
+    session.deliver(vec![Injected::prompt("and now")]).unwrap();
+    session.run_turn(on()).await;
+    let totals = session.totals();
+    assert_eq!(totals.usage.total(), 3 * COST.total());
+    assert_eq!(totals.requests, 1);
+    drop(session);
+    assert_eq!(world.open().totals(), totals, "as it is on disk");
 }
 
 #[tokio::test]

@@ -340,6 +340,8 @@ async fn cancelling_ends_the_stream_and_closes_the_connection() {
     );
     server.stalled.notified().await;
     cancel.cancel();
+    let cost = events.next().await;
+    assert!(matches!(cost, Some(Ok(ModelEvent::Unanswered { .. }))));
     assert_eq!(events.next().await, Some(Err(ModelError::Cancelled)));
     assert_eq!(events.next().await, None);
     // The server sees the end of the connection.
@@ -495,6 +497,22 @@ async fn tokens_of_failed_attempts_are_counted_too() {
     assert_eq!(
         serde_json::to_value(usage).unwrap(),
         json!({"input_tokens":36,"output_tokens":11,"cache_read_input_tokens":120,"cache_creation_input_tokens":9})
+    );
+}
+
+#[tokio::test]
+async fn tokens_of_a_request_that_was_given_up_are_told_before_the_error() {
+    let whole = prose_answer("partial");
+    let (cut, _) = whole.split_once("event: content_block_stop").unwrap();
+    let cuts = (0..3).map(|_| Reply::Cut(cut.as_bytes().to_vec()));
+    let server = FakeServer::start(cuts.collect()).await;
+    let items = ask(&client(&server)).await;
+    let [.., Ok(ModelEvent::Unanswered { usage }), Err(_)] = &items[..] else {
+        panic!("{items:?}")
+    };
+    assert_eq!(
+        (usage.input_tokens, usage.cache_read_input_tokens),
+        (36, 120)
     );
 }
 

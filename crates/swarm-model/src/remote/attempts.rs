@@ -101,7 +101,10 @@ impl<D: Dialect> Inner<D> {
         let mut usage = Usage::default();
         let mut attempt = 1;
         loop {
-            let failed = match self.attempt(body.clone(), &request.model, emit).await {
+            let failed = match self
+                .attempt(body.clone(), &request.model, usage, emit)
+                .await
+            {
                 Ok(mut response) => {
                     response.usage += usage;
                     return Ok(response);
@@ -109,6 +112,7 @@ impl<D: Dialect> Inner<D> {
                 Err(failed) => failed,
             };
             usage += failed.usage;
+            emit.count(usage);
             if failed.has_taught {
                 body = self.dialect.body(request)?;
                 continue;
@@ -153,6 +157,7 @@ impl<D: Dialect> Inner<D> {
         &self,
         body: Bytes,
         model: &str,
+        before: Usage,
         emit: &Emitter,
     ) -> Result<ModelResponse, Failed> {
         let idle = self.dialect.connection().idle_timeout;
@@ -178,7 +183,7 @@ impl<D: Dialect> Inner<D> {
         }
         let mut answer = self.dialect.answer(model);
         let chunks = response.bytes_stream().map_err(describe);
-        match read_answer(chunks, &mut answer, idle, emit).await {
+        match read_answer(chunks, &mut answer, idle, before, emit).await {
             Ok(response) => Ok(response),
             Err(broken) => Err(Failed {
                 usage: answer.usage(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use eventsource_stream::{EventStream, EventStreamError};
 use futures::{Stream, StreamExt};
+use swarm_protocol::Usage;
 use tokio::time::timeout;
 
 use super::dialect::{Assembly, Step};
@@ -32,11 +33,13 @@ pub(super) enum Broken {
     Refused(Refusal),
 }
 
-/// Reads an answer to its end and emits what it shows on the way. Each wait for an event ends after `idle`.
+/// Reads an answer to its end and emits what it shows on the way. Each wait for an event ends after `idle`. `before` is
+/// what earlier attempts have used.
 pub(super) async fn read_answer<S>(
     chunks: S,
     answer: &mut impl Assembly,
     idle: Duration,
+    before: Usage,
     emit: &Emitter,
 ) -> Result<ModelResponse, Broken>
 where
@@ -55,6 +58,9 @@ where
         let failure = match timeout(patience, events.next()).await {
             Ok(Some(Ok(event))) => match answer.take(&event.data) {
                 Ok(Step::Show(shown)) => {
+                    let mut usage = before;
+                    usage += answer.usage();
+                    emit.count(usage);
                     for event in shown {
                         emit.emit(event);
                     }

@@ -29,7 +29,7 @@ where
     let kept = Arc::clone(&outcome);
     let events: Vec<_> = drive(CancellationToken::new(), move |emit| async move {
         let mut answer = Answer::new("claude-x");
-        let read = read_answer(chunks, &mut answer, IDLE, &emit).await;
+        let read = read_answer(chunks, &mut answer, IDLE, Usage::default(), &emit).await;
         *kept.lock().unwrap() = Some(read);
         Err(ModelError::Cancelled)
     })
