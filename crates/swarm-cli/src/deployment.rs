@@ -30,6 +30,8 @@ pub(crate) struct Choices {
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<PermissionMode>,
     pub(crate) backend: Option<String>,
+    /// Whether `swarm run` leads the team.
+    pub(crate) in_run: bool,
 }
 
 /// What starting members takes.
@@ -83,7 +85,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let named = choices.model.as_deref().unwrap_or(&settings.model);
     let model = models::permitted(named, &settings, &cwd)?;
     let mut equipment = equipment::load(app)?;
-    equipment.limits = settings.agent_limits(cores());
+    equipment.limits = settings.agent_limits(cores(), choices.in_run);
     equipment.models = models::names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
     let asked = settings.clone();
     let deployment = Deployment {

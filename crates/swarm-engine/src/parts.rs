@@ -8,7 +8,7 @@ use swarm_model::Model;
 use swarm_policy::RemovedTool;
 use swarm_tools::{Tool, ToolContext};
 
-use crate::{EngineLimits, EventSink, Interjections, PermissionGate, Rights};
+use crate::{EngineLimits, EventSink, ForkPoint, Interjections, PermissionGate, Rights};
 
 /// Everything a session needs besides its transcript.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ pub struct AgentParts {
     pub interjections: Arc<dyn Interjections>,
     /// The user's hooks.
     pub hooks: AgentHooks,
+    /// Where forks of the agent begin; fresh for each agent.
+    pub forks: ForkPoint,
     /// Bounds.
     pub limits: EngineLimits,
     /// The user's home folder, for permission rules that begin with `~/`.

@@ -1,12 +1,13 @@
 //! One conversation of one agent.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use swarm_model::{ContentBlock, SystemBlock, ToolSpec};
+use swarm_model::{ContentBlock, Message};
 use swarm_protocol::{AgentEvent, MessageId, Usage};
-use swarm_tools::{Caller, Tool};
+use swarm_tools::Caller;
 
+use crate::fork::{Head, Origin};
 use crate::history::{History, INTERRUPTED, error_result};
 use crate::transcript::{Entry, TranscriptAuthor};
 use crate::{AgentParts, Delivery, EngineError, Injected, Totals, TranscriptFile};
@@ -18,8 +19,7 @@ use crate::{AgentParts, Delivery, EngineError, Injected, Totals, TranscriptFile}
 #[derive(Debug)]
 pub struct Session {
     pub(crate) parts: AgentParts,
-    pub(crate) system: Vec<SystemBlock>,
-    pub(crate) specs: Vec<ToolSpec>,
+    pub(crate) head: Head,
     pub(crate) history: History,
     transcript: TranscriptFile,
     delivered: HashSet<MessageId>,
@@ -38,11 +38,33 @@ impl Session {
     ///
     /// # Errors
     /// [`EngineError::DuplicateTool`], and [`EngineError::Transcript`] when the repair cannot be written.
-    pub fn open(mut transcript: TranscriptFile, parts: AgentParts) -> Result<Self, EngineError> {
+    pub fn open(transcript: TranscriptFile, parts: AgentParts) -> Result<Self, EngineError> {
+        let head = Head::of(&parts.system, &parts.tools)?;
+        Self::with_head(transcript, parts, head)
+    }
+
+    /// Begins a conversation where that of another agent stands, or carries such a one on. What was said before is
+    /// written into its transcript, so that it can be read and taken up without the other's.
+    pub(crate) fn fork(
+        transcript: TranscriptFile,
+        parts: AgentParts,
+        origin: &Origin,
+    ) -> Result<Self, EngineError> {
+        let mut session = Self::with_head(transcript, parts, origin.head.clone())?;
+        if session.history.is_empty() {
+            session.inherit(&origin.messages)?;
+        }
+        Ok(session)
+    }
+
+    fn with_head(
+        mut transcript: TranscriptFile,
+        parts: AgentParts,
+        head: Head,
+    ) -> Result<Self, EngineError> {
         let entries = transcript.take_entries();
         let mut session = Self {
-            system: system_blocks(&parts.system),
-            specs: tool_specs(&parts.tools)?,
+            head,
             parts,
             history: History::default(),
             transcript,
@@ -134,6 +156,15 @@ impl Session {
         Ok(())
     }
 
+    fn inherit(&mut self, messages: &[Message]) -> Result<(), EngineError> {
+        let entries: Vec<Entry> = messages.iter().cloned().map(Entry::Inherited).collect();
+        self.transcript.append_all(&entries)?;
+        for entry in entries {
+            self.take(entry);
+        }
+        Ok(())
+    }
+
     /// Makes a line part of the conversation although it could not be written: the next opening sees a turn that was
     /// cut, which is what a full disk makes of it anyway.
     pub(crate) fn take(&mut self, entry: Entry) {
@@ -153,6 +184,7 @@ impl Session {
                 self.last_message.clone_from(id);
             }
             Entry::TurnEnd { usage, .. } => self.totals.usage += *usage,
+            Entry::Inherited(_) => {}
         }
         self.history.take(entry);
     }
@@ -188,36 +220,4 @@ fn readable(text: String) -> ContentBlock {
     } else {
         ContentBlock::text(text)
     }
-}
-
-/// The prompt cache keeps everything up to the last block: tools and system prompt are the same for a whole life.
-fn system_blocks(texts: &[String]) -> Vec<SystemBlock> {
-    let last = texts.len().saturating_sub(1);
-    texts
-        .iter()
-        .enumerate()
-        .map(|(index, text)| SystemBlock {
-            text: text.clone(),
-            cache: index == last,
-        })
-        .collect()
-}
-
-/// What the model is told of the tools, fixed once so that every request begins with the same bytes.
-fn tool_specs(tools: &[Arc<dyn Tool>]) -> Result<Vec<ToolSpec>, EngineError> {
-    let mut names = HashSet::new();
-    tools
-        .iter()
-        .map(|tool| {
-            let name = tool.name().to_owned();
-            if !names.insert(name.clone()) {
-                return Err(EngineError::DuplicateTool { name });
-            }
-            Ok(ToolSpec {
-                name,
-                description: tool.description(),
-                input_schema: tool.input_schema(),
-            })
-        })
-        .collect()
 }

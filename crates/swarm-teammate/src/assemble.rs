@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
-    AgentParts, EngineLimits, EventSink, NoSpawner, Rights, Session, SubAgentKit, SubAgents,
-    TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
+    AgentParts, EngineLimits, EventSink, ForkPoint, NoSpawner, Rights, Session, SubAgentKit,
+    SubAgents, TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -115,6 +115,7 @@ pub(crate) fn assemble(
         interjections: Arc::new(UrgentMail(Arc::clone(&desk))),
         hooks,
         limits,
+        forks: ForkPoint::default(),
         home: parts.home,
         tool_context,
     };

@@ -40,6 +40,25 @@ impl PromptTokens {
         self.fresh + self.read + self.written
     }
 
+    /// How requests are counted that come in rounds: within a round all of them are there before an answer begins. A
+    /// cache of its own begins with nothing.
+    ///
+    /// # Panics
+    /// When the API would refuse one.
+    pub fn of_rounds(rounds: &[Vec<Value>]) -> Vec<Vec<Self>> {
+        let mut cache = PromptCache::default();
+        let rounds = rounds.iter().map(|bodies| {
+            let count = |body| cache.count(body).expect("marks that the API takes");
+            let counted: Vec<Counted> = bodies.iter().map(count).collect();
+            let tokens = counted.iter().map(|one| one.tokens).collect();
+            for one in counted {
+                cache.answer_begins(one);
+            }
+            tokens
+        });
+        rounds.collect()
+    }
+
     /// The `usage` at the head of an answer.
     pub(crate) fn usage(self) -> Value {
         json!({

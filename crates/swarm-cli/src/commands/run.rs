@@ -34,6 +34,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         model: args.model.clone(),
         mode: args.mode,
         backend: args.backend.clone(),
+        in_run: true,
     };
     if let Some(team) = app.asked_team()? {
         refuse_if_there(app, &team)?;

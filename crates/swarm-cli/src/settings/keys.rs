@@ -119,6 +119,8 @@ settings! {
     agent_background: Duration = "agents.background_after_s", Kind::Whole(0, 86_400), Say::Users;
     /// When a silent sub-agent in the background has failed.
     agent_stall: Duration = "agents.stall_s", Kind::Whole(0, 86_400), Say::Users;
+    /// Whether a call of the Agent tool that names no type forks.
+    agent_fork: String = "agents.fork", Kind::Word(&["off", "auto", "on"]), Say::Less;
     /// Where panes go inside tmux.
     place: String = "tmux.place", Kind::Word(&["auto", "split", "window", "hidden"]), Say::Users;
     /// Whose shell commands run in the sandbox.
@@ -144,8 +146,8 @@ settings! {
 }
 
 impl Settings {
-    /// The bounds of sub-agents on a machine of this many cores.
-    pub(crate) fn agent_limits(&self, cores: usize) -> AgentLimits {
+    /// The bounds of sub-agents on a machine of this many cores, in a team that `swarm run` leads or another.
+    pub(crate) fn agent_limits(&self, cores: usize, in_run: bool) -> AgentLimits {
         let or = |set: usize, otherwise| if set == 0 { otherwise } else { set };
         let at_once = or(self.agents_at_once, AgentLimits::concurrent_on(cores));
         AgentLimits {
@@ -157,6 +159,11 @@ impl Settings {
             output_chars: self.agent_output,
             background_after_s: self.agent_background.as_secs(),
             stall_s: self.agent_stall.as_secs(),
+            fork: match self.agent_fork.as_str() {
+                "on" => true,
+                "off" => false,
+                _ => !in_run,
+            },
         }
     }
 }

@@ -6,12 +6,22 @@ use swarm_policy::{AgentCatalog, AgentDefinition, Behavior, RuleSet};
 const NAMES: [&str; 2] = ["Agent", "Task"];
 
 /// Whether a rule forbids agents of this type.
-pub(super) fn is_denied(rules: &RuleSet, agent_type: &str) -> bool {
+fn is_denied(rules: &RuleSet, agent_type: &str) -> bool {
     rules.list(Behavior::Deny).iter().any(|sourced| {
         let text = sourced.rule.content_text();
         NAMES.contains(&sourced.rule.tool())
             && text.is_none_or(|text| text.eq_ignore_ascii_case(agent_type))
     })
+}
+
+/// Says so where a rule forbids agents of this type.
+pub(super) fn refuse_denied(rules: &RuleSet, agent_type: &str) -> Result<(), String> {
+    if is_denied(rules, agent_type) {
+        return Err(format!(
+            "Agent was not called: a permission rule forbids agents of type `{agent_type}`."
+        ));
+    }
+    Ok(())
 }
 
 /// The definitions that an agent may use, by name: the same list at every call.
@@ -51,7 +61,7 @@ pub(super) fn missing_servers<'a>(
 }
 
 /// The description of the tool.
-pub(super) fn description(types: &[&AgentDefinition]) -> String {
+pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
     let lines: Vec<String> = types
         .iter()
         .map(|definition| {
@@ -68,9 +78,17 @@ pub(super) fn description(types: &[&AgentDefinition]) -> String {
     } else {
         format!("\n\nTypes for `subagent_type`:\n{}", lines.join("\n"))
     };
+    let knows = if forks {
+        "Without `subagent_type` it is a fork: it remembers this whole conversation, so `prompt` says only what it is \
+         to do of it, and it costs little, since the model server remembers it too. With `subagent_type` or `name` it \
+         knows nothing of your conversation, so `prompt` must say everything it needs: the goal, the files, what to \
+         hand back."
+    } else {
+        "It knows nothing of your conversation, so `prompt` must say everything it needs: the goal, the files, what to \
+         hand back."
+    };
     format!(
-        "Starts another agent for one piece of work. It knows nothing of your conversation, so `prompt` must say \
-         everything it needs: the goal, the files, what to hand back.\n\
+        "Starts another agent for one piece of work. {knows}\n\
          \n\
          Without `name` it is a sub-agent: it works out of sight, and what it says at the end is the result of this call. \
          Several of these calls in one message run side by side. With `run_in_background` the call returns at once and \

@@ -2,6 +2,7 @@
 
 mod describe;
 mod foreground;
+mod fork;
 mod input;
 mod tool;
 

@@ -4,15 +4,20 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use swarm_policy::AgentDefinition;
+use swarm_policy::{AgentDefinition, same_agent_type};
 use swarm_protocol::{MemberName, PermissionMode, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::describe::{description, is_denied, missing_servers, usable};
+use super::describe::{description, missing_servers, refuse_denied, usable};
 use super::foreground;
+use super::fork::refuse_choices;
 use super::input::Input;
+use crate::fork::{FORK, directive, fork_definition};
 use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
 use crate::{SpawnRequest, Spawned, TeammateSpawner};
+
+/// Other names of the tool.
+const ALIASES: &[&str] = &["Task"];
 
 /// The tool `Agent`, with the parameters of Claude Code's. Each agent has one that knows whose it is.
 #[derive(Debug, Clone)]
@@ -42,6 +47,11 @@ impl AgentTool {
         }
     }
 
+    /// Whether a call of this name is one of this tool.
+    pub(crate) fn is_called(name: &str) -> bool {
+        name == Self::NAME || ALIASES.contains(&name)
+    }
+
     async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
         let request = match spawn_request(name, input, ctx) {
             Ok(request) => request,
@@ -56,15 +66,25 @@ impl AgentTool {
     async fn sub_agent(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let agents = self.agents.upgrade();
         let agents = agents.ok_or("Agent was not called: this process is about to end")?;
-        if input.subagent_type.is_none()
-            && let Some(forked) = agents.fork(&self.parent, &input.prompt)
-        {
-            return forked;
-        }
-        let definition = self.definition(&agents, input.subagent_type.as_deref())?;
+        let named = input.subagent_type.as_deref();
+        let origin = if agents.forks(named) {
+            refuse_denied(&self.parent.parts.rights.rules(), FORK)?;
+            refuse_choices(&input)?;
+            Some(self.parent.fork_origin()?)
+        } else {
+            None
+        };
+        let definition = match &origin {
+            Some(_) => fork_definition(),
+            None => self.definition(&agents, named)?,
+        };
         let background = input.run_in_background == Some(true) || definition.background;
         let request = SubAgentRequest {
-            prompt: input.prompt,
+            prompt: match &origin {
+                Some(_) => directive(&input.prompt),
+                None => input.prompt,
+            },
+            origin,
             description: input.description,
             model: input.model,
             effort: input.effort,
@@ -101,6 +121,13 @@ impl AgentTool {
         let found = match (catalog.find(wanted), named) {
             (Some(found), _) => found.clone(),
             (None, None) => AgentDefinition::new(Self::GENERAL, "", ""),
+            (None, Some(named)) if same_agent_type(named, FORK) => {
+                return Err(
+                    "Agent was not called: there are no forks here (setting agents.fork). Name another type, or none for \
+                     a general one, and say in `prompt` all that the agent has to know"
+                        .to_owned(),
+                );
+            }
             (None, Some(_)) => {
                 let usable = usable(catalog, &rules, &self.parent.tool_names);
                 let types: Vec<_> = usable.iter().map(|found| found.name.as_str()).collect();
@@ -115,12 +142,7 @@ impl AgentTool {
                 ));
             }
         };
-        if is_denied(&rules, &found.name) {
-            return Err(format!(
-                "Agent was not called: a permission rule forbids agents of type `{}`.",
-                found.name
-            ));
-        }
+        refuse_denied(&rules, &found.name)?;
         let missing = missing_servers(&found, &self.parent.tool_names);
         if !missing.is_empty() {
             return Err(format!(
@@ -140,15 +162,16 @@ impl Tool for AgentTool {
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        &["Task"]
+        ALIASES
     }
 
     fn description(&self) -> String {
         let Some(agents) = self.agents.upgrade() else {
-            return description(&[]);
+            return description(&[], false);
         };
         let rules = self.parent.parts.rights.rules();
-        description(&usable(agents.catalog(), &rules, &self.parent.tool_names))
+        let types = usable(agents.catalog(), &rules, &self.parent.tool_names);
+        description(&types, agents.limits().fork)
     }
 
     fn input_schema(&self) -> Value {

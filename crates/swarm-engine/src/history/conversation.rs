@@ -28,6 +28,12 @@ impl History {
                 self.push(Role::Assistant, content);
                 self.open = false;
             }
+            // As it was sent, so that it is sent so again.
+            Entry::Inherited(message) => {
+                self.said.push(message);
+                self.open = false;
+                self.apart = false;
+            }
             Entry::TurnEnd { how, text, .. } => {
                 // A failure is the program's affair; a stop is something the model has to know of.
                 if how != TurnEnd::Failed && self.waits() {
@@ -37,6 +43,11 @@ impl History {
                 self.apart = true;
             }
         }
+    }
+
+    /// Whether nothing was said yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.said.is_empty()
     }
 
     /// Whether the last word is a user message to which no turn has come to an end.

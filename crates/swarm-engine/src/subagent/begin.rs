@@ -51,7 +51,8 @@ impl SubAgents {
         input: Vec<Injected>,
     ) -> Result<(), String> {
         let agent_type = record.agent_type();
-        if agent_type != AgentTool::GENERAL && self.catalog().find(agent_type).is_none() {
+        let is_known = record.is_fork() || agent_type == AgentTool::GENERAL;
+        if !is_known && self.catalog().find(agent_type).is_none() {
             return Err(format!(
                 "{} cannot go on: its definition `{agent_type}` is gone. Start another agent",
                 record.name

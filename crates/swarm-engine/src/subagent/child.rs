@@ -14,7 +14,7 @@ use super::record::Record;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::{
-    AgentParts, AgentTool, EngineLimits, NoSpawner, Rights, Session, TranscriptAuthor,
+    AgentParts, AgentTool, EngineLimits, ForkPoint, NoSpawner, Rights, Session, TranscriptAuthor,
     TranscriptFile,
 };
 
@@ -44,7 +44,10 @@ impl SubAgents {
         let definition = Some(&record.request.definition);
         let ceiling = record.parent.tool_ceiling.below(definition);
         let parent = Parent::of(Some(record.id.clone()), record.depth(), &parts, ceiling);
-        let parent = Arc::new(parent);
+        let parent = Arc::new(Parent {
+            is_fork: record.is_fork(),
+            ..parent
+        });
         let tools: Vec<_> = parts
             .tools
             .into_iter()
@@ -59,7 +62,11 @@ impl SubAgents {
         let clock = Arc::clone(&self.kit().clock);
         let transcript = TranscriptFile::open(record.transcript(), author, clock)
             .map_err(|error| error.to_string())?;
-        let session = Session::open(transcript, parts).map_err(|error| error.to_string())?;
+        let session = match &record.request.origin {
+            Some(origin) => Session::fork(transcript, parts, origin),
+            None => Session::open(transcript, parts),
+        };
+        let session = session.map_err(|error| error.to_string())?;
         Ok(Child { session, sink })
     }
 
@@ -84,7 +91,7 @@ impl SubAgents {
             definition: record.request.definition.model.as_deref(),
             parent: &parent.model_name,
         });
-        if chosen.written == parent.model_name {
+        if record.is_fork() || chosen.written == parent.model_name {
             return Ok(ReadyModel {
                 client: Arc::clone(&parent.model),
                 name: parent.model_name.clone(),
@@ -108,14 +115,23 @@ impl SubAgents {
             definition.permission_mode,
             request.mode,
         );
-        let tools = pool::tools(&self.root()?.pool, record, mode.mode, limits);
+        let tools = match &request.origin {
+            Some(origin) => pool::Tools::exactly(&origin.tools),
+            // Of an earlier process: what its parent has now comes nearest.
+            None if record.is_fork() => pool::Tools::exactly(&self.root()?.pool),
+            None => pool::tools(&self.root()?.pool, record, mode.mode, limits),
+        };
         // Where nobody asks for a stricter mode it stays the parent's, whatever becomes of that.
         let stricter = (mode.source != ModeSource::Parent).then_some(mode.mode);
         let own_effort = definition.effort.as_deref();
         let own_effort = own_effort.and_then(|word| word.parse().ok());
         Ok(AgentParts {
             name: format!("{}/{}", parent.name, record.agent_type()),
-            system: system_prompt(&request.definition, &context.cwd, &self.kit().platform),
+            system: if record.is_fork() {
+                parent.system.clone()
+            } else {
+                system_prompt(definition, &context.cwd, &self.kit().platform)
+            },
             model: model.client,
             model_name: model.name,
             tools: tools.offered,
@@ -137,9 +153,14 @@ impl SubAgents {
                 record: Arc::clone(record),
                 agents: self.weak(),
             }),
+            forks: ForkPoint::default(),
             limits: EngineLimits {
                 max_turns: request.definition.max_turns.unwrap_or(limits.max_turns),
-                output_chars: Some(limits.output_chars),
+                output_chars: if record.is_fork() {
+                    parent.limits.output_chars
+                } else {
+                    Some(limits.output_chars)
+                },
                 effort: request.effort.or(own_effort).or(parent.limits.effort),
                 ..parent.limits.clone()
             },

@@ -20,6 +20,8 @@ pub(crate) struct Parent {
     pub(crate) tool_names: Vec<String>,
     /// What its sub-agents may use at most.
     pub(crate) tool_ceiling: ToolCeiling,
+    /// Whether it is a fork itself.
+    pub(crate) is_fork: bool,
 }
 
 impl Parent {
@@ -34,6 +36,7 @@ impl Parent {
             id,
             depth,
             tool_ceiling,
+            is_fork: false,
             tool_names: parts
                 .tools
                 .iter()

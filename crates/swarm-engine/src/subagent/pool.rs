@@ -15,6 +15,16 @@ pub(super) struct Tools {
     pub(super) withheld: Vec<RemovedTool>,
 }
 
+impl Tools {
+    /// The parent's tools as they are, for a fork: no layer is asked.
+    pub(super) fn exactly(tools: &[Arc<dyn Tool>]) -> Self {
+        Self {
+            offered: tools.to_vec(),
+            withheld: Vec::new(),
+        }
+    }
+}
+
 /// What of the process's pool a sub-agent gets.
 pub(super) fn tools(
     pool: &[Arc<dyn Tool>],

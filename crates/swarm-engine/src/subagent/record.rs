@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{IsolatedFolder, Parent, SubAgentRequest};
+use crate::fork::FORK;
 use crate::{Injected, Totals};
 
 /// How it stands with a sub-agent.
@@ -153,6 +154,11 @@ impl Record {
     /// Its type.
     pub(crate) fn agent_type(&self) -> &str {
         &self.request.definition.name
+    }
+
+    /// Whether it began with its parent's conversation.
+    pub(crate) fn is_fork(&self) -> bool {
+        self.request.origin.is_some() || self.agent_type() == FORK
     }
 
     pub(crate) fn depth(&self) -> u32 {

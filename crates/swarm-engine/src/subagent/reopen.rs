@@ -11,6 +11,7 @@ use super::meta::{Mark, Meta};
 use super::record::{Finding, Live, Record, StoppedBy, View};
 use super::registry::Root;
 use super::{IsolatedFolder, Parent, SubAgentRequest, SubAgentStatus, SubAgents};
+use crate::fork::{FORK, fork_definition};
 use crate::transcript::Entry;
 use crate::{Totals, TranscriptAuthor, TranscriptFile};
 
@@ -42,11 +43,15 @@ impl SubAgents {
     }
 
     fn recall(&self, root: &Root, id: SubAgentId, meta: Meta, mark: Mark) -> Record {
-        let definition = self.catalog().find(&meta.agent_type).cloned();
+        let definition = match meta.agent_type.as_str() {
+            FORK => Some(fork_definition()),
+            named => self.catalog().find(named).cloned(),
+        };
         let definition =
             definition.unwrap_or_else(|| AgentDefinition::new(&*meta.agent_type, "", ""));
         let request = SubAgentRequest {
             definition,
+            origin: None,
             prompt: String::new(),
             description: meta.description.unwrap_or_default(),
             model: mark.model,

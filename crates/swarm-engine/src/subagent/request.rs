@@ -1,15 +1,20 @@
 //! A sub-agent as a model asked for it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use swarm_policy::{AgentDefinition, Isolation};
 use swarm_protocol::{Effort, PermissionMode};
+
+use crate::fork::Origin;
 
 /// What a call of the Agent tool asks for. Its definition is found; nothing else is checked against rights or bounds.
 #[derive(Debug, Clone)]
 pub(crate) struct SubAgentRequest {
     /// What it is.
     pub(crate) definition: AgentDefinition,
+    /// What it begins with, if it is a fork.
+    pub(crate) origin: Option<Arc<Origin>>,
     /// Its first message.
     pub(crate) prompt: String,
     /// Its work in a few words.

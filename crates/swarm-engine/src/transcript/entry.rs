@@ -1,7 +1,7 @@
 //! What a line of a transcript means to a session.
 
 use serde::{Deserialize, Serialize};
-use swarm_model::{ContentBlock, StopReason};
+use swarm_model::{ContentBlock, Message, StopReason};
 use swarm_protocol::{MessageId, Usage};
 
 /// One line, without the envelope around it.
@@ -25,6 +25,8 @@ pub(crate) enum Entry {
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
+    /// A message of the conversation with which a fork began. What it cost stands in the parent's transcript.
+    Inherited(Message),
     /// A turn ended without an answer.
     TurnEnd {
         how: TurnEnd,

@@ -85,25 +85,41 @@ impl TranscriptFile {
 
     /// Appends one line and returns once it is on disk.
     pub(crate) fn append(&mut self, entry: &Entry) -> Result<(), EngineError> {
+        self.append_all(std::slice::from_ref(entry))
+    }
+
+    /// Appends lines in one write and returns once they are on disk.
+    pub(crate) fn append_all(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
+        let mut lines = Vec::new();
+        let mut parent = self.parent.clone();
+        for entry in entries {
+            if !lines.is_empty() {
+                lines.push(b'\n');
+            }
+            let (line, uuid) = self.line(entry, parent.as_deref())?;
+            lines.extend(line);
+            parent = Some(uuid);
+        }
+        if !lines.is_empty() {
+            append_durable(&self.path, &lines).map_err(|source| self.error(source))?;
+            self.parent = parent;
+        }
+        Ok(())
+    }
+
+    /// A line behind `parent`, and its id.
+    fn line(&self, entry: &Entry, parent: Option<&str>) -> Result<(Vec<u8>, String), EngineError> {
         let uuid = Uuid::new_v4().to_string();
         let timestamp = self.clock.now().iso().to_string();
-        let line = line::render(
-            entry,
-            &self.author,
-            &uuid,
-            self.parent.as_deref(),
-            timestamp,
-        )
-        .map_err(|error| {
-            self.error(FsError::Io {
-                path: self.path.clone(),
-                op: "write as JSON a line of",
-                source: error.into(),
-            })
-        })?;
-        append_durable(&self.path, &line).map_err(|source| self.error(source))?;
-        self.parent = Some(uuid);
-        Ok(())
+        let line =
+            line::render(entry, &self.author, &uuid, parent, timestamp).map_err(|error| {
+                self.error(FsError::Io {
+                    path: self.path.clone(),
+                    op: "write as JSON a line of",
+                    source: error.into(),
+                })
+            })?;
+        Ok((line, uuid))
     }
 
     fn read(&self) -> Result<Vec<u8>, FsError> {

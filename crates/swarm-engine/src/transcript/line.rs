@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use swarm_model::{ContentBlock, Role, StopReason};
+use swarm_model::{ContentBlock, Message, Role, StopReason};
 use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, SubAgentId, TeamName, Usage};
 
 use super::entry::{Entry, TurnEnd};
@@ -46,6 +46,9 @@ struct Mark {
     /// With the end of a turn: what its requests used that got no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     unanswered: Option<Usage>,
+    /// The line was said before the fork whose transcript this is began.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    inherited: bool,
 }
 
 /// A line as it is written: the fields of Claude Code's lines in their order, then ours.
@@ -159,6 +162,14 @@ impl Read {
             Content::Blocks(blocks) => blocks,
         };
         match self.kind.as_str() {
+            kind @ ("user" | "assistant") if mark.inherited => {
+                let role = if kind == "user" {
+                    Role::User
+                } else {
+                    Role::Assistant
+                };
+                Some(Entry::Inherited(Message { role, content }))
+            }
             "user" => Some(Entry::User {
                 content,
                 message_ids: mark.message_ids,
@@ -242,6 +253,14 @@ impl<'a> Written<'a> {
                     message["id"] = json!(id);
                 }
                 self.message = Some(message);
+            }
+            Entry::Inherited(message) => {
+                self.kind = match message.role {
+                    Role::User => "user",
+                    Role::Assistant => "assistant",
+                };
+                self.message = Some(json!({"role": message.role, "content": message.content}));
+                self.swarm.inherited = true;
             }
             Entry::TurnEnd { how, text, usage } => {
                 self.subtype = Some(TURN_END);

@@ -16,8 +16,9 @@ use super::drive::Stop;
 use super::hooks::add_context;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
-use crate::Session;
+use crate::fork::{Held, Origin, inherited};
 use crate::transcript::Entry;
+use crate::{AgentTool, Session};
 
 /// The result of a call that the end of its turn came before.
 pub(super) const NOT_RUN: &str = "The call was not run: the turn ended before it.";
@@ -52,6 +53,7 @@ impl Session {
         calls: Vec<Call>,
         signals: &TurnSignals,
     ) -> Result<(), Stop> {
+        let _held = self.hold_fork_point(&calls);
         let mut waiting: VecDeque<Call> = calls.into();
         while let Some(next) = waiting.pop_front() {
             if signals.is_over() {
@@ -74,6 +76,18 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Lets agents that these calls start begin with this conversation.
+    fn hold_fork_point(&self, calls: &[Call]) -> Option<Held> {
+        if !calls.iter().any(|call| AgentTool::is_called(&call.tool)) {
+            return None;
+        }
+        Some(self.parts.forks.hold(Origin {
+            head: self.head.clone(),
+            tools: self.parts.tools.clone(),
+            messages: inherited(&self.history.for_model()),
+        }))
     }
 
     /// Runs the next call, and those behind it that may run beside it.

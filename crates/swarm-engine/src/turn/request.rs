@@ -13,8 +13,8 @@ impl Session {
     pub(super) fn request(&self) -> ModelRequest {
         ModelRequest {
             model: self.parts.model_name.clone(),
-            system: self.system.clone(),
-            tools: self.specs.clone(),
+            system: self.head.system.clone(),
+            tools: self.head.specs.clone(),
             messages: self.history.for_model(),
             max_tokens: self.parts.limits.max_output_tokens,
             thinking_budget: self.parts.limits.thinking_budget,

@@ -12,6 +12,7 @@ mod cancel;
 mod crash;
 mod dispatch;
 mod family;
+mod fork;
 mod limits;
 mod mail;
 mod model;

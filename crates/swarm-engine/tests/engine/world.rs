@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use swarm_engine::{
-    AgentParts, Ask, EngineLimits, EventSink, GateAnswer, Injected, Interjections, PermissionGate,
-    Rights, Session, TranscriptAuthor, TranscriptFile, transcript_path,
+    AgentParts, Ask, EngineLimits, EventSink, ForkPoint, GateAnswer, Injected, Interjections,
+    PermissionGate, Rights, Session, TranscriptAuthor, TranscriptFile, transcript_path,
 };
 use swarm_policy::RuleSet;
 use swarm_protocol::{
@@ -190,6 +190,7 @@ impl World {
             events: self.watcher.clone(),
             interjections: self.mail.clone(),
             hooks: swarm_hooks::AgentHooks::default(),
+            forks: ForkPoint::default(),
             limits: self.limits.clone(),
             home: None,
             tool_context: ToolContext {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
-    AgentParts, EngineError, EngineLimits, EventSink, Rights, Session, SubAgentKit, SubAgents,
-    TranscriptAuthor, TranscriptFile, own_tools, transcript_path, worktree_tools,
+    AgentParts, EngineError, EngineLimits, EventSink, ForkPoint, Rights, Session, SubAgentKit,
+    SubAgents, TranscriptAuthor, TranscriptFile, own_tools, transcript_path, worktree_tools,
 };
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
@@ -106,6 +106,7 @@ pub(super) fn assemble(
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
         interjections: Arc::clone(&desk) as Arc<dyn swarm_engine::Interjections>,
         hooks,
+        forks: ForkPoint::default(),
         limits: EngineLimits {
             max_turns: parts.max_requests,
             ..EngineLimits::default()

@@ -24,6 +24,8 @@ pub struct AgentLimits {
     pub background_after_s: u64,
     /// Seconds without a word of the model after which a sub-agent in the background has failed; 0 never.
     pub stall_s: u64,
+    /// Whether a call that names no type forks.
+    pub fork: bool,
 }
 
 impl AgentLimits {
@@ -54,6 +56,7 @@ impl Default for AgentLimits {
             output_chars: 50_000,
             background_after_s: 0,
             stall_s: 600,
+            fork: false,
         }
     }
 }

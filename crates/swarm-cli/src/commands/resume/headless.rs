@@ -27,6 +27,7 @@ pub(super) fn run(
             .or_else(|| lead.and_then(|lead| lead.model.clone())),
         mode: args.mode,
         backend: args.backend.clone(),
+        in_run: true,
     };
     let Prepared {
         mut deployment,

@@ -1,0 +1,70 @@
+//! What a fork is told.
+
+use swarm_model::{ContentBlock, Message, Role};
+
+/// What begins the text of every fork, by which one is known. Claude Code's.
+const OPENING: &str = "<fork-boilerplate>";
+
+/// What stands between the rules and the work. Claude Code's.
+const DIRECTIVE: &str = "Your directive: ";
+
+/// The rules of a fork, the same for all.
+const RULES: &str = "\
+From here on you are a fork: a second agent that remembers everything above and has one piece of that work to do. The \
+agent whose words these were goes on without you, and others like you may be at work beside you. The results of the \
+calls above are not yours to wait for.
+- Do the work of your directive yourself, with your tools, and nothing beyond it. Start no further agents.
+- Ask nobody and report nothing on the way: only your last message is handed on.
+- If you have changed files in a repository, commit them before you report, unless your directive says otherwise.
+- End with one short report in these parts, leaving out those that are empty:
+  Scope: what you took on, in a sentence.
+  Result: what you found or did.
+  Key files: absolute paths that matter.
+  Files changed: absolute paths, with the commit.
+  Issues: what did not work or is left open.";
+
+/// The first text of a fork.
+pub(crate) fn directive(work: &str) -> String {
+    format!("{OPENING}\n{RULES}\n</fork-boilerplate>\n\n{DIRECTIVE}{work}")
+}
+
+/// Whether a conversation is a fork's: the rules stand in it.
+pub(crate) fn is_inside(conversation: &[Message]) -> bool {
+    let users = conversation
+        .iter()
+        .filter(|message| message.role == Role::User);
+    users
+        .flat_map(|message| &message.content)
+        .any(|block| matches!(block, ContentBlock::Text { text } if text.contains(OPENING)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_is_known_by_what_it_was_told_and_nobody_else() {
+        let told = directive("count the files");
+        assert!(told.starts_with("<fork-boilerplate>\n"), "{told}");
+        assert!(
+            told.ends_with("\n\nYour directive: count the files"),
+            "{told}"
+        );
+        let fork = [Message::user_text("hi"), Message::user_text(told.clone())];
+        assert!(is_inside(&fork));
+        let quoted = ContentBlock::ToolResult {
+            tool_use_id: "a".into(),
+            content: told.clone(),
+            is_error: false,
+        };
+        let reader = Message {
+            role: Role::User,
+            content: vec![quoted],
+        };
+        let talker = Message::assistant(vec![ContentBlock::text(told)]);
+        assert!(
+            !is_inside(&[reader, talker]),
+            "results and answers are no directives"
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! What stands before the messages of every request.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use swarm_model::{SystemBlock, ToolSpec};
+use swarm_tools::Tool;
+
+use crate::EngineError;
+
+/// The rendered system prompt, and what the model is told of the tools: fixed once, so that every request begins with
+/// the same bytes, and a fork's requests with those of its parent.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub(crate) system: Vec<SystemBlock>,
+    pub(crate) specs: Vec<ToolSpec>,
+}
+
+impl Head {
+    /// Renders both.
+    pub(crate) fn of(system: &[String], tools: &[Arc<dyn Tool>]) -> Result<Self, EngineError> {
+        Ok(Self {
+            system: system_blocks(system),
+            specs: tool_specs(tools)?,
+        })
+    }
+}
+
+/// The prompt cache keeps everything up to the last block: tools and system prompt are the same for a whole life.
+fn system_blocks(texts: &[String]) -> Vec<SystemBlock> {
+    let last = texts.len().saturating_sub(1);
+    texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| SystemBlock {
+            text: text.clone(),
+            cache: index == last,
+        })
+        .collect()
+}
+
+fn tool_specs(tools: &[Arc<dyn Tool>]) -> Result<Vec<ToolSpec>, EngineError> {
+    let mut names = HashSet::new();
+    tools
+        .iter()
+        .map(|tool| {
+            let name = tool.name().to_owned();
+            if !names.insert(name.clone()) {
+                return Err(EngineError::DuplicateTool { name });
+            }
+            Ok(ToolSpec {
+                name,
+                description: tool.description(),
+                input_schema: tool.input_schema(),
+            })
+        })
+        .collect()
+}
