@@ -168,10 +168,13 @@ fn each_mode_decides_each_family_as_its_name_says() {
     let outside = json!({"file_path": "/etc/a"});
     let reads = json!({"command": "ls"});
     let acts = json!({"command": "make"});
-    for (mode, read, edit, edit_outside, bash_reads, bash_acts, team, other) in [
-        (Default, ALLOW, ASK, ASK, ALLOW, ASK, ALLOW, ASK),
-        (AcceptEdits, ALLOW, ALLOW, ASK, ALLOW, ASK, ALLOW, ASK),
-        (Plan, ALLOW, DENY, DENY, ALLOW, DENY, ALLOW, DENY),
+    for (mode, read, edit, edit_outside, bash_reads, bash_acts, team, web, other) in [
+        (Default, ALLOW, ASK, ASK, ALLOW, ASK, ALLOW, ASK, ASK),
+        (
+            AcceptEdits, ALLOW, ALLOW, ASK, ALLOW, ASK, ALLOW, ASK, ASK,
+        ),
+        // A page changes nothing, but what is asked for may tell something.
+        (Plan, ALLOW, DENY, DENY, ALLOW, DENY, ALLOW, ASK, DENY),
         (
             BypassPermissions,
             ALLOW,
@@ -181,8 +184,9 @@ fn each_mode_decides_each_family_as_its_name_says() {
             ALLOW,
             ALLOW,
             ALLOW,
+            ALLOW,
         ),
-        (DontAsk, ALLOW, DENY, DENY, ALLOW, DENY, ALLOW, DENY),
+        (DontAsk, ALLOW, DENY, DENY, ALLOW, DENY, ALLOW, DENY, DENY),
     ] {
         let decisions = [
             ("Read", &outside, read),
@@ -191,7 +195,8 @@ fn each_mode_decides_each_family_as_its_name_says() {
             ("Bash", &reads, bash_reads),
             ("Bash", &acts, bash_acts),
             ("SendMessage", &json!({}), team),
-            ("WebFetch", &json!({"url": "https://example.com"}), other),
+            ("WebFetch", &json!({"url": "https://example.com"}), web),
+            ("mcp__tracker__close", &json!({}), other),
         ];
         for (tool, input, expected) in decisions {
             assert_eq!(

@@ -79,7 +79,7 @@ fn without(kind: AgentKind, levels_left: u32, mode: PermissionMode) -> String {
 fn c4_each_kind_of_agent_is_left_with_its_tools() {
     let below_a_lead =
         "TeamCreate TeamDelete TaskStop TaskOutput AskUserQuestion EnterPlanMode ExitPlanMode";
-    let teammate = "TeamCreate TeamDelete AskUserQuestion EnterPlanMode ExitPlanMode";
+    let teammate = "TeamCreate TeamDelete";
     let background =
         "SendMessage TaskCreate TaskGet TaskList TaskUpdate ".to_owned() + below_a_lead;
     let coordinator = "Read Write Edit Glob Grep Bash TaskCreate TaskGet TaskList TaskUpdate TeamCreate TeamDelete \

@@ -230,12 +230,14 @@ fn a_member_without_a_terminal_that_died_comes_back_without_one() {
 }
 
 #[test]
-fn a_definition_that_this_version_cannot_have_is_refused() {
+fn a_type_that_nobody_defines_is_refused_and_those_that_there_are_are_named() {
     let world = world_with_team("demo");
     let error = world
         .swarm(&["spawn", "bob", "--agent", "nosuch", "--json"])
-        .error(2);
+        .error(3);
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("no agent definitions yet"), "{message}");
+    for words in ["no agent type `nosuch`", "general-purpose"] {
+        assert!(message.contains(words), "{message}");
+    }
     assert_eq!(world.team("demo").names(), ["team-lead"]);
 }

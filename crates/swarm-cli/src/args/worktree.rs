@@ -10,6 +10,7 @@ pub(crate) enum WorktreeCommand {
     /// Remove a work tree and its branch, if nothing would be lost.
     Remove(WorktreeRemoveArgs),
     /// Remove the work trees that hold nothing which is not elsewhere.
+    #[command(after_help = "Examples:\n  swarm worktree prune --dry-run\n  swarm worktree prune")]
     Prune {
         /// Only say which.
         #[arg(long)]
@@ -26,7 +27,7 @@ Refuses when something in it is not committed, merged or pushed, when somebody w
 
 Examples:
   swarm worktree remove alice
-  swarm worktree remove alice --force   save what it holds as a ref and a patch first")]
+  swarm worktree remove alice --force   save what it holds as a ref and a patch")]
 pub(crate) struct WorktreeRemoveArgs {
     /// The name it goes by.
     pub(crate) slug: String,

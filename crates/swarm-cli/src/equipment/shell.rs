@@ -10,6 +10,7 @@ use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
 use crate::app::App;
 use crate::deployment::teammate_program;
 use crate::failure::Failure;
+use crate::root_folder;
 
 /// The guards in force.
 pub(super) fn guards(app: &App) -> Result<ShellGuards, Failure> {
@@ -20,6 +21,7 @@ pub(super) fn guards(app: &App) -> Result<ShellGuards, Failure> {
             .with_hint("use a kernel with landlock, or set `sandbox.required` to false"));
     }
     let program = teammate_program(&app.env)?;
+    root_folder::make(&app.root)?;
     let shims = shims(&app.root, &program).map_err(|error| {
         let message = format!(
             "the programs of agents cannot be put below {}: {error}",

@@ -54,9 +54,9 @@ pub(super) enum Unless {
     Never,
     /// An agent that may have agents below it.
     LevelsLeft,
-    /// An agent in plan mode.
+    /// An agent in plan mode, and a teammate, which may get into it.
     PlanMode,
-    /// A teammate: it has a conversation of its own, and background work of its own.
+    /// A teammate: it has a conversation and background work of its own, and a person answers its requests.
     Teammate,
 }
 
@@ -65,7 +65,7 @@ impl Unless {
         match self {
             Self::Never => false,
             Self::LevelsLeft => levels_left > 0,
-            Self::PlanMode => mode == PermissionMode::Plan,
+            Self::PlanMode => mode == PermissionMode::Plan || kind.is_teammate(),
             Self::Teammate => kind.is_teammate(),
         }
     }
@@ -94,12 +94,12 @@ pub(super) const ALL_AGENTS: &[Barred] = &[
     ),
     barred(
         "AskUserQuestion",
-        Unless::Never,
+        Unless::Teammate,
         "no person sits at an agent; it asks whoever started it",
     ),
     barred(
         "EnterPlanMode",
-        Unless::Never,
+        Unless::Teammate,
         "an agent's mode is chosen by whoever starts it",
     ),
     barred("ExitPlanMode", Unless::PlanMode, "it is not in plan mode"),
@@ -147,6 +147,9 @@ pub(super) const TEAMMATES_TOO: &[&str] = &[
     "TaskUpdate",
     "TaskStop",
     "TaskOutput",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
     "CronCreate",
     "CronDelete",
     "CronList",

@@ -4,10 +4,10 @@
 //! A process can only take rights from itself, for good. So a command is started through a helper, normally our own
 //! program, which restricts itself and then becomes the command.
 
-mod helper;
+mod entry;
 mod plan;
 mod restrict;
 
-pub use helper::{HELPER_WORD, SandboxError, become_command};
+pub use entry::{HELPER_WORD, SandboxError, become_command};
 pub(crate) use plan::{Plan, plan};
 pub use restrict::{SandboxLevel, sandbox_level};

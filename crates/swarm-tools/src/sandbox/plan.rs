@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::SandboxUse;
 
-use super::helper::{COMMAND, REQUIRED, WRITE};
+use super::entry::{COMMAND, REQUIRED, WRITE};
 use crate::files::{GitFolders, resolve};
 use crate::{Confinement, ToolContext};
 
