@@ -170,9 +170,7 @@ fn each_mode_decides_each_family_as_its_name_says() {
     let acts = json!({"command": "make"});
     for (mode, read, edit, edit_outside, bash_reads, bash_acts, team, web, other) in [
         (Default, ALLOW, ASK, ASK, ALLOW, ASK, ALLOW, ASK, ASK),
-        (
-            AcceptEdits, ALLOW, ALLOW, ASK, ALLOW, ASK, ALLOW, ASK, ASK,
-        ),
+        (AcceptEdits, ALLOW, ALLOW, ASK, ALLOW, ASK, ALLOW, ASK, ASK),
         // A page changes nothing, but what is asked for may tell something.
         (Plan, ALLOW, DENY, DENY, ALLOW, DENY, ALLOW, ASK, DENY),
         (
