@@ -9,7 +9,7 @@ use swarm_protocol::MemberName;
 Examples:
   swarm approve perm-1795206439466-3nun9be            this call
   swarm approve perm-1795206439466-3nun9be --always   and those like it
-  swarm approve perm-1795206439466-3nun9be --answer 2 --answer neither   to its questions")]
+  swarm approve perm-1795206439466-3nun9be --answer 2   to its question")]
 pub(crate) struct ApproveArgs {
     /// The request, as `swarm requests` shows it.
     pub(crate) id: String,
