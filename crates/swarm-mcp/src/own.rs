@@ -8,6 +8,9 @@ use swarm_tools::Tool;
 use crate::McpProblem;
 use crate::server::Server;
 
+/// Characters that a model is told of one server that is not there.
+const REMARK_CHARS: usize = 300;
+
 /// What one agent has of servers: all tools of the shared ones, and those of its own, which end with this.
 #[derive(Debug, Default)]
 pub struct AgentServers {
@@ -19,6 +22,22 @@ pub struct AgentServers {
 }
 
 impl AgentServers {
+    /// The problems for the model, as a block of its system prompt: it can tell whoever expects those tools.
+    pub fn remark(&self) -> Option<String> {
+        if self.problems.is_empty() {
+            return None;
+        }
+        let lines = self.problems.iter().map(|problem| {
+            let line = problem.to_string();
+            let line: String = line.chars().take(REMARK_CHARS).collect();
+            format!("\n- {}", line.replace('\n', " "))
+        });
+        let lines: String = lines.collect();
+        Some(format!(
+            "# MCP servers that are not available\nTheir tools cannot be had in this session. If you need one, say so.{lines}\n"
+        ))
+    }
+
     /// Ends the agent's own servers; shared ones go on.
     pub async fn close(mut self) {
         let own = std::mem::take(&mut self.own);

@@ -8,9 +8,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{AgentServers, McpHost, McpProblem, McpServers};
 
-/// Characters that a model is told of one server that is not there.
-const REMARK_CHARS: usize = 300;
-
 /// The servers that a process shares among its agents, and what its main agent has of them.
 #[derive(Debug)]
 pub struct ProcessServers {
@@ -53,18 +50,7 @@ impl ProcessServers {
 
     /// The problems for the model, as a block of its system prompt: it can tell whoever expects those tools.
     pub fn remark(&self) -> Option<String> {
-        if self.main.problems.is_empty() {
-            return None;
-        }
-        let lines = self.main.problems.iter().map(|problem| {
-            let line = problem.to_string();
-            let line: String = line.chars().take(REMARK_CHARS).collect();
-            format!("\n- {}", line.replace('\n', " "))
-        });
-        let lines: String = lines.collect();
-        Some(format!(
-            "# MCP servers that are not available\nTheir tools cannot be had in this session. If you need one, say so.{lines}\n"
-        ))
+        self.main.remark()
     }
 
     /// Ends every server of the process.

@@ -80,6 +80,7 @@ pub(crate) fn assemble(
         equipment: Arc::new(order.equipment.clone()),
         models: parts.models,
         isolator: None,
+        servers: Some(Arc::clone(servers.pool())),
         clock: Arc::clone(&parts.clock),
         platform: parts.process.platform.clone(),
     });

@@ -91,6 +91,17 @@ impl Bench {
         self.folder.path().join(format!("{name}.starts"))
     }
 
+    /// The pids of what runs in the folder: servers, and what they were given no other folder for.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| {
+            std::fs::read_link(format!("/proc/{pid}/cwd"))
+                .is_ok_and(|cwd| cwd == self.folder.path())
+        })
+        .collect()
+    }
+
     /// The pids of every start of a server, in their order.
     pub(super) fn starts(&self, name: &str) -> Vec<u32> {
         let text = std::fs::read_to_string(self.starts_file(name)).unwrap_or_default();

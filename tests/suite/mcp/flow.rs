@@ -23,7 +23,7 @@ fn starts(world: &World, name: &str) -> Vec<u32> {
     text.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-fn call(id: &str, tool: &str, text: &str) -> Step {
+pub(super) fn call(id: &str, tool: &str, text: &str) -> Step {
     Step::says(Reply::tool(id, tool, json!({"text": text})))
 }
 
@@ -32,7 +32,7 @@ fn allow(world: &World, rules: &[&str]) {
     world.write("root/settings.json", &settings.to_string());
 }
 
-fn run(world: &World, further: &[&str]) -> Finished {
+pub(super) fn run(world: &World, further: &[&str]) -> Finished {
     let fixed = [
         "run",
         "Do it.",
@@ -46,7 +46,7 @@ fn run(world: &World, further: &[&str]) -> Finished {
     world.swarm(&[&fixed, further].concat())
 }
 
-fn result(api: &FakeApi, agent: &str, id: &str) -> (String, bool) {
+pub(super) fn result(api: &FakeApi, agent: &str, id: &str) -> (String, bool) {
     let asks = api.requests_of(agent);
     let found = asks.iter().find_map(|recorded| recorded.ask.result_of(id));
     found.unwrap_or_else(|| panic!("{agent} had no result of {id}\n{}", api.summary()))

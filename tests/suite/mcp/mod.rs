@@ -1,6 +1,7 @@
 //! MCP servers: those that behave and those that do not, alone and in the hands of a team.
 
 mod bench;
+mod family;
 mod flow;
 mod pool;
 mod trouble;

@@ -2,6 +2,7 @@
 
 use futures::future::join_all;
 use swarm_policy::McpUse;
+use swarm_tests::wait_for;
 use tokio_util::sync::CancellationToken;
 
 use super::bench::{Bench, Foreign, call, call_until, runs};
@@ -148,10 +149,17 @@ async fn a_call_without_an_answer_ends_at_its_limit() {
     });
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;
-    let output = call(&agent, "mcp__kit__slow", "").await;
+    let told = bench.folder.path().join("told");
+    // It answers never, so the limit comes first however slow the machine is.
+    let output = call(&agent, "mcp__kit__slow", &told.display().to_string()).await;
     assert!(
         output.is_error && output.content.contains("longer than 0.05 s"),
         "{output:?}"
+    );
+    wait_for(
+        "the server hears that nobody waits",
+        || format!("{output:?}"),
+        || told.exists().then_some(()),
     );
     servers.close().await;
 }

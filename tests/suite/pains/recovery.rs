@@ -238,6 +238,11 @@ fn l9_a_new_lead_carries_on_the_conversation_and_reads_its_mail_once() {
             "demo",
         ])
         .ok();
+    let wrong = ["--json", "--mcp-config", "nowhere.json"];
+    let wrong = [&["resume", "demo", "finish it"], &wrong[..]].concat();
+    let refused = world.swarm(&wrong).error(2);
+    let why = refused["message"].as_str().unwrap();
+    assert!(why.contains("nowhere.json"), "{refused}");
     let resumed = world.swarm(&["resume", "demo", "finish it", "--json", "--timeout", "20"]);
     let report: Value =
         serde_json::from_str(&resumed.stdout).unwrap_or_else(|_| panic!("{}", resumed.story()));

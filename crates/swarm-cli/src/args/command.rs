@@ -166,6 +166,7 @@ impl Command {
         match self {
             Self::Run(args) => &args.mcp_config,
             Self::Spawn(args) => &args.mcp_config,
+            Self::Resume(args) => &args.mcp_config,
             _ => &[],
         }
     }

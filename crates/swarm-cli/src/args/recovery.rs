@@ -33,6 +33,9 @@ pub(crate) struct ResumeArgs {
     /// Where members that are started run: auto, tmux or headless [default: `spawn.backend` of the settings].
     #[arg(long)]
     pub(crate) backend: Option<String>,
+    /// MCP servers for this command: a file with `mcpServers`, or the JSON itself; may be given several times.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) mcp_config: Vec<String>,
     /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
     #[arg(long)]
     pub(crate) trust: bool,

@@ -40,7 +40,7 @@ pub(super) fn usable<'a>(
 }
 
 /// The MCP servers that a definition needs and that have given no tool.
-pub(super) fn missing_servers<'a>(
+pub(crate) fn missing_servers<'a>(
     definition: &'a AgentDefinition,
     tool_names: &[String],
 ) -> Vec<&'a str> {

@@ -6,4 +6,5 @@ mod fork;
 mod input;
 mod tool;
 
+pub(crate) use describe::missing_servers;
 pub use tool::AgentTool;

@@ -8,7 +8,7 @@ use swarm_policy::{AgentDefinition, same_agent_type};
 use swarm_protocol::{MemberName, PermissionMode, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::describe::{description, missing_servers, refuse_denied, usable};
+use super::describe::{description, refuse_denied, usable};
 use super::foreground;
 use super::fork::refuse_choices;
 use super::input::Input;
@@ -53,6 +53,15 @@ impl AgentTool {
     }
 
     async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
+        if let Some(agents) = self.agents.upgrade()
+            && let Some(wanted) = &input.subagent_type
+            && let Some(definition) = agents.catalog().find(wanted)
+            && let Err(why) = agents
+                .require_servers(&self.parent, definition, &ctx.cancel)
+                .await
+        {
+            return ToolOutput::error(why);
+        }
         let request = match spawn_request(name, input, ctx) {
             Ok(request) => request,
             Err(why) => return ToolOutput::error(why),
@@ -78,6 +87,9 @@ impl AgentTool {
             Some(_) => fork_definition(),
             None => self.definition(&agents, named)?,
         };
+        agents
+            .require_servers(&self.parent, &definition, &ctx.cancel)
+            .await?;
         let background = input.run_in_background == Some(true) || definition.background;
         let request = SubAgentRequest {
             prompt: match &origin {
@@ -143,14 +155,6 @@ impl AgentTool {
             }
         };
         refuse_denied(&rules, &found.name)?;
-        let missing = missing_servers(&found, &self.parent.tool_names);
-        if !missing.is_empty() {
-            return Err(format!(
-                "Agent was not called: `{}` needs MCP servers that are not there: {}.",
-                found.name,
-                missing.join(", ")
-            ));
-        }
         Ok(found)
     }
 }

@@ -88,13 +88,13 @@ impl SubAgents {
                 error: Some(why.clone()),
                 ..Finding::default()
             };
-            self.undo(record, finding);
+            self.undo(record, finding).await;
             return Err(why);
         }
         Ok(())
     }
 
-    /// Makes its folder and opens its conversation.
+    /// Makes its folder, starts its servers and opens its conversation.
     async fn prepare(
         &self,
         record: &Arc<Record>,
@@ -112,6 +112,7 @@ impl SubAgents {
             let folder = isolator.prepare(&record.id, from, cancel.clone()).await?;
             record.live().folder = Some(folder);
         }
+        self.start_servers(record, cancel).await?;
         self.open(record)
     }
 

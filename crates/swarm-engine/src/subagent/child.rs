@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use swarm_mcp::AgentServers;
 use swarm_policy::{ModeSource, ModelRequest, choose_mode, choose_model};
 use swarm_tools::{FileState, Tool, ToolContext};
 use tokio_util::sync::CancellationToken;
@@ -11,6 +12,7 @@ use super::gate::{Answered, ChildGate};
 use super::mailbox::Mailbox;
 use super::prompt::system_prompt;
 use super::record::Record;
+use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::{
@@ -115,11 +117,21 @@ impl SubAgents {
             definition.permission_mode,
             request.mode,
         );
-        let tools = match &request.origin {
-            Some(origin) => pool::Tools::exactly(&origin.tools),
-            // Of an earlier process: what its parent has now comes nearest.
-            None if record.is_fork() => pool::Tools::exactly(&self.root()?.pool),
-            None => pool::tools(&self.root()?.pool, record, mode.mode, limits),
+        let (tools, system) = {
+            let live = record.live();
+            let own = live.servers.as_ref();
+            let all = self.root()?.pool;
+            match &request.origin {
+                Some(origin) => (pool::Tools::exactly(&origin.tools), parent.system.clone()),
+                // Of an earlier process: what its parent has now comes nearest.
+                None if record.is_fork() => (pool::Tools::exactly(&all), parent.system.clone()),
+                None => {
+                    let all = pool_with(all, definition, own);
+                    let mut system = system_prompt(definition, &context.cwd, &self.kit().platform);
+                    system.extend(own.and_then(AgentServers::remark));
+                    (pool::tools(&all, record, mode.mode, limits), system)
+                }
+            }
         };
         // Where nobody asks for a stricter mode it stays the parent's, whatever becomes of that.
         let stricter = (mode.source != ModeSource::Parent).then_some(mode.mode);
@@ -127,11 +139,7 @@ impl SubAgents {
         let own_effort = own_effort.and_then(|word| word.parse().ok());
         Ok(AgentParts {
             name: format!("{}/{}", parent.name, record.agent_type()),
-            system: if record.is_fork() {
-                parent.system.clone()
-            } else {
-                system_prompt(definition, &context.cwd, &self.kit().platform)
-            },
+            system,
             model: model.client,
             model_name: model.name,
             tools: tools.offered,

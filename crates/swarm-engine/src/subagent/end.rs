@@ -1,4 +1,4 @@
-//! Where a sub-agent ends: first its status, then its folder, then the word to its parent.
+//! Where a sub-agent ends: first its status, then its servers and its folder, then the word to its parent.
 
 use std::sync::Arc;
 
@@ -37,6 +37,7 @@ impl SubAgents {
         record.view.send_modify(|view| view.status = status);
         write_result(record, &finding);
         record.note();
+        close_servers(record).await;
         self.clear_folder(record).await;
         if let Ok(root) = self.root() {
             root.events.emit(AgentEvent::SubAgentEnded {
@@ -112,15 +113,24 @@ impl SubAgents {
 
     /// A sub-agent that did not get to its first turn is as if it had never been asked for.
     pub(super) async fn forget(&self, record: &Arc<Record>, why: &str) -> String {
+        close_servers(record).await;
         self.clear_folder(record).await;
-        let mut inner = self.lock();
-        inner.admission.release(&record.id);
-        inner.records.retain(|known| known.id != record.id);
+        {
+            let mut inner = self.lock();
+            inner.admission.release(&record.id);
+            inner.records.retain(|known| known.id != record.id);
+        }
+        // Whoever has stopped it waits for this.
+        record.view.send_modify(|view| {
+            view.status = SubAgentStatus::Failed;
+            view.settled = true;
+        });
         why.to_owned()
     }
 
     /// A sub-agent could not be taken up again.
-    pub(super) fn undo(&self, record: &Arc<Record>, finding: Finding) {
+    pub(super) async fn undo(&self, record: &Arc<Record>, finding: Finding) {
+        close_servers(record).await;
         self.lock().admission.release(&record.id);
         record.live().finding = finding;
         record.live().told = true;
@@ -130,6 +140,14 @@ impl SubAgents {
         });
         record.note();
         self.stir();
+    }
+}
+
+/// Ends the servers that were the sub-agent's own.
+async fn close_servers(record: &Record) {
+    let servers = record.live().servers.take();
+    if let Some(servers) = servers {
+        servers.close().await;
     }
 }
 

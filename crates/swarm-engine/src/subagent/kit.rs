@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use swarm_mcp::McpServers;
 use swarm_model::Model;
 use swarm_policy::Equipment;
 use swarm_protocol::Clock;
@@ -34,6 +35,8 @@ pub struct SubAgentKit {
     pub models: Arc<dyn ModelFactory>,
     /// Who makes isolated folders; nobody can where it is absent.
     pub isolator: Option<Arc<dyn Isolator>>,
+    /// The MCP servers of the process, and where those of a sub-agent's own come from.
+    pub servers: Option<Arc<McpServers>>,
     /// Time for transcripts.
     pub clock: Arc<dyn Clock>,
     /// Name of the operating system, for system prompts.

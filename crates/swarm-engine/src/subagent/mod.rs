@@ -26,6 +26,7 @@ mod reopen;
 mod report;
 mod request;
 mod send;
+mod servers;
 mod sink;
 mod task_output;
 mod task_stop;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use swarm_mcp::AgentServers;
 use swarm_protocol::{SubAgentId, UnixMs};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -107,6 +108,8 @@ pub(super) struct Live {
     /// Whether its parent has heard of its last end.
     pub(super) told: bool,
     pub(super) folder: Option<IsolatedFolder>,
+    /// Its MCP servers in the run under way.
+    pub(super) servers: Option<AgentServers>,
 }
 
 /// A sub-agent that this process knows.

@@ -202,6 +202,7 @@ impl Family {
             equipment: Arc::new(equipment),
             models: Arc::new(Models(cast.clone())),
             isolator: None,
+            servers: None,
             clock: Arc::new(SystemClock),
             platform: "test".to_owned(),
         });

@@ -86,6 +86,7 @@ pub(super) fn assemble(
         equipment: Arc::clone(&dep.equipment),
         models: Arc::clone(&parts.models),
         isolator: None,
+        servers: Some(Arc::clone(servers.pool())),
         clock: Arc::clone(&dep.clock),
         platform: parts.platform.clone(),
     });

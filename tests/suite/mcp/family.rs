@@ -1,0 +1,157 @@
+//! Servers of sub-agents.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{FakeApi, Reply, Script, Step};
+use swarm_tests::stage::World;
+
+use super::bench::{PROGRAM, runs};
+use super::flow::{call, result, run};
+use crate::scene::{MODEL, world};
+
+/// A server that writes down its starts in `folder`.
+fn server(folder: &Path, name: &str, mode: &str) -> Value {
+    let starts = folder.join(name).display().to_string();
+    json!({"command": PROGRAM, "args": ["--mode", mode, "--starts", starts]})
+}
+
+fn starts(folder: &Path, name: &str) -> Vec<u32> {
+    let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let whole = text
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'));
+    whole.map(|line| line.trim().parse().unwrap()).collect()
+}
+
+/// The type `caller`, with these fields beside what it has to have.
+fn caller(fields: &Value) -> String {
+    let mut caller = json!({"description": "calls", "prompt": "You are caller."});
+    let (caller_fields, further) = (caller.as_object_mut().unwrap(), fields.as_object().unwrap());
+    caller_fields.extend(further.clone());
+    json!({"caller": caller}).to_string()
+}
+
+fn starts_caller(id: &str) -> Step {
+    let input = json!({"description": "call", "prompt": "call it", "subagent_type": "caller"});
+    Step::says(Reply::tool(id, "Agent", input))
+}
+
+#[test]
+fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen: Arc<OnceLock<(bool, bool)>> = Arc::default();
+    let (path, note) = (folder.path().to_owned(), Arc::clone(&seen));
+    let looks = Step::thinks(move |_| {
+        let lives = |name| starts(&path, name).iter().any(|pid| runs(*pid));
+        note.get_or_init(|| (lives("mine"), lives("kit")));
+        Reply::tool("three", "mcp__kit__pid", json!({"text": ""}))
+    });
+    let lead = [starts_caller("sub"), looks, Step::says(Reply::text("done"))];
+    let child = [
+        call("one", "mcp__mine__pid", ""),
+        call("two", "mcp__kit__pid", ""),
+        Step::says(Reply::text("called both")),
+    ];
+    let script = Script::new().agent("team-lead", lead);
+    let api = FakeApi::start(script.agent("caller", child));
+    let world = world().with_api(&api);
+    let kit = json!({"mcpServers": {"kit": server(folder.path(), "kit", "well")}}).to_string();
+    let own = json!({"mine": server(folder.path(), "mine", "well")});
+    let agents = caller(&json!({"mcpServers": [own, "kit"], "requiredMcpServers": ["KI"]}));
+    let flags = ["--mcp-config", &kit, "--agents", &agents];
+    let finished = run(
+        &world,
+        &[&flags[..], &["--mode", "bypassPermissions"]].concat(),
+    );
+    let story = finished.story();
+    assert_eq!(finished.ok().json()["result"], "done", "{story}");
+    assert!(result(&api, "team-lead", "sub").0.contains("called both"));
+    let (mine, kit) = (starts(folder.path(), "mine"), starts(folder.path(), "kit"));
+    assert_eq!((mine.len(), kit.len()), (1, 1), "{story}");
+    assert_eq!(result(&api, "caller", "one"), (mine[0].to_string(), false));
+    assert_eq!(result(&api, "caller", "two"), (kit[0].to_string(), false));
+    assert_eq!(
+        result(&api, "team-lead", "three").0,
+        kit[0].to_string(),
+        "the lead and its sub-agent have one process"
+    );
+    assert_eq!(
+        seen.get(),
+        Some(&(false, true)),
+        "when the lead goes on, whether its sub-agent's server runs, and the shared one"
+    );
+    let of_lead = &api.requests_of("team-lead")[0].ask;
+    assert!(of_lead.tools().contains(&"mcp__kit__echo"));
+    assert!(!of_lead.tools().contains(&"mcp__mine__echo"));
+    assert!(!runs(kit[0]));
+}
+
+#[test]
+fn o6_a_sub_agent_that_is_cut_while_its_server_starts_leaves_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let api = FakeApi::start(Script::new().agent("team-lead", [starts_caller("sub")]));
+    let world = world().with_api(&api);
+    let own = json!([{"mute": server(folder.path(), "mute", "silent")}]);
+    let agents = caller(&json!({"mcpServers": own}));
+    let running = world.start(&[
+        "run",
+        "Do it.",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+        "--mode",
+        "bypassPermissions",
+        "--agents",
+        &agents,
+    ]);
+    let pid = world.wait_for("its start", || starts(folder.path(), "mute").pop());
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    assert!(!runs(pid));
+    assert_eq!(world.processes(), []);
+}
+
+#[test]
+fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused() {
+    let told = |fields: &Value| {
+        let lead = [starts_caller("sub"), Step::says(Reply::text("done"))];
+        let script = Script::new().agent("team-lead", lead);
+        let child = [Step::says(Reply::text("it was not there"))];
+        let api = FakeApi::start(script.agent("caller", child));
+        let world: World = world().with_api(&api);
+        let broken = server(world.folder(), "broken.starts", "exits");
+        let given = json!({"mcpServers": {"broken": broken}}).to_string();
+        let agents = caller(fields);
+        let finished = run(&world, &["--mcp-config", &given, "--agents", &agents]);
+        finished.ok();
+        (api, finished.stderr)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let own = json!([{"mine": server(folder.path(), "mine", "exits")}, "nobody"]);
+    let (api, stderr) = told(&json!({"mcpServers": own}));
+    assert_eq!(
+        result(&api, "team-lead", "sub").0.lines().next(),
+        Some("it was not there")
+    );
+    let system = api.requests_of("caller")[0].ask.system();
+    for words in [
+        "MCP server `mine` (agent caller): it cannot be connected to",
+        "MCP server `nobody` (agent caller): no MCP server has this name",
+    ] {
+        assert!(system.contains(words), "{words} in {system}");
+        assert!(stderr.contains(words), "{words} in {stderr}");
+    }
+    let (api, _) = told(&json!({"requiredMcpServers": ["brok"]}));
+    let (why, is_error) = result(&api, "team-lead", "sub");
+    assert!(
+        is_error
+            && why.contains("`caller` needs MCP servers that are not there: brok")
+            && why.contains("the licence has run out"),
+        "{why}"
+    );
+    assert!(api.requests_of("caller").is_empty());
+}
