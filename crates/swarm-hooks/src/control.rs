@@ -38,7 +38,6 @@ pub(crate) struct Specific {
     pub(crate) permission_decision_reason: Option<String>,
     pub(crate) updated_input: Option<Value>,
     pub(crate) additional_context: Option<String>,
-    pub(crate) worktree_path: Option<String>,
     /// The answer to a `PermissionRequest`.
     pub(crate) decision: Option<RequestDecision>,
 }

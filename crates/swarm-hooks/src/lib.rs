@@ -13,7 +13,6 @@ mod outcome;
 mod shell;
 mod subject;
 mod team_events;
-mod worktree;
 
 pub use agent::AgentHooks;
 pub use control::Permission;
@@ -21,7 +20,6 @@ pub use hooks::{HookTrouble, Hooks, HooksParts};
 pub use outcome::HookOutcome;
 pub use subject::Subject;
 pub use team_events::{TeamEvents, TeamHook};
-pub use worktree::WorktreeHookError;
 
 #[cfg(test)]
 mod tests;

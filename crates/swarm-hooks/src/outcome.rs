@@ -23,8 +23,6 @@ pub struct HookOutcome {
     pub messages: Vec<String>,
     /// What hooks printed that gave no orders, in order; empty texts left out.
     pub printed: Vec<String>,
-    /// The folder of a work tree, as a hook named it in JSON.
-    pub worktree_path: Option<String>,
     /// Hooks that did not do what they are for, each with its command.
     pub failures: Vec<String>,
     /// How many hooks there were.
@@ -73,9 +71,6 @@ impl HookOutcome {
         }
         if !control.suppress_output {
             self.messages.extend(control.system_message);
-        }
-        if specific.worktree_path.is_some() {
-            self.worktree_path = specific.worktree_path;
         }
     }
 

@@ -343,47 +343,6 @@ async fn a_matcher_chooses_and_a_definition_adds_its_own() {
     );
 }
 
-#[tokio::test]
-async fn a_work_tree_is_where_the_hook_says_unless_that_is_a_trap() {
-    let yard = Yard::new();
-    let base = yard.folder.path();
-    for folder in ["trees/one", "outside"] {
-        std::fs::create_dir_all(yard.path(folder)).unwrap();
-    }
-    let elsewhere = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(elsewhere.path(), yard.path("link")).unwrap();
-    let cancel = CancellationToken::new();
-    let make = async |line: &str| {
-        let hooks = yard.at(HookEvent::WorktreeCreate, &[line]);
-        hooks.create_worktree("one", base, &cancel).await
-    };
-    let real = yard.path("trees/one").canonicalize().unwrap();
-    for line in [
-        "echo making; echo trees/one; echo".to_owned(),
-        format!("echo {}", real.display()),
-        r#"echo '{"hookSpecificOutput": {"worktreePath": "trees/one"}}'"#.to_owned(),
-    ] {
-        assert_eq!(make(&line).await.unwrap(), Some(real.clone()), "{line}");
-    }
-    for (line, word) in [
-        ("true".to_owned(), "printed no path"),
-        ("exit 1".to_owned(), "exited with 1"),
-        ("echo no room >&2; exit 2".to_owned(), "no room"),
-        ("echo missing".to_owned(), "not there"),
-        ("echo link".to_owned(), "symbolic link"),
-        (format!("echo {}/../x", base.display()), "`.` or `..`"),
-    ] {
-        let error = make(&line).await.unwrap_err().to_string();
-        assert!(error.contains(word), "{line}: {error}");
-    }
-    let none = AgentHooks::default();
-    assert_eq!(
-        none.create_worktree("one", base, &cancel).await.unwrap(),
-        None
-    );
-    assert!(!none.remove_worktree(base, &cancel).await);
-}
-
 #[test]
 fn each_event_of_a_team_is_given_once() {
     let (events, team) = (TeamEvents::default(), TeamName::parse("demo").unwrap());

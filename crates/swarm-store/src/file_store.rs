@@ -240,6 +240,16 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.update_task(*id, &change, by))
     }
 
+    fn check_update(
+        &self,
+        team: &TeamName,
+        id: &TaskId,
+        change: &TaskChange,
+        by: &Actor,
+    ) -> Result<()> {
+        self.on(team, |files| files.check_update(*id, change, by))
+    }
+
     fn claim(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Task> {
         self.on(team, |files| files.claim(*id, by))
     }

@@ -199,6 +199,18 @@ pub trait TeamStore: Send + Sync + Debug {
         by: &Actor,
     ) -> Result<TaskUpdated>;
 
+    /// Whether [`TeamStore::update_task`] could make this change now; nothing is written.
+    ///
+    /// # Errors
+    /// As there.
+    fn check_update(
+        &self,
+        team: &TeamName,
+        id: &TaskId,
+        change: &TaskChange,
+        by: &Actor,
+    ) -> Result<()>;
+
     /// Makes the actor the owner and the task `in_progress`, if it is free. Claiming what the same spawn already has
     /// changes nothing.
     ///

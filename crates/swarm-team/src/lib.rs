@@ -1,6 +1,7 @@
 //! What members do to each other: messages and their routing, task tools, hello, permission bridging, and the
 //! shutdown handshake. Both halves of each handshake live here, side by side.
 
+mod completion;
 mod effects;
 mod hello;
 mod incoming;
@@ -18,11 +19,12 @@ mod sub_agent_event;
 mod task_hooks;
 mod task_tools;
 
+pub use completion::{Completion, CompletionError};
 pub use effects::{announce_assignment, announce_unblocked, reconcile};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
 pub use member_hooks::member_hooks;
-pub use merged::{WorkMerger, require_merged};
+pub use merged::WorkMerger;
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
     AskedCall, PermissionAnswer, Wake, answer, answer_frame, approve, deny, open_request,
@@ -37,5 +39,5 @@ pub use shutdown::{
 };
 pub use state_keeper::StateKeeper;
 pub use sub_agent_event::enter_sub_agent;
-pub use task_hooks::{completed_hooks, created_hooks};
+pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;

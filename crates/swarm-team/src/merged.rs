@@ -22,7 +22,7 @@ pub trait WorkMerger: Send + Sync + fmt::Debug {
 ///
 /// # Errors
 /// What is in the way, for the one who asked.
-pub async fn require_merged(
+pub(crate) async fn require_merged(
     store: &dyn TeamStore,
     team: &TeamName,
     id: &TaskId,

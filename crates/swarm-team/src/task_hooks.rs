@@ -47,7 +47,7 @@ pub async fn created_hooks(
 ///
 /// # Errors
 /// The hook's words; the task stays as it is.
-pub async fn completed_hooks(
+pub(crate) async fn completed_hooks(
     store: &dyn TeamStore,
     team: &TeamName,
     id: &TaskId,

@@ -9,7 +9,7 @@ use swarm_tests::stage::World;
 use crate::scene::{spawn_over, world, world_over};
 
 /// Every event that has no other meaning than to be told of.
-const EVENTS: [&str; 18] = [
+const EVENTS: [&str; 16] = [
     "PreToolUse",
     "PostToolUse",
     "UserPromptSubmit",
@@ -19,8 +19,6 @@ const EVENTS: [&str; 18] = [
     "TeammateIdle",
     "TaskCreated",
     "TaskCompleted",
-    "WorktreeCreate",
-    "WorktreeRemove",
     "PermissionRequest",
     "SessionStart",
     "SessionEnd",
@@ -46,12 +44,11 @@ const FIELDS: [&str; 11] = [
 ];
 
 /// A hook that keeps what it is told, a line for each time that it runs: whole lines, as each is written at once.
-fn counting(world: &World, except: &[&str]) -> Value {
+fn counting(world: &World) -> Value {
     let told = world.folder().join("out/told.jsonl");
     let line = format!("cat >> {}", told.display());
     let hooks: serde_json::Map<String, Value> = EVENTS
         .iter()
-        .filter(|event| !except.contains(*event))
         .map(|event| {
             let hook = json!([{"hooks": [{"type": "command", "command": line}]}]);
             ((*event).to_owned(), hook)
@@ -109,7 +106,7 @@ fn each_event_once(backend: &str) {
         }
     });
     let world = world().with_api(&api);
-    let settings = counting(&world, &["WorktreeCreate"]);
+    let settings = counting(&world);
     world.write("root/settings.json", &settings.to_string());
     world.swarm(&["team", "create", "demo"]).ok();
     let spawn = [
@@ -178,7 +175,7 @@ fn o3_a_death_that_several_commands_find_at_once_is_told_once() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     spawn_over(&world, "bob");
-    let told_all = counting(&world, &["WorktreeCreate"]);
+    let told_all = counting(&world);
     world.write("root/settings.json", &told_all.to_string());
     let life = world.root().join("teams/demo/swarm/members/bob/life");
     let life: Value = serde_json::from_slice(&std::fs::read(life).unwrap()).unwrap();
@@ -266,7 +263,7 @@ fn hooks_of_a_repository_run_when_it_is_trusted() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     world.commit_project();
-    let settings = counting(&world, &["WorktreeCreate"]).to_string();
+    let settings = counting(&world).to_string();
     world.write("project/.claude/settings.json", &settings);
     world.swarm(&["task", "create", "before"]).ok();
     assert!(told(&world).is_empty());
@@ -276,4 +273,46 @@ fn hooks_of_a_repository_run_when_it_is_trusted() {
         counts(&told(&world)),
         BTreeMap::from([("TaskCreated team-lead".to_owned(), 1)])
     );
+}
+
+#[test]
+fn o3_a_sub_agent_begins_and_ends_once() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let is_sub_agent = ask.messages()[0].to_string().contains("look around");
+        match ask.result_of("t1") {
+            None if !is_sub_agent => {
+                let input = json!({"description": "look", "prompt": "look around", "subagent_type": "general-purpose"});
+                Reply::tool("t1", "Agent", input)
+            }
+            _ => Reply::text("done"),
+        }
+    });
+    let world = world_over(&api);
+    world.write("root/settings.json", &counting(&world).to_string());
+    spawn_over(&world, "bob");
+    world.wait_for("the idle hook", || {
+        let idle = |one: &Value| one["hook_event_name"] == "TeammateIdle";
+        told(&world).iter().any(idle).then_some(())
+    });
+    let told = told(&world);
+    assert_schema(&told);
+    let of = |event: &str| -> Vec<&Value> {
+        let is_it = |one: &&Value| one["hook_event_name"] == event;
+        told.iter().filter(is_it).collect()
+    };
+    let (start, end) = (of("SubagentStart"), of("SubagentStop"));
+    assert_eq!((start.len(), end.len(), of("Stop").len()), (1, 1, 1));
+    for one in [start[0], end[0]] {
+        assert_eq!(one["agent_type"], "general-purpose", "{one}");
+        assert_eq!(one["parent"], "bob@demo", "{one}");
+        assert_eq!(one["agent_id"], start[0]["agent_id"], "{one}");
+        assert!(
+            one["agent_id"].is_string() && one["agent_id"] != "bob@demo",
+            "{one}"
+        );
+    }
+    assert!(end[0]["agent_transcript_path"].is_string(), "{}", end[0]);
+    assert_eq!(end[0]["last_assistant_message"], "done", "{}", end[0]);
+    assert_eq!(of("Stop")[0]["agent_id"], "bob@demo");
+    world.swarm(&["kill", "bob"]).ok();
 }

@@ -325,3 +325,62 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
     assert!(result("nowhere").1);
     assert!(!tree.exists());
 }
+
+#[test]
+fn t8_hooks_see_a_task_that_may_be_completed_and_before_its_work_is_merged() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = project(&api);
+    let project = world.project();
+    let (asked, agrees) = (
+        world.folder().join("out/asked"),
+        world.folder().join("out/agrees"),
+    );
+    let hook = format!(
+        "echo >> {}; [ -e {} ] || {{ echo not yet >&2; exit 2; }}",
+        asked.display(),
+        agrees.display()
+    );
+    let hooks =
+        json!({"hooks": {"TaskCompleted": [{"hooks": [{"type": "command", "command": hook}]}]}});
+    world.write("root/settings.json", &hooks.to_string());
+    let times = || std::fs::read_to_string(&asked).map_or(0, |text| text.lines().count());
+    let complete = |id: &str, force: &[&str]| {
+        let arguments = ["task", "update", id, "--status", "completed"];
+        world.swarm(&[&arguments[..], force].concat())
+    };
+    let path = spawn_apart(&world, "alice");
+    world.swarm(&["task", "create", "listen"]).ok();
+    let sing = [
+        "task",
+        "create",
+        "sing",
+        "--owner",
+        "alice",
+        "--blocked-by",
+        "1",
+    ];
+    world.swarm(&sing).ok();
+    commit(&world, &path, "new.txt", "new\n");
+    let made = project.join("new.txt");
+
+    // It waits for another: no hook is asked, nothing is merged.
+    assert_ne!(complete("2", &["--force"]).code, Some(0));
+    assert_eq!((times(), made.exists()), (0, false));
+    std::fs::write(&agrees, "").expect("a file");
+    complete("1", &["--force"]).ok();
+    assert_eq!(complete("1", &["--force"]).code, Some(0));
+    assert_eq!(times(), 1);
+
+    // What the hook refuses is not merged; the same command merges and completes when it agrees.
+    std::fs::remove_file(&agrees).expect("a file");
+    let refused = complete("2", &["--force"]);
+    assert_eq!(refused.code, Some(5), "{}", refused.story());
+    assert!(refused.stderr.contains("not yet"), "{}", refused.story());
+    assert_eq!((times(), made.exists()), (2, false));
+    assert_eq!(world.team("demo").task(2)["status"], "pending");
+    std::fs::write(&agrees, "").expect("a file");
+    complete("2", &["--force"]).ok();
+    assert_eq!((times(), made.exists()), (3, true));
+    wait_for_state(&world, "alice", "idle");
+    world.swarm(&["shutdown", "alice"]).ok();
+}

@@ -23,10 +23,6 @@ pub enum HookEvent {
     TaskCreated,
     /// A task is to be completed.
     TaskCompleted,
-    /// A work tree is to be made.
-    WorktreeCreate,
-    /// A work tree is to be removed.
-    WorktreeRemove,
     /// A call waits for an answer.
     PermissionRequest,
     /// A session begins.
@@ -45,7 +41,7 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 16] = [
         Self::PreToolUse,
         Self::PostToolUse,
         Self::UserPromptSubmit,
@@ -55,8 +51,6 @@ impl HookEvent {
         Self::TeammateIdle,
         Self::TaskCreated,
         Self::TaskCompleted,
-        Self::WorktreeCreate,
-        Self::WorktreeRemove,
         Self::PermissionRequest,
         Self::SessionStart,
         Self::SessionEnd,
@@ -78,8 +72,6 @@ impl HookEvent {
             Self::TeammateIdle => "TeammateIdle",
             Self::TaskCreated => "TaskCreated",
             Self::TaskCompleted => "TaskCompleted",
-            Self::WorktreeCreate => "WorktreeCreate",
-            Self::WorktreeRemove => "WorktreeRemove",
             Self::PermissionRequest => "PermissionRequest",
             Self::SessionStart => "SessionStart",
             Self::SessionEnd => "SessionEnd",

@@ -17,6 +17,12 @@ impl HookSettings {
             _ => return (read, vec!["`hooks` must be an object".to_owned()]),
         };
         for (name, groups) in events {
+            if ["WorktreeCreate", "WorktreeRemove"].contains(&name.as_str()) {
+                remarks.push(format!(
+                    "hooks of `{name}` do not run: git makes and removes work trees, and no hook in its place"
+                ));
+                continue;
+            }
             let Some(event) = HookEvent::parse(name) else {
                 remarks.push(format!(
                     "`{}` is no event of swarm, so its hooks do not run",
@@ -186,6 +192,14 @@ mod tests {
             (json!([]), "must be an object"),
             (json!({"Stop": {}}), "must be a list"),
             (json!({"Notification": [good]}), "no event of swarm"),
+            (
+                json!({"WorktreeCreate": [good]}),
+                "`WorktreeCreate` do not run",
+            ),
+            (
+                json!({"WorktreeRemove": [good]}),
+                "`WorktreeRemove` do not run",
+            ),
         ] {
             let (read, remarks) = HookSettings::read(&wrong, "here");
             assert!(remarks[0].contains(word), "{remarks:?}");

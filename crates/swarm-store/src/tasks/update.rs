@@ -29,6 +29,36 @@ impl TeamFiles<'_> {
         })
     }
 
+    /// Whether the change could be made now; nothing is written.
+    pub(crate) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
+        self.with_list_lock(|_| {
+            self.require_current(by)?;
+            let before = self.look_at_tasks()?;
+            self.edited(&before, id, change, by).map(drop)
+        })
+    }
+
+    /// The list after a change.
+    fn edited(
+        &self,
+        before: &TaskList,
+        id: TaskId,
+        change: &TaskChange,
+        by: &Actor,
+    ) -> Result<TaskList> {
+        let mut after = before.clone();
+        self.require_task(before, id)?;
+        self.connect(&mut after, id, change)?;
+        let task = Edit {
+            list: &after,
+            by,
+            now: self.now(),
+        }
+        .apply(change, self.require_task(&after, id)?.clone())?;
+        replace(&mut after, task);
+        Ok(after)
+    }
+
     fn update_held(
         &self,
         held: &Held,
@@ -38,15 +68,7 @@ impl TeamFiles<'_> {
     ) -> Result<TaskUpdated> {
         let before = self.look_at_tasks()?;
         let old = self.require_task(&before, id)?;
-        let mut after = before.clone();
-        self.connect(&mut after, id, change)?;
-        let task = Edit {
-            list: &after,
-            by,
-            now: self.now(),
-        }
-        .apply(change, self.require_task(&after, id)?.clone())?;
-        replace(&mut after, task);
+        let mut after = self.edited(&before, id, change, by)?;
         let writes = sealed(&before, &mut after);
         let task = self.require_task(&after, id)?.clone();
         self.write_tasks(held, &writes)?;

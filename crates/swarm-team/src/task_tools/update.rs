@@ -11,7 +11,7 @@ use swarm_tools::{Tool, ToolContext, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
 use super::pool::{check_owner, parse};
-use crate::{Seat, announce_assignment, announce_unblocked, completed_hooks, require_merged};
+use crate::{Completion, Seat, announce_assignment, announce_unblocked};
 
 /// What a pane shows of a change that was made.
 const DONE: &str = "ok";
@@ -129,10 +129,16 @@ impl TaskUpdate {
         if claims {
             return self.claim(&team, id, change);
         }
-        if change.status == Some(TaskStatus::Completed) {
-            completed_hooks(&*seat.store, &team, &id, &seat.hooks(), cancel).await?;
-            require_merged(&*seat.store, &team, &id, &seat.actor(&team), seat.merger()).await?;
-        }
+        let completion = Completion {
+            store: &*seat.store,
+            team: &team,
+            id,
+            change: &change,
+            by: &seat.actor(&team),
+            merger: seat.merger(),
+        };
+        let clear = completion.clear(&seat.hooks(), cancel).await;
+        clear.map_err(|error| error.to_string())?;
         let updated = seat
             .store
             .update_task(&team, &id, change, &seat.actor(&team))

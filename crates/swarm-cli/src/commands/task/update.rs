@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use swarm_lead::WorktreeMerger;
 use swarm_protocol::{ErrorKind, TaskId, TaskStatus};
 use swarm_store::{Actor, TaskChange, TaskUpdated};
-use swarm_team::{completed_hooks, require_merged};
+use swarm_team::{Completion, CompletionError};
 use tokio_util::sync::CancellationToken;
 
 use super::create::refused;
@@ -36,13 +36,7 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         members::known(&app.store.config(&party.team)?, owner)?;
     }
     require_result(app, &party, id, &change)?;
-    if change.status == Some(TaskStatus::Completed) {
-        let hooks = task_hooks(app, &party)?;
-        let cancel = CancellationToken::new();
-        let asked = completed_hooks(&*app.store, &party.team, &id, &hooks, &cancel);
-        runtime()?.block_on(asked).map_err(refused)?;
-    }
-    require_merge(app, &actor, id, &change)?;
+    clear(app, &party, &actor, id, &change)?;
     let updated = app.store.update_task(&party.team, &id, change, &actor)?;
     show(app, &party, &updated)?;
     if updated.changed_fields.contains(&"owner") {
@@ -52,18 +46,34 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A task whose owner works in a work tree is completed only when that is merged; this merges it. The owner hears of what is
-/// in the way.
-fn require_merge(app: &App, actor: &Actor, id: TaskId, change: &TaskChange) -> Result<(), Failure> {
+/// Lets hooks look at a task that is to be completed, and merges the work tree of its owner. The owner hears of what is in
+/// the way of that.
+fn clear(
+    app: &App,
+    party: &Party,
+    actor: &Actor,
+    id: TaskId,
+    change: &TaskChange,
+) -> Result<(), Failure> {
     if change.status != Some(TaskStatus::Completed) {
         return Ok(());
     }
-    let merger = WorktreeMerger(worktrees(app));
-    let team = &actor.agent_id.team;
-    let refused = require_merged(&*app.store, team, &id, actor, Some(&merger));
-    runtime()?
-        .block_on(refused)
-        .map_err(|why| Failure::new(ErrorKind::Conflict, why))
+    let completion = Completion {
+        store: &*app.store,
+        team: &party.team,
+        id,
+        change,
+        by: actor,
+        merger: Some(&WorktreeMerger(worktrees(app))),
+    };
+    let hooks = task_hooks(app, party)?;
+    let cancel = CancellationToken::new();
+    let cleared = runtime()?.block_on(completion.clear(&hooks, &cancel));
+    cleared.map_err(|error| match error {
+        CompletionError::Store(error) => error.into(),
+        CompletionError::Hook(why) => refused(why),
+        CompletionError::Merge(why) => Failure::new(ErrorKind::Conflict, why),
+    })
 }
 
 /// Asks a member that completes a task for what came out: nobody else can say it. A person may leave it out.
