@@ -169,7 +169,7 @@ impl Rights {
     /// Whether no rule speaks against a call: whatever asks about it is the mode.
     pub(crate) fn is_left_to_mode(&self, question: &Question<'_>) -> bool {
         let widest = PermissionMode::BypassPermissions;
-        self.read(|inner| decide(widest, &inner.rules, question).is_allow())
+        decide(widest, &self.rules(), question).is_allow()
     }
 
     // No code that could panic runs under the lock but the decision itself, which only reads: a poisoned lock
@@ -208,6 +208,30 @@ mod tests {
             assert_eq!(rights.mode(), Plan, "{mode} {ceiling}");
             assert_eq!(ModeSwitch::leave_plan(&rights), after, "{mode} {ceiling}");
             assert_eq!(rights.mode(), after.unwrap_or(Plan), "{mode} {ceiling}");
+        }
+    }
+
+    #[test]
+    fn p5_what_a_parents_rule_asks_about_is_not_left_to_a_sub_agents_mode() {
+        use swarm_policy::Rule;
+
+        let mut rules = RuleSet::default();
+        let rule = Rule::parse("Bash(git push:*)").unwrap();
+        rules.add(swarm_policy::Behavior::Ask, rule, "test");
+        let widest = PermissionMode::BypassPermissions;
+        let parent = std::sync::Arc::new(Rights::new(widest, rules, widest));
+        let child = Rights::under(parent, Some(widest));
+        for (command, left) in [("git push origin", false), ("make", true)] {
+            let question = Question {
+                tool: "Bash",
+                kind: swarm_protocol::ToolKind::Execute,
+                input: &serde_json::json!({"command": command}),
+                read_only: false,
+                cwd: std::path::Path::new("/repo"),
+                home: None,
+                touches: &[],
+            };
+            assert_eq!(child.is_left_to_mode(&question), left, "{command}");
         }
     }
 

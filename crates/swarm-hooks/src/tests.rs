@@ -267,13 +267,13 @@ async fn a_hook_that_a_signal_ends_has_failed() {
 async fn a_hook_is_ended_with_its_group_when_its_time_is_up() {
     let yard = Yard::new();
     let hooks = yard.hooks(&json!({"Stop": [{"hooks": [
-        {"type": "command", "command": "sleep 1000 & echo $! > pid; trap '' TERM; while :; do read -t 1 < /dev/zero; done", "timeout": 1}
+        {"type": "command", "command": "sleep 1000 & echo $! > pid; trap '' TERM; while :; do read -t 1 < /dev/zero; done", "timeout": 5}
     ]}]}));
     let outcome = AgentHooks::new(hooks, bob)
         .fire(HookEvent::Stop, None, json!({}), &CancellationToken::new())
         .await;
     assert!(
-        outcome.failures[0].ends_with("took longer than 1 s and was ended"),
+        outcome.failures[0].ends_with("took longer than 5 s and was ended"),
         "{outcome:?}"
     );
     ended(&yard).await;

@@ -40,6 +40,11 @@ impl FoundHooks {
         remarks.map(|what| format!("{name}: {what}")).collect()
     }
 
+    /// Whether a repository has hooks that would run if it were trusted.
+    pub(crate) fn waits_for_trust(&self) -> bool {
+        !self.disabled && !self.managed_only && !self.project.is_empty()
+    }
+
     /// What runs: the policy's first, then the user's, then the repository's where it is trusted. A command that says
     /// nothing of its time gets `limit` seconds.
     pub(crate) fn in_force(&self, trusted: bool, limit: u64) -> HookSettings {

@@ -1,5 +1,6 @@
 //! The tool itself, and which way a call goes.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
@@ -102,23 +103,41 @@ impl AgentTool {
             effort: input.effort,
             mode: input.mode,
             background,
-            cwd: input.cwd.map(|cwd| ctx.cwd.join(cwd)),
+            cwd: match input.cwd {
+                Some(cwd) => Some(self.folder(&cwd, ctx)?),
+                None => None,
+            },
             isolation: input.isolation.or(definition.isolation),
             tool_use_id: ctx.tool_use_id.clone(),
             definition,
         };
-        if let Some(cwd) = request.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
-            return Err(format!(
-                "Agent was not called: `cwd` {} is not a folder",
-                cwd.display()
-            ));
-        }
         let record = agents.start(&self.parent, request, &ctx.cancel).await?;
         if background {
             let can_read = self.parent.can_read(&record);
             return Ok(launched(&record, can_read));
         }
         Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)
+    }
+
+    /// The folder that a sub-agent is to work in, with every symbolic link resolved. It lies in one of this agent's: what
+    /// a mode allows in the working folder would be allowed anywhere else.
+    fn folder(&self, asked: &Path, ctx: &ToolContext) -> Result<PathBuf, String> {
+        let path = ctx.cwd.join(asked);
+        let found = path.canonicalize().ok().filter(|found| found.is_dir());
+        let Some(found) = found else {
+            let path = path.display();
+            return Err(format!("Agent was not called: `cwd` {path} is not a folder"));
+        };
+        let rules = self.parent.parts.rights.rules();
+        let mut own = std::iter::once(&ctx.cwd).chain(&rules.directories);
+        if own.any(|folder| found.starts_with(folder)) {
+            return Ok(found);
+        }
+        Err(format!(
+            "Agent was not called: `cwd` {} lies outside of your working folder {}; leave it out",
+            found.display(),
+            ctx.cwd.display()
+        ))
     }
 
     /// The definition of a type, if this agent may use it.

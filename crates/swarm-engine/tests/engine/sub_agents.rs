@@ -188,6 +188,7 @@ async fn what_cannot_be_started_is_said_with_what_could() {
                 agent("finder", &json!({"model": "unknown-1"})),
                 agent("finder", &json!({"isolation": "worktree"})),
                 agent("finder", &json!({"cwd": "/no/such/folder"})),
+                agent("finder", &json!({"cwd": ".."})),
             ]),
             says("done"),
         ],
@@ -201,10 +202,11 @@ async fn what_cannot_be_started_is_said_with_what_could() {
         "unknown-1",
         "work trees",
         "/no/such/folder",
+        "lies outside of your working folder",
     ]) {
         assert!(*is_error && result.contains(words), "{words}: {result}");
     }
-    assert_eq!(results.len(), 6);
+    assert_eq!(results.len(), 7);
     assert!(family.ids().is_empty());
 }
 
