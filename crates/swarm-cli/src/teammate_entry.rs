@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use swarm_engine::{Isolator, WorktreeIsolator};
 use swarm_lead::WorktreeMerger;
 use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
@@ -104,6 +105,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         let keyboard = terminal.keyboard;
         let parts = TeammateParts {
             merger: merger(&env, &order),
+            isolator: Some(isolator(&env, Arc::clone(&clock))),
             home: order.env.get("HOME").map(PathBuf::from),
             order,
             root: args.root,
@@ -155,6 +157,20 @@ fn merger(env: &Environment, order: &SpawnOrder) -> Option<Arc<dyn WorkMerger>> 
         let git = swarm_worktree::Git::new("git", env.for_git());
         let worktrees = swarm_worktree::Worktrees::new(git, <_>::default());
         Arc::new(WorktreeMerger(worktrees)) as Arc<dyn WorkMerger>
+    })
+}
+
+/// Who makes work trees for this member's sub-agents.
+fn isolator(env: &Environment, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
+    let git = swarm_worktree::Git::new("git", env.for_git());
+    let own = identity();
+    Arc::new(WorktreeIsolator {
+        worktrees: swarm_worktree::Worktrees::new(git, <_>::default()),
+        clock,
+        process: swarm_worktree::ProcessMark {
+            pid: own.pid,
+            start: own.start,
+        },
     })
 }
 

@@ -44,4 +44,4 @@ pub use transcript::{
     BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
 };
 pub use turn::{Submitted, TurnOutcome, TurnSignals, told_by_hooks};
-pub use worktree::worktree_tools;
+pub use worktree::{WorktreeIsolator, worktree_tools};

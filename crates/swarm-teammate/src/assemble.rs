@@ -79,7 +79,7 @@ pub(crate) fn assemble(
     let sub_agents = SubAgents::new(SubAgentKit {
         equipment: Arc::new(order.equipment.clone()),
         models: parts.models,
-        isolator: None,
+        isolator: parts.isolator,
         servers: Some(Arc::clone(servers.pool())),
         clock: Arc::clone(&parts.clock),
         platform: parts.process.platform.clone(),

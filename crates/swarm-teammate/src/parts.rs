@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_engine::ModelFactory;
+use swarm_engine::{Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
@@ -57,6 +57,8 @@ pub struct TeammateParts {
     pub process: ProcessFacts,
     /// Who merges its work when it completes a task.
     pub merger: Option<Arc<dyn WorkMerger>>,
+    /// Who makes the folders of its sub-agents that work in one of their own.
+    pub isolator: Option<Arc<dyn Isolator>>,
     /// Where the pane is drawn.
     pub screen: Box<dyn Write + Send>,
     /// Width of the pane at any moment, in cells.

@@ -57,7 +57,12 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         deployment.cwd = own.cwd();
         own.extend_env(&mut deployment.shell_env);
     }
-    let ran = lead(app, args, prompt, deployment, claude, session);
+    let worktree = own.as_ref().map(OwnWorktree::root);
+    let ran = lead(app, args, prompt, deployment, claude, |parts| LeadParts {
+        session,
+        worktree,
+        ..parts
+    });
     if let Some(own) = own {
         own.leave(app);
     }
@@ -69,26 +74,25 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     show(app, output, &report)
 }
 
-/// Lets the lead work.
+/// Lets the lead work, in the place that `place` gives it.
 fn lead(
     app: &App,
     args: &RunArgs,
     prompt: String,
     deployment: Deployment,
     claude: ClaudeSettings,
-    session: SessionId,
+    place: impl FnOnce(LeadParts) -> LeadParts,
 ) -> Result<RunReport, Failure> {
     let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
     let output = output_format(app, args.output);
     let parts = LeadParts {
-        session,
         team: app.asked_team()?,
         max_requests,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
         ..parts(app, deployment, claude, output)?
     };
-    conduct(app, parts, prompt)
+    conduct(app, place(parts), prompt)
 }
 
 /// A run begins a team of its own. Looked at before anything is printed or started; of two runs that begin at once the
@@ -140,6 +144,7 @@ pub(super) fn parts(
     }
     Ok(LeadParts {
         home: app.env.home(),
+        worktree: None,
         session: SessionId::random(),
         team: None,
         takes_over: false,

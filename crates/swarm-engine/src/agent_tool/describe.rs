@@ -1,27 +1,15 @@
 //! What a model is told of the agents that it may start.
 
-use swarm_policy::{AgentCatalog, AgentDefinition, Behavior, RuleSet};
-
-/// The names of the tool, by either of which rules speak of it.
-const NAMES: [&str; 2] = ["Agent", "Task"];
-
-/// Whether a rule forbids agents of this type.
-fn is_denied(rules: &RuleSet, agent_type: &str) -> bool {
-    rules.list(Behavior::Deny).iter().any(|sourced| {
-        let text = sourced.rule.content_text();
-        NAMES.contains(&sourced.rule.tool())
-            && text.is_none_or(|text| text.eq_ignore_ascii_case(agent_type))
-    })
-}
+use swarm_policy::{AgentCatalog, AgentDefinition, RuleSet, denied_type};
 
 /// Says so where a rule forbids agents of this type.
 pub(super) fn refuse_denied(rules: &RuleSet, agent_type: &str) -> Result<(), String> {
-    if is_denied(rules, agent_type) {
-        return Err(format!(
-            "Agent was not called: a permission rule forbids agents of type `{agent_type}`."
-        ));
+    match denied_type(agent_type, rules) {
+        None => Ok(()),
+        Some(why) => Err(format!(
+            "Agent was not called: a permission rule forbids agents of type `{agent_type}`: {why}."
+        )),
     }
-    Ok(())
 }
 
 /// The definitions that an agent may use, by name: the same list at every call.
@@ -32,7 +20,7 @@ pub(super) fn usable<'a>(
 ) -> Vec<&'a AgentDefinition> {
     let mut usable: Vec<_> = catalog
         .winners()
-        .filter(|definition| !is_denied(rules, &definition.name))
+        .filter(|definition| denied_type(&definition.name, rules).is_none())
         .filter(|definition| missing_servers(definition, tool_names).is_empty())
         .collect();
     usable.sort_by(|one, two| one.name.cmp(&two.name));
@@ -44,20 +32,11 @@ pub(crate) fn missing_servers<'a>(
     definition: &'a AgentDefinition,
     tool_names: &[String],
 ) -> Vec<&'a str> {
-    let has = |wanted: &str| {
-        let wanted = wanted.to_ascii_lowercase();
-        let servers = tool_names
-            .iter()
-            .filter_map(|name| name.strip_prefix("mcp__"));
-        servers
-            .filter_map(|rest| rest.split("__").next())
-            .any(|server| server.to_ascii_lowercase().contains(&wanted))
-    };
-    let needed = definition.required_mcp_servers.iter();
-    needed
-        .map(String::as_str)
-        .filter(|name| !has(name))
-        .collect()
+    let rests = tool_names
+        .iter()
+        .filter_map(|name| name.strip_prefix("mcp__"));
+    let servers = rests.filter_map(|rest| rest.split("__").next());
+    swarm_policy::missing_servers(definition, servers)
 }
 
 /// The description of the tool.

@@ -69,9 +69,11 @@ impl SubAgents {
         true
     }
 
-    /// Whether the agent of the process has something to wait for: a sub-agent works in the background.
+    /// Whether the agent of the process has something to wait for: a sub-agent works in the background, or the word of
+    /// its end was not taken yet.
     pub fn is_busy(&self) -> bool {
-        !self.in_background().is_empty()
+        // In this order: the word is there before it is said that the work is over.
+        !self.in_background().is_empty() || !self.lock().mail.is_empty()
     }
 
     /// Takes the ends of sub-agents into the conversation of the agent of the process; tells whether there were any.

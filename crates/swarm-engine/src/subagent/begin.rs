@@ -108,8 +108,9 @@ impl SubAgents {
                         .to_owned(),
                 );
             };
-            let from = &record.parent.parts.tool_context.cwd;
-            let folder = isolator.prepare(&record.id, from, cancel.clone()).await?;
+            let from = self.moved(record)?.map(|moved| moved.cwd);
+            let from = from.unwrap_or_else(|| record.parent.parts.tool_context.cwd.clone());
+            let folder = isolator.prepare(&record.id, &from, cancel.clone()).await?;
             record.live().folder = Some(folder);
         }
         self.start_servers(record, cancel).await?;

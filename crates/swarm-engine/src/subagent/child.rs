@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use swarm_mcp::AgentServers;
 use swarm_policy::{ModeSource, ModelRequest, choose_mode, choose_model};
-use swarm_tools::{FileState, Tool, ToolContext};
+use swarm_tools::{Confinement, FileState, Tool, ToolContext, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::gate::{Answered, ChildGate};
@@ -102,6 +102,13 @@ impl SubAgents {
         self.kit().models.model(&chosen.written)
     }
 
+    /// The folder to which the agent of the process has moved, for a sub-agent whose parent works where that began.
+    pub(super) fn moved(&self, record: &Record) -> Result<Option<Workplace>, String> {
+        let origin = &record.parent.parts.tool_context.cwd;
+        let pool = self.root()?.pool;
+        Ok(pool.iter().find_map(|tool| tool.workplace(origin)))
+    }
+
     fn parts(
         &self,
         record: &Arc<Record>,
@@ -110,7 +117,7 @@ impl SubAgents {
     ) -> Result<AgentParts, String> {
         let (parent, request) = (&record.parent.parts, &record.request);
         let limits = &self.kit().equipment.limits;
-        let context = tool_context(record);
+        let context = tool_context(record, self.moved(record)?);
         let definition = &request.definition;
         let mode = choose_mode(
             parent.rights.mode(),
@@ -179,10 +186,16 @@ impl SubAgents {
 }
 
 /// What the calls of the sub-agent get. What it knows of files is its parent's knowledge at this moment.
-fn tool_context(record: &Record) -> ToolContext {
+fn tool_context(record: &Record, moved: Option<Workplace>) -> ToolContext {
     let parent = &record.parent.parts.tool_context;
-    let folder = record.live().folder.as_ref().map(|own| own.path.clone());
-    let cwd = folder.or_else(|| record.request.cwd.clone());
+    let folder = record.live().folder.clone();
+    let root = folder.as_ref().map(|own| &own.root);
+    let root = root.or(moved.as_ref().map(|moved| &moved.root));
+    let confine = root.map(|root| Arc::new(Confinement::new(root)));
+    let cwd = folder
+        .map(|own| own.path)
+        .or_else(|| record.request.cwd.clone())
+        .or_else(|| moved.map(|moved| moved.cwd));
     let files: FileState = parent
         .files
         .lock()
@@ -194,6 +207,7 @@ fn tool_context(record: &Record) -> ToolContext {
         cwd: cwd.unwrap_or_else(|| parent.cwd.clone()),
         files: Arc::new(Mutex::new(files)),
         env: Arc::new(env),
+        confine: confine.or_else(|| parent.confine.clone()),
         cancel: CancellationToken::new(),
         ..parent.clone()
     }

@@ -58,8 +58,9 @@ impl SubAgents {
     fn settle(&self, record: &Arc<Record>) {
         let mut background = false;
         record.view.send_modify(|view| {
-            view.settled = true;
             background = view.background;
+            // Whoever finds that nobody works in the background any more finds the word of the last end too.
+            view.settled = !background;
         });
         let stopped_by = record.live().stopped_by;
         let knows = matches!(
@@ -73,6 +74,7 @@ impl SubAgents {
             record.live().told = stopped_by != Some(StoppedBy::Process) || !background;
             record.note();
         }
+        record.view.send_modify(|view| view.settled = true);
         self.stir();
     }
 

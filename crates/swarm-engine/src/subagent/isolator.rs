@@ -10,8 +10,10 @@ use tokio_util::sync::CancellationToken;
 /// A folder of a sub-agent's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsolatedFolder {
-    /// Where it is.
+    /// Where the sub-agent works in it.
     pub path: PathBuf,
+    /// The whole of it, outside of which nothing is written.
+    pub root: PathBuf,
     /// The git branch that is checked out in it.
     pub branch: Option<String>,
     /// What the sub-agent is to be told of it, behind its prompt; may be empty.

@@ -8,6 +8,7 @@ use swarm_tools::Tool;
 
 use super::record::Record;
 use crate::AgentTool;
+use crate::worktree::MOVING;
 
 /// What a sub-agent has, and what it could have had.
 pub(super) struct Tools {
@@ -44,7 +45,12 @@ pub(super) fn tools(
         definition: Some(&record.request.definition),
         above: &record.parent.tool_ceiling,
     };
-    let mut filtered = tool_pool(&request, pool.iter().map(|tool| tool.name()));
+    let mut filtered = tool_pool(
+        &request,
+        pool.iter()
+            .map(|tool| tool.name())
+            .filter(|name| !MOVING.contains(name)),
+    );
     if request.levels_left == 0 {
         for removed in &mut filtered.removed {
             if removed.tool == AgentTool::NAME {

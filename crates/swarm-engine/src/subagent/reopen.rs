@@ -72,6 +72,7 @@ impl SubAgents {
         };
         let record = Record::new(id, mark.name, Arc::new(parent), request, &root.folder);
         let folder = meta.worktree_path.map(|path| IsolatedFolder {
+            root: path.clone(),
             path,
             branch: meta.worktree_branch,
             notice: String::new(),

@@ -246,7 +246,7 @@ async fn one_that_is_silent_for_too_long_has_failed() {
 async fn what_a_dead_process_did_not_tell_is_told_once_by_the_next() {
     let family = launched().await;
     family.cast.open();
-    while family.agents.is_busy() {
+    while !family.agents.background().is_empty() {
         family.agents.changed().await;
     }
     // It has ended and its parent was never told: the process dies here.

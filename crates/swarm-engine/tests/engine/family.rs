@@ -253,9 +253,9 @@ impl Family {
         results.collect()
     }
 
-    /// Waits until every sub-agent in the background has ended and delivers that.
+    /// Waits until a sub-agent in the background has ended and delivers that, if it was not heard of already.
     pub(crate) async fn hear(&mut self) {
-        while !self.agents.deliver_to(&mut self.session).unwrap() {
+        while !self.agents.deliver_to(&mut self.session).unwrap() && self.agents.is_busy() {
             self.agents.changed().await;
         }
     }

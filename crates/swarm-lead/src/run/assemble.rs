@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
     AgentParts, EngineError, EngineLimits, EventSink, ForkPoint, Rights, Session, SubAgentKit,
-    SubAgents, TranscriptAuthor, TranscriptFile, own_tools, transcript_path, worktree_tools,
+    SubAgents, TranscriptAuthor, TranscriptFile, WorktreeIsolator, own_tools, transcript_path,
+    worktree_tools,
 };
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
@@ -13,7 +14,7 @@ use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
 use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, member_hooks, task_tools};
-use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
+use swarm_tools::{Caller, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,7 +26,7 @@ use super::prompt::system_prompt;
 use super::reporter::Reporter;
 use crate::census::lead_mark;
 use crate::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
-use crate::{Leadership, WorktreeMerger};
+use crate::{Deployment, Leadership, WorktreeMerger};
 
 /// A lead, ready for its prompt.
 pub(super) struct Assembled {
@@ -85,7 +86,11 @@ pub(super) fn assemble(
     let sub_agents = SubAgents::new(SubAgentKit {
         equipment: Arc::clone(&dep.equipment),
         models: Arc::clone(&parts.models),
-        isolator: None,
+        isolator: Some(Arc::new(WorktreeIsolator {
+            worktrees: dep.worktrees.clone(),
+            clock: Arc::clone(&dep.clock),
+            process: process_mark(dep),
+        })),
         servers: Some(Arc::clone(servers.pool())),
         clock: Arc::clone(&dep.clock),
         platform: parts.platform.clone(),
@@ -126,7 +131,7 @@ pub(super) fn assemble(
         sub_agent: None,
     };
     let transcript = TranscriptFile::open(path, author, Arc::clone(&dep.clock))?;
-    let spawner = LeadSpawner::new(dep.clone(), Arc::clone(&seat));
+    let spawner = LeadSpawner::new(dep.clone(), Arc::clone(&seat), Arc::clone(&agent.rights));
     sub_agents.equip(&mut agent, Arc::new(spawner), None, &transcript);
     let session = Session::open(transcript, agent)?;
     Ok(Assembled {
@@ -175,10 +180,7 @@ fn tools(
     let send = SendMessageTool::for_lead(Arc::clone(seat)).reaching(reached);
     tools.push(Arc::new(send));
     tools.extend(task_tools(seat));
-    let own = ProcessMark {
-        pid: deployment.process.pid,
-        start: deployment.process.start.clone(),
-    };
+    let own = process_mark(&deployment);
     tools.extend(worktree_tools(
         deployment.worktrees.clone(),
         Arc::clone(&deployment.clock),
@@ -196,6 +198,14 @@ fn tools(
         leadership: Arc::clone(leadership),
     }));
     tools
+}
+
+/// This process, as records of work trees name it.
+fn process_mark(deployment: &Deployment) -> ProcessMark {
+    ProcessMark {
+        pid: deployment.process.pid,
+        start: deployment.process.start.clone(),
+    }
 }
 
 /// The environment of the lead's shell commands and MCP servers, with the marks by which they are found.
@@ -220,7 +230,10 @@ fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
         cwd: dep.cwd.clone(),
         env: Arc::new(shell_env(parts)),
         protected: Arc::new(protected),
-        confine: None,
+        confine: parts
+            .worktree
+            .as_ref()
+            .map(|root| Arc::new(Confinement::new(root))),
         guards: Arc::new(dep.equipment.shell.clone()),
         files: Arc::new(Mutex::new(FileState::new())),
         modes: None,

@@ -19,6 +19,8 @@ pub struct LeadParts {
     pub deployment: Deployment,
     /// The user's home folder, for rules that begin with `~/`.
     pub home: Option<PathBuf>,
+    /// The work tree outside of which the lead writes nothing, where it has one of its own.
+    pub worktree: Option<PathBuf>,
     /// The lead's conversation.
     pub session: SessionId,
     /// Name of the team, if the caller has chosen one.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use swarm_engine::{SpawnRequest, Spawned, TeammateSpawner};
+use swarm_engine::{Rights, SpawnRequest, Spawned, TeammateSpawner};
 use swarm_policy::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
 use swarm_store::Draft;
@@ -18,15 +18,18 @@ use crate::stop::dead_namesake;
 pub(crate) struct LeadSpawner {
     deployment: Deployment,
     seat: Arc<Seat>,
+    /// No teammate may do more than the lead may at the moment of its spawn.
+    rights: Arc<Rights>,
     /// Where members run and why, as it was last shown.
     shown: Mutex<String>,
 }
 
 impl LeadSpawner {
-    pub(crate) fn new(deployment: Deployment, seat: Arc<Seat>) -> Self {
+    pub(crate) fn new(deployment: Deployment, seat: Arc<Seat>, rights: Arc<Rights>) -> Self {
         Self {
             deployment,
             seat,
+            rights,
             shown: Mutex::default(),
         }
     }
@@ -69,11 +72,16 @@ impl TeammateSpawner for LeadSpawner {
         // A member that died comes back as it was, unless the call says otherwise.
         let dead =
             dead_namesake(&self.deployment, &team, &name).map_err(|error| error.to_string())?;
-        let ceiling = self.deployment.ceiling;
+        let mode = self.rights.mode();
+        let deployment = Deployment {
+            mode,
+            ceiling: mode,
+            ..self.deployment.clone()
+        };
         let dead_mode = dead
             .as_ref()
             .and_then(Member::known_mode)
-            .filter(|mode| ceiling.covers(*mode));
+            .filter(|dead| mode.covers(*dead));
         let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
         let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
         // One that had a work tree of its own goes on there, or is told that it is gone.
@@ -101,7 +109,7 @@ impl TeammateSpawner for LeadSpawner {
             timeout: None,
             cancel: request.cancel.clone(),
         };
-        let member = spawn(&self.deployment, &team, options)
+        let member = spawn(&deployment, &team, options)
             .await
             .map_err(|error| error.to_string())?;
         self.show_place(&member.why);

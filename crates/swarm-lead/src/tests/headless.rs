@@ -33,6 +33,7 @@ impl Run {
         let model = Arc::new(FakeModel::default());
         let asked: Arc<dyn Model> = model.clone();
         let parts = LeadParts {
+            worktree: None,
             deployment: world.deployment.clone(),
             home: None,
             session: SessionId::random(),

@@ -192,6 +192,7 @@ impl World {
         let model: Arc<dyn Model> = model.clone();
         let parts = TeammateParts {
             merger: None,
+            isolator: None,
             order: self.order(spawn_id),
             root: self.root(),
             home: None,

@@ -64,6 +64,11 @@ impl OwnWorktree {
         self.created.cwd.clone()
     }
 
+    /// The whole of its work tree.
+    pub(in crate::commands) fn root(&self) -> PathBuf {
+        self.created.record.path.clone()
+    }
+
     /// What its programs are told.
     pub(in crate::commands) fn extend_env(
         &self,

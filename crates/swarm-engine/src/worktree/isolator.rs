@@ -1,0 +1,78 @@
+//! Worktrees for sub-agents with `isolation: worktree`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use swarm_protocol::{Clock, SubAgentId};
+use swarm_worktree::{Owner, Parting, ProcessMark, Request, Slug, Worktrees, moved_notice};
+use tokio_util::sync::CancellationToken;
+
+use super::stay::blocking;
+use crate::subagent::{IsolatedFolder, Isolator};
+
+/// Makes git worktrees for sub-agents, and clears away those that hold nothing.
+#[derive(Debug)]
+pub struct WorktreeIsolator {
+    /// Who makes them.
+    pub worktrees: Worktrees,
+    /// Time for their records.
+    pub clock: Arc<dyn Clock>,
+    /// This process.
+    pub process: ProcessMark,
+}
+
+#[async_trait]
+impl Isolator for WorktreeIsolator {
+    async fn prepare(
+        &self,
+        id: &SubAgentId,
+        from: &Path,
+        cancel: CancellationToken,
+    ) -> Result<IsolatedFolder, String> {
+        let request = Request {
+            from: from.to_owned(),
+            slug: Slug::of_agent(id.as_str()).map_err(|error| error.to_string())?,
+            owner: Owner {
+                agent: Some(id.to_string()),
+                ..Owner::default()
+            },
+            process: self.process.clone(),
+            uncommitted: None,
+            now: self.clock.now(),
+        };
+        let worktrees = self.worktrees.clone();
+        let created = blocking(move || worktrees.create(&request)).await?;
+        if cancel.is_cancelled() {
+            let worktrees = self.worktrees.clone();
+            blocking(move || worktrees.undo(&created)).await?;
+            return Err("it was interrupted".to_owned());
+        }
+        let mut notice = moved_notice(from, &created.cwd);
+        // Writing into a String cannot fail.
+        let _infallible = write!(notice, " It began at {}.", created.record.base.describe());
+        for line in &created.notices {
+            let _infallible = write!(notice, "\n{line}");
+        }
+        Ok(IsolatedFolder {
+            path: created.cwd,
+            root: created.record.path,
+            branch: created.branch,
+            notice,
+        })
+    }
+
+    async fn clean_up(&self, id: &SubAgentId, folder: IsolatedFolder) -> Option<IsolatedFolder> {
+        let (worktrees, now) = (self.worktrees.clone(), self.clock.now());
+        let path = folder.path.clone();
+        match blocking(move || worktrees.part(&path, now)).await {
+            Ok(Some(Parting::Removed(_))) => None,
+            Ok(_) => Some(folder),
+            Err(why) => {
+                tracing::warn!(agent = %id, why, "worktree kept");
+                Some(folder)
+            }
+        }
+    }
+}

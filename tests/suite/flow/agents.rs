@@ -1,0 +1,365 @@
+//! Sub-agents of leads and of teammates, with real programs from the prompt to the summary.
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, PromptTokens, Reply};
+use swarm_tests::stage::{Finished, World};
+
+use crate::scene::{MODEL, world, world_over};
+
+const SCOUT: &str = "---\nname: scout\ndescription: looks around\ntools: Read, Glob\n---\nYou are scout and only look.\n";
+
+/// The first message of whoever asks: what it was started for.
+fn errand(ask: &Ask) -> String {
+    ask.messages()[0].to_string()
+}
+
+fn start(id: &str, prompt: &str, more: &Value) -> Block {
+    let mut input = json!({"description": "an errand", "prompt": prompt});
+    if more["name"].is_null() {
+        input["subagent_type"] = json!("general-purpose");
+    }
+    for (key, value) in more.as_object().into_iter().flatten() {
+        input[key] = value.clone();
+    }
+    Block::tool(id, "Agent", input)
+}
+
+fn run(world: &World, backend: &str) -> Finished {
+    let arguments = ["run", "go", "--model", MODEL, "--backend", backend];
+    let more = ["--mode", "bypassPermissions", "--output", "json"];
+    world.swarm(&[&arguments[..], &more[..]].concat())
+}
+
+/// The report says what all requests together were counted with.
+fn assert_all_counted(api: &FakeApi, report: &Value) {
+    let asked: PromptTokens = api.requests().iter().map(|asked| asked.tokens).sum();
+    let usage = &report["usage"];
+    let told = [
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ]
+    .map(|field| usage[field].as_u64().unwrap_or_default());
+    let counted = [asked.fresh, asked.read, asked.written];
+    assert_eq!(told, counted, "{report}\n{}", api.summary());
+}
+
+/// The result of a call, whoever made it.
+fn result(api: &FakeApi, call: &str) -> (String, bool) {
+    let requests = api.requests();
+    requests
+        .iter()
+        .find_map(|asked| asked.ask.result_of(call))
+        .unwrap_or_else(|| panic!("no result of {call}\n{}", api.summary()))
+}
+
+#[test]
+fn two_sub_agents_work_side_by_side_and_the_lead_reads_both() {
+    let (one, two) = (Gate::closed(), Gate::closed());
+    let api = FakeApi::start(move |ask: &Ask| {
+        let errand = errand(ask);
+        if errand.contains("errand one") {
+            if ask.result_of("make").is_none() {
+                let make = json!({"command": "echo made > made.txt"});
+                return Reply::tool("make", "Bash", make);
+            }
+            // Each answer waits until the other one was asked for.
+            one.open();
+            Reply::text("found one").held_by(&two, 0)
+        } else if errand.contains("errand two") {
+            two.open();
+            Reply::text("found two").held_by(&one, 0)
+        } else if ask.result_of("a").is_some() {
+            Reply::text("both are back")
+        } else {
+            let scout = json!({"subagent_type": "scout"});
+            Reply::blocks([
+                start("a", "errand one", &json!({})),
+                start("b", "errand two", &scout),
+            ])
+        }
+    });
+    let world = world().with_api(&api);
+    world.write("project/.claude/agents/scout.md", SCOUT);
+    let report = run(&world, "headless").json();
+    assert_eq!(report["result"], "both are back");
+    for (call, text) in [("a", "found one"), ("b", "found two")] {
+        let (result, failed) = result(&api, call);
+        assert!(!failed && result.starts_with(text), "{result}");
+        assert!(result.contains("agentId: a"), "{result}");
+    }
+    assert!(world.project().join("made.txt").exists());
+    let requests = api.requests();
+    let scout = requests.iter().find(|asked| asked.ask.agent == "scout");
+    let scout = &scout.expect("the scout's request").ask;
+    assert!(scout.system().contains("only look"), "{}", scout.system());
+    assert_eq!(scout.tools(), ["Read", "Glob"]);
+    assert_eq!(requests.len(), 5);
+    assert_all_counted(&api, &report);
+    assert_eq!(world.processes(), []);
+}
+
+#[test]
+fn a_run_does_not_end_before_its_background_agent_was_heard() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |ask: &Ask| {
+        if errand(ask).contains("slow errand") {
+            Reply::text("late news").held_by(&held, 0)
+        } else if ask.has_seen("<task-notification>") {
+            Reply::text("heard of it")
+        } else if ask.result_of("a").is_some() {
+            Reply::text("waiting")
+        } else {
+            let beside = json!({"run_in_background": true});
+            Reply::blocks([start("a", "slow errand", &beside)])
+        }
+    });
+    let world = world().with_api(&api);
+    let arguments = [
+        "run", "go", "--model", MODEL, "--mode", "plan", "--output", "json",
+    ];
+    let running = world.start(&arguments);
+    api.wait_for("the lead's second request", "team-lead", |ask| {
+        ask.result_of("a").is_some()
+    });
+    gate.open();
+    let report = running.wait().json();
+    assert_eq!(report["result"], "heard of it");
+    let (launched, failed) = result(&api, "a");
+    assert!(
+        !failed && launched.starts_with("Async agent launched"),
+        "{launched}"
+    );
+    let heard = api.wait_for("the word of its end", "team-lead", |ask| {
+        ask.has_seen("<result>late news</result>")
+    });
+    assert!(heard.ask.has_seen("<status>completed</status>"));
+    assert_all_counted(&api, &report);
+    assert_eq!(world.processes(), []);
+}
+
+#[test]
+fn sub_agents_above_one_another_end_at_the_cap_which_is_named() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let errand = errand(ask);
+        let level = (1..=3).find(|level| errand.contains(&format!("level {level}")));
+        let level = level.unwrap_or_default();
+        match ask.result_of(&format!("from {level}")) {
+            None => {
+                let below = format!("level {}", level + 1);
+                Reply::blocks([start(&format!("from {level}"), &below, &json!({}))])
+            }
+            Some(_) => Reply::text(format!("end of {level}")),
+        }
+    });
+    let world = world().with_api(&api);
+    let report = run(&world, "headless").json();
+    assert_eq!(report["result"], "end of 0");
+    let (refused, failed) = result(&api, "from 3");
+    assert!(failed && refused.contains("agents.max_depth"), "{refused}");
+    for level in 0..3 {
+        let (result, failed) = result(&api, &format!("from {level}"));
+        let below = format!("end of {}", level + 1);
+        assert!(!failed && result.starts_with(&below), "{result}");
+    }
+    assert_eq!(api.requests().len(), 8);
+    assert_all_counted(&api, &report);
+}
+
+#[test]
+fn a_sub_agent_that_fails_is_a_result_that_says_so() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if errand(ask).contains("errand") {
+            Reply::refusal(400)
+        } else if ask.result_of("b").is_some() {
+            Reply::text("I go on alone")
+        } else {
+            let unknown = json!({"subagent_type": "nobody"});
+            Reply::blocks([
+                start("a", "errand", &json!({})),
+                start("b", "errand", &unknown),
+            ])
+        }
+    });
+    let world = world().with_api(&api);
+    let report = run(&world, "headless").json();
+    assert_eq!(report["result"], "I go on alone");
+    assert_eq!(report["outcome"], "completed");
+    let (failure, failed) = result(&api, "a");
+    assert!(
+        failed
+            && failure.starts_with("The sub-agent failed: ")
+            && failure.contains("invalid_request"),
+        "{failure}"
+    );
+    let (unknown, failed) = result(&api, "b");
+    assert!(
+        failed && unknown.contains("no agent type `nobody`") && unknown.contains("general-purpose"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn what_a_teammates_sub_agent_may_not_do_a_person_is_asked_in_its_name() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if errand(ask).contains("errand") {
+            match ask.result_of("touch") {
+                None => Reply::tool("touch", "Bash", json!({"command": "touch made"})),
+                Some((_, failed)) => Reply::text(format!("failed: {failed}")),
+            }
+        } else if ask.result_of("a").is_some() {
+            Reply::text("done")
+        } else {
+            Reply::blocks([start("a", "errand", &json!({}))])
+        }
+    });
+    let world = world_over(&api);
+    let spawn = ["spawn", "bob", "--model", MODEL, "--backend", "headless"];
+    world
+        .swarm(&[&spawn[..], &["--prompt", "go"]].concat())
+        .ok();
+    let request = world.wait_for("the question", || {
+        let listed = world.swarm(&["requests", "--json"]).json();
+        listed.as_array()?.first().cloned()
+    });
+    let text = request.to_string();
+    assert!(text.contains("general-purpose (a"), "{text}");
+    let shown = world.swarm(&["requests"]).ok().stdout.clone();
+    assert!(shown.contains("general-purpose (a"), "{shown}");
+    assert!(!world.project().join("made").exists());
+    let id = request["id"].as_str().expect("an id");
+    world.swarm(&["approve", id]).ok();
+    let told = api.wait_for("bob reads the result", "bob", |ask| {
+        ask.result_of("a").is_some()
+    });
+    let (result, failed) = told.ask.result_of("a").unwrap();
+    assert!(!failed && result.starts_with("failed: false"), "{result}");
+    assert!(world.project().join("made").exists());
+    world.swarm(&["shutdown", "bob"]).ok();
+    assert_eq!(world.processes(), []);
+}
+
+/// A lead and its teammate, each with a sub-agent: the tools that these two were offered.
+fn offered(backend: &str) -> [Vec<String>; 2] {
+    let api = FakeApi::start(|ask: &Ask| {
+        let is_mate = ask.agent == "bob";
+        if errand(ask).contains("errand of") {
+            Reply::text("the errand is done")
+        } else if ask.result_of("a").is_some() {
+            Reply::text("all done")
+        } else if is_mate {
+            Reply::blocks([start("a", "errand of the mate", &json!({}))])
+        } else {
+            let mate = json!({"name": "bob"});
+            Reply::blocks([
+                start("mate", "be bob", &mate),
+                start("a", "errand of the lead", &json!({})),
+            ])
+        }
+    });
+    let world = world().with_api(&api);
+    let report = run(&world, backend).json();
+    assert_eq!(report["result"], "all done");
+    assert_all_counted(&api, &report);
+    assert_eq!(world.processes(), []);
+    let requests = api.requests();
+    ["errand of the lead", "errand of the mate"].map(|wanted| {
+        let found = requests
+            .iter()
+            .find(|asked| errand(&asked.ask).contains(wanted));
+        let found = found.unwrap_or_else(|| panic!("{wanted}\n{}", api.summary()));
+        let mut tools: Vec<String> = found.ask.tools().into_iter().map(str::to_owned).collect();
+        tools.sort();
+        tools
+    })
+}
+
+#[test]
+fn c4_sub_agents_are_offered_the_same_whoever_starts_them_and_wherever() {
+    let [lead, mate] = offered("headless");
+    assert!(lead.iter().any(|tool| tool == "Bash"), "{lead:?}");
+    assert_eq!(lead, mate);
+    assert_eq!(offered("tmux"), [lead, mate]);
+}
+
+/// A lead whose sub-agent works in a worktree of its own and does there what `work` says, for which it gives results.
+fn in_a_worktree(work: &'static [(&'static str, &'static str)]) -> (World, FakeApi, Value) {
+    let api = FakeApi::start(move |ask: &Ask| {
+        if errand(ask).contains("errand") {
+            let next = work.iter().find(|(id, _)| ask.result_of(id).is_none());
+            match next {
+                Some((id, command)) => Reply::tool(*id, "Bash", json!({"command": command})),
+                None => Reply::text("done there"),
+            }
+        } else if ask.result_of("a").is_some() {
+            Reply::text("done")
+        } else {
+            Reply::blocks([start("a", "errand", &json!({"isolation": "worktree"}))])
+        }
+    });
+    let world = world().with_api(&api);
+    world.write("project/greet.txt", "hello\n");
+    world.commit_project();
+    let report = run(&world, "headless").json();
+    (world, api, report)
+}
+
+#[test]
+fn a_sub_agent_with_a_worktree_changes_nothing_beside_it_and_says_where_its_work_is() {
+    let work = &[("edit", "echo changed > greet.txt && pwd")];
+    let (world, api, report) = in_a_worktree(work);
+    assert_eq!(report["result"], "done");
+    let (result, failed) = result(&api, "a");
+    assert!(!failed && result.starts_with("done there"), "{result}");
+    let said = |key: &str| {
+        let line = result.lines().find_map(|line| line.strip_prefix(key));
+        line.unwrap_or_else(|| panic!("{key} {result}")).to_owned()
+    };
+    let path = std::path::PathBuf::from(said("worktreePath: "));
+    assert!(path.starts_with(world.project()), "{}", path.display());
+    assert!(said("worktreeBranch: ").starts_with("worktree-agent-"));
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap();
+    assert_eq!(read(path.join("greet.txt")), "changed\n");
+    assert_eq!(read(world.project().join("greet.txt")), "hello\n");
+}
+
+#[test]
+fn a_worktree_in_which_a_sub_agent_changed_nothing_is_gone() {
+    let (world, api, _) = in_a_worktree(&[("look", "pwd")]);
+    let (place, _) = result(&api, "look");
+    assert!(place.contains("worktrees/agent-"), "{place}");
+    let (result, failed) = result(&api, "a");
+    assert!(!failed && !result.contains("worktreePath"), "{result}");
+    let place = std::path::Path::new(place.trim());
+    assert!(!place.exists(), "{}", place.display());
+    assert_eq!(
+        world.swarm(&["worktree", "list", "--json"]).json(),
+        json!([])
+    );
+}
+
+#[test]
+fn p5_a_lead_in_plan_mode_spawns_nobody_who_may_do_more() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.agent != "team-lead" || ask.result_of("b").is_some() {
+            Reply::text("done")
+        } else if ask.result_of("plan").is_some() {
+            let looser = json!({"name": "eve", "mode": "acceptEdits"});
+            Reply::blocks([
+                start("a", "go", &json!({"name": "bob"})),
+                start("b", "go", &looser),
+            ])
+        } else {
+            Reply::tool("plan", "EnterPlanMode", json!({}))
+        }
+    });
+    let world = world().with_api(&api);
+    run(&world, "headless").json();
+    let (entered, failed) = result(&api, "plan");
+    assert!(!failed, "{entered}");
+    let (bob, failed) = result(&api, "a");
+    assert!(!failed && bob.contains("mode: plan"), "{bob}");
+    let (eve, failed) = result(&api, "b");
+    assert!(failed && eve.contains("plan"), "{eve}");
+}
