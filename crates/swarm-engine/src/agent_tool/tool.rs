@@ -126,7 +126,9 @@ impl AgentTool {
         let found = path.canonicalize().ok().filter(|found| found.is_dir());
         let Some(found) = found else {
             let path = path.display();
-            return Err(format!("Agent was not called: `cwd` {path} is not a folder"));
+            return Err(format!(
+                "Agent was not called: `cwd` {path} is not a folder"
+            ));
         };
         let rules = self.parent.parts.rights.rules();
         let mut own = std::iter::once(&ctx.cwd).chain(&rules.directories);

@@ -59,17 +59,27 @@ impl SubAgents {
             ));
         }
         {
+            let mut live = record.live();
+            if live.open {
+                // Somebody else has taken it up meanwhile.
+                live.mail.extend(input);
+                return Ok(());
+            }
+            live.open = true;
+        }
+        let limits = &self.kit().equipment.limits;
+        let admitted = {
             let mut inner = self.lock();
-            let limits = &self.kit().equipment.limits;
-            inner
-                .admission
-                .readmit(limits, &record.parent, &record.id)?;
+            inner.admission.readmit(limits, &record.parent, &record.id)
+        };
+        if let Err(why) = admitted {
+            record.live().open = false;
+            return Err(why);
         }
         {
             let mut live = record.live();
             live.cancel = CancellationToken::new();
             live.stopped_by = None;
-            live.open = true;
             live.below = Totals::default();
             live.told = false;
         }

@@ -134,8 +134,13 @@ impl SubAgents {
     pub(super) async fn undo(&self, record: &Arc<Record>, finding: Finding) {
         close_servers(record).await;
         self.lock().admission.release(&record.id);
-        record.live().finding = finding;
-        record.live().told = true;
+        {
+            let mut live = record.live();
+            live.finding = finding;
+            live.told = true;
+            // Whoever writes to it next tries again; what was queued meanwhile waits for that.
+            live.open = false;
+        }
         record.view.send_modify(|view| {
             view.status = SubAgentStatus::Failed;
             view.settled = true;

@@ -6,7 +6,5 @@ mod isolator;
 mod stay;
 
 pub use isolator::WorktreeIsolator;
+pub(crate) use stay::MOVING;
 pub use stay::worktree_tools;
-
-/// Names of the tools that move the agent of a process. They are its alone: a sub-agent that used them would move it too.
-pub(crate) const MOVING: [&str; 2] = ["EnterWorktree", "ExitWorktree"];

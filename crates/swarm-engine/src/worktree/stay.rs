@@ -10,6 +10,9 @@ use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, 
 use super::enter::EnterWorktree;
 use super::exit::ExitWorktree;
 
+/// Names of the tools that move the agent of a process. They are its alone: a sub-agent that used them would move it too.
+pub(crate) const MOVING: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
+
 /// `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents that are handed the same tools
 /// and work elsewhere are not moved.
 pub fn worktree_tools(

@@ -188,7 +188,7 @@ async fn what_cannot_be_started_is_said_with_what_could() {
                 agent("finder", &json!({"model": "unknown-1"})),
                 agent("finder", &json!({"isolation": "worktree"})),
                 agent("finder", &json!({"cwd": "/no/such/folder"})),
-                agent("finder", &json!({"cwd": ".."})),
+                agent("finder", &json!({"cwd": "/"})),
             ]),
             says("done"),
         ],

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -113,26 +113,27 @@ fn a_successor_waits_for_its_predecessors_end_and_keeps_the_file() {
 fn probes_neither_see_each_other_nor_keep_a_holder_out() {
     let (_folder, ground) = unborn();
     drop(LifeHolder::take(&ground.data, b"first").unwrap());
-    let (living, over) = (AtomicBool::new(false), Over::default());
+    // The number of the life that is held; 0 between two.
+    let (living, over) = (AtomicUsize::new(0), Over::default());
     thread::scope(|scope| {
         let _end = over.at_end();
         for _ in 0..4 {
             scope.spawn(|| {
                 while !over.is_over() {
-                    let was_alive = living.load(Ordering::SeqCst);
+                    let before = living.load(Ordering::SeqCst);
                     let seen = probe(&ground.data).unwrap();
-                    if was_alive && living.load(Ordering::SeqCst) {
+                    if before != 0 && living.load(Ordering::SeqCst) == before {
                         assert_eq!(seen, Liveness::Alive);
                     }
                 }
             });
         }
-        for _ in 0..200 {
+        for number in 1..=200 {
             assert_eq!(probe(&ground.data).unwrap(), Liveness::Dead);
             let life = LifeHolder::take(&ground.data, b"again").unwrap();
-            living.store(true, Ordering::SeqCst);
+            living.store(number, Ordering::SeqCst);
             assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
-            living.store(false, Ordering::SeqCst);
+            living.store(0, Ordering::SeqCst);
             drop(life);
         }
     });

@@ -47,6 +47,20 @@ fn words(event: &Event) -> (&'static str, String) {
                 format!("{member} {outcome}, {tokens} tokens of {model}"),
             )
         }
+        Event::SubAgentEnded {
+            member,
+            agent,
+            agent_type,
+            outcome,
+            usage,
+            model,
+        } => {
+            let tokens = swarm_ui::print::short_count(usage.total());
+            (
+                "agent",
+                format!("{agent} ({agent_type}) of {member} {outcome}, {tokens} tokens of {model}"),
+            )
+        }
         Event::Unknown => ("other", "an event of a later version".to_owned()),
         _ => ("member", member(event)),
     }

@@ -15,7 +15,7 @@ pub(super) struct Past {
     next: u64,
     /// Why each member died last.
     pub(super) deaths: BTreeMap<MemberName, String>,
-    /// Tokens of all turns of each name.
+    /// Tokens of all turns of each name, those of its sub-agents included.
     pub(super) usage: BTreeMap<MemberName, Usage>,
     /// Damaged files that were set aside: where each is kept, and the sentence about it.
     set_aside: Vec<(String, String)>,
@@ -45,7 +45,8 @@ impl Past {
                 Event::MemberDied { member, reason, .. } => {
                     self.deaths.insert(member, reason);
                 }
-                Event::TurnEnded { member, usage, .. } => {
+                Event::TurnEnded { member, usage, .. }
+                | Event::SubAgentEnded { member, usage, .. } => {
                     *self.usage.entry(member).or_default() += usage;
                 }
                 Event::FileDamaged { file, kept, reason } => {
