@@ -69,7 +69,7 @@ async fn each_call_starts_in_the_working_folder_with_exactly_the_given_environme
             json!({"command": "env -0 | tr '\\0' '\\n' | cut -d= -f1 | sort | tr '\\n' ' '"}),
         )
         .await;
-    assert_eq!(names, "LANG PATH PWD SHLVL SWARM_CALL_ID _ ");
+    assert_eq!(names, "LANG PATH PWD SHLVL SWARM_CALL_ID SWARM_CWD _ ");
 }
 
 #[tokio::test]
