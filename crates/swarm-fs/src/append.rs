@@ -11,7 +11,8 @@ use rustix::io::Errno;
 use crate::FsError;
 use crate::contained::{folder_of, open_own, retrying};
 use crate::private::create_new;
-use crate::replace::sync_folder;
+use crate::replace::open_folder;
+use crate::settle::Unsettled;
 
 /// Appends `bytes`, one or more whole lines, in one write and returns once they are on disk. A missing
 /// file is made with mode 0600; a missing newline at the end is added. Needs no lock: the kernel keeps
@@ -24,6 +25,14 @@ use crate::replace::sync_folder;
 /// [`FsError::Gone`] if the folder is missing, [`FsError::NotOurs`] for a symbolic link and the like. After
 /// [`FsError::Io`] the line may be there in part, never followed by anything else on the same line.
 pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    append(path, bytes)?.settle()
+}
+
+/// The same without the wait for the disk.
+///
+/// # Errors
+/// As [`append_durable`].
+pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
     let (file, is_new) = open_or_create(path)?;
     let mut block = Vec::with_capacity(bytes.len() + 2);
     if !is_new && ends_in_partial_line(&file).map_err(|error| FsError::io(path, "read", error))? {
@@ -34,12 +43,13 @@ pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
         block.push(b'\n');
     }
     write_at_once(&file, &block).map_err(|error| FsError::io(path, "append to", error))?;
-    file.sync_data()
-        .map_err(|error| FsError::io(path, "sync", error))?;
+    let appended = Unsettled::appended(path.to_owned(), file);
     if is_new {
-        sync_folder(folder_of(path))?;
+        let folder = folder_of(path);
+        let entered = Unsettled::entered(folder.to_owned(), open_folder(folder)?);
+        return Ok(appended.and(entered));
     }
-    Ok(())
+    Ok(appended)
 }
 
 fn open_or_create(path: &Path) -> Result<(File, bool), FsError> {

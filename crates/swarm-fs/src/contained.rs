@@ -1,7 +1,8 @@
 //! Opening files in shared folders without being led elsewhere.
 
-use std::fs::{File, Metadata};
-use std::io::Read;
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::FsError;
+use crate::waiting::retrying_interrupted;
 
 /// What every open of a shared file is made with: a symbolic link in the last place is refused by the
 /// kernel, and a FIFO put in a file's place cannot make the open hang.
@@ -26,6 +28,10 @@ pub(crate) const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// [`FsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, and for
 /// another user's file; [`FsError::Io`] for what the system refuses.
 pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, FsError> {
+    Ok(open_known(path, access)?.map(|(file, _metadata)| file))
+}
+
+fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Metadata)>, FsError> {
     let opened = retrying(|| rustix::fs::open(path, access | CONTAINED, PRIVATE_FILE));
     let file = match opened {
         Ok(descriptor) => File::from(descriptor),
@@ -41,8 +47,11 @@ pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, FsEr
         return Err(not_ours(path, "it is not a regular file"));
     }
     refuse_other_owner(path, &metadata)?;
-    Ok(Some(file))
+    Ok(Some((file, metadata)))
 }
+
+/// How much room is made for a file before it is read; a longer one makes its room as it comes.
+const MOST_AT_ONCE: usize = 16 * 1024 * 1024;
 
 /// Reads a whole file; `None` if there is none. A file that is replaced meanwhile is read as it was
 /// before or as it is after, never mixed.
@@ -51,13 +60,65 @@ pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, FsEr
 /// [`FsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, and for
 /// another user's file; [`FsError::Io`] for what the system refuses.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
+    let Some((file, metadata)) = open_known(path, OFlags::RDONLY)? else {
+        return Ok(None);
+    };
+    // One byte more, so that the end is found without room for more; and by way of `take`, because a file that is read
+    // to its end by itself is asked for its length once more.
+    let length = usize::try_from(metadata.len()).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MOST_AT_ONCE));
+    file.take(u64::MAX)
+        .read_to_end(&mut bytes)
+        .map_err(|error| FsError::io(path, "read", error))?;
+    Ok(Some(bytes))
+}
+
+/// Reads a file from the position `from` in bytes to its end; `None` if there is none. Nothing when it is shorter.
+///
+/// # Errors
+/// As for [`read_optional`].
+pub fn read_optional_from(path: &Path, from: u64) -> Result<Option<Vec<u8>>, FsError> {
     let Some(mut file) = open_own(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)
+    file.seek(SeekFrom::Start(from))
+        .and_then(|_| file.read_to_end(&mut bytes))
         .map_err(|error| FsError::io(path, "read", error))?;
     Ok(Some(bytes))
+}
+
+/// Reads the first `limit` bytes of a file at most; `None` if there is none.
+///
+/// # Errors
+/// As for [`read_optional`].
+pub fn read_beginning(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FsError> {
+    let Some(file) = open_own(path, OFlags::RDONLY)? else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    file.take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(|error| FsError::io(path, "read", error))?;
+    Ok(Some(bytes))
+}
+
+/// The names in a folder; `None` if it is not there. All of them or an error: what could not be listed does not look as
+/// if it were not there.
+///
+/// # Errors
+/// [`FsError::Io`] for what the system refuses, also half-way.
+pub fn names_in(folder: &Path) -> Result<Option<Vec<OsString>>, FsError> {
+    let listed = retrying_interrupted(|| {
+        fs::read_dir(folder)?
+            .map(|entry| Ok(entry?.file_name()))
+            .collect()
+    });
+    match listed {
+        Ok(names) => Ok(Some(names)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FsError::io(folder, "list", error)),
+    }
 }
 
 /// Refuses what belongs to another user.

@@ -1,16 +1,18 @@
 //! Who holds a lock, written into the sidecar and read back for an error message.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The length of a record: always the same, so that one write replaces the last holder's.
 const RECORD_BYTES: usize = 48;
 
-/// Names this process in a sidecar that it has just locked. A failure is no reason to let go of the lock:
+/// Names this process and the present time in a sidecar that it has just locked. A failure is no reason to let go of the lock:
 /// on a full disk somebody must be able to remove things.
 pub(crate) fn sign(sidecar: &File) {
-    if let Err(error) = sidecar.write_all_at(own_record(), 0) {
+    if let Err(error) = sidecar.write_all_at(&own_record(), 0) {
         tracing::debug!(%error, "could not sign a sidecar");
     }
 }
@@ -33,20 +35,56 @@ pub(crate) fn describe(sidecar: &File) -> String {
     if start_time(pid) != Some(start) {
         return format!("an unknown process (process {pid}, the last one known, has ended)");
     }
-    match fs::read_to_string(format!("/proc/{pid}/comm")) {
-        Ok(name) => format!("process {pid} ({})", name.trim_end()),
-        Err(_) => format!("process {pid}"),
+    let mut told = format!("process {pid}");
+    if let Ok(name) = fs::read_to_string(format!("/proc/{pid}/comm")) {
+        // Writing into a String cannot fail.
+        let _infallible = write!(told, " ({})", name.trim_end());
     }
+    if let Some(age) = age_of_start(start) {
+        let _infallible = write!(told, ", which began {} ago", in_words(age));
+    }
+    let taken = words.next().and_then(|word| word.parse::<u64>().ok());
+    if let Some(held) = taken.and_then(|taken| now().checked_sub(Duration::from_millis(taken))) {
+        let _infallible = write!(told, " and has had it for {}", in_words(held));
+    }
+    told
 }
 
-/// `<pid> <start time>` in a fixed width, made once: a process does not change its own.
-fn own_record() -> &'static [u8] {
-    static RECORD: OnceLock<Vec<u8>> = OnceLock::new();
-    RECORD.get_or_init(|| {
+/// `<pid> <start time> <milliseconds since 1970>` in a fixed width.
+fn own_record() -> Vec<u8> {
+    static SELF: OnceLock<String> = OnceLock::new();
+    // A process does not change its own.
+    let own = SELF.get_or_init(|| {
         let pid = std::process::id();
-        let words = format!("{pid} {}", start_time(pid).unwrap_or(0));
-        format!("{words:<width$}\n", width = RECORD_BYTES - 1).into_bytes()
-    })
+        format!("{pid} {}", start_time(pid).unwrap_or(0))
+    });
+    let words = format!("{own} {}", now().as_millis());
+    format!("{words:<width$}\n", width = RECORD_BYTES - 1).into_bytes()
+}
+
+fn now() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+/// How long ago a process began that has this start time in clock ticks since the machine did.
+fn age_of_start(start: u64) -> Option<Duration> {
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let uptime: f64 = uptime.split(' ').next()?.parse().ok()?;
+    let second = rustix::param::clock_ticks_per_second().max(1);
+    let began = Duration::from_millis(start.saturating_mul(1000) / second);
+    Duration::try_from_secs_f64(uptime).ok()?.checked_sub(began)
+}
+
+/// To a tenth of a second as long as that matters.
+fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
 }
 
 /// When a process began, in clock ticks since the machine did: field 22 of `/proc/<pid>/stat`, see

@@ -16,6 +16,8 @@ mod private;
 mod refresh;
 mod relocate;
 mod replace;
+mod repository;
+mod settle;
 mod signal;
 mod stale;
 mod support;
@@ -23,8 +25,8 @@ mod waiting;
 mod watch;
 mod watched;
 
-pub use append::append_durable;
-pub use contained::read_optional;
+pub use append::{append, append_durable};
+pub use contained::{names_in, read_beginning, read_optional, read_optional_from};
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::FsError;
 pub use handed_lock::HandedLock;
@@ -34,6 +36,8 @@ pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
 };
 pub use relocate::{remove_tree, rename_no_replace, set_aside};
-pub use replace::{replace_alone, stale_temporaries, sweep_temporaries};
-pub use support::{DoorSupport, door_support};
+pub use replace::{replace_alone, replace_passing, stale_temporaries, sweep_temporaries};
+pub use repository::repository_top;
+pub use settle::Unsettled;
+pub use support::{DoorSupport, door_support, shared_file_system};
 pub use watch::{FolderWatcher, NameFilter, Subscription};

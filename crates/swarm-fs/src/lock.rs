@@ -18,8 +18,10 @@ use crate::FsError;
 use crate::append::append_durable;
 use crate::contained::{folder_of, identity, open_own};
 use crate::holder;
-use crate::lockdir::{LockDir, Protocol};
-use crate::replace::{Prepared, sync_folder};
+use crate::lockdir::{LockDir, Protocol, sweep_marks};
+use crate::replace::{Prepared, sweep_temporaries, sync_folder};
+use crate::settle::Unsettled;
+use crate::support::shared_file_system;
 use crate::waiting::{Deadline, lock_exclusive};
 
 /// How to wait for a lock.
@@ -30,6 +32,17 @@ pub struct LockOptions {
     /// Leave the flock out and trust the lock directories alone: for file systems where flock lies or the sticky
     /// bit does not hold, see [`crate::door_support`]. All processes that share a file must agree on it.
     pub directory_only: bool,
+}
+
+impl LockOptions {
+    /// The usual ones for files below `root`: on a file system where flock is not to be trusted, the lock directories
+    /// alone. All processes come to the same, since they look at the same file system.
+    pub fn below(root: &Path) -> Self {
+        Self {
+            directory_only: shared_file_system(root).is_some(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for LockOptions {
@@ -158,6 +171,15 @@ impl Held {
     /// [`FsError::LockLost`]; [`FsError::Gone`] if the folder is missing; [`FsError::NotOurs`] if `path` is not a
     /// regular file; [`FsError::Io`], with the old content in place unless the step was `sync the folder`.
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+        self.place(path, bytes)?.settle()
+    }
+
+    /// The same without the last step: the new content is in place and itself on disk, but a power cut may bring the old
+    /// one back until the result is settled.
+    ///
+    /// # Errors
+    /// As [`Held::replace`].
+    pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
         let prepared = Prepared::write(path, bytes)?;
         self.confirm()?;
         prepared.commit(path)
@@ -201,6 +223,28 @@ impl Held {
             self.directories.borrow_mut().pop();
         }
         done
+    }
+
+    /// Whether one of the lock directories was left by a process of ours that was killed with it.
+    pub fn follows_the_dead(&self) -> bool {
+        self.directories
+            .borrow()
+            .iter()
+            .any(LockDir::follows_the_dead)
+    }
+
+    /// Clears a folder in which **every** file belongs to the sidecar that is held: removes what a killed process left in
+    /// it, lock directories that bear our mark and temporary files. Tells how many.
+    ///
+    /// # Errors
+    /// [`FsError::Gone`], [`FsError::Io`].
+    pub fn clear_after_the_dead(&self, folder: &Path) -> Result<usize, FsError> {
+        if self.options.directory_only {
+            // No mark tells the dead from the living.
+            return Ok(0);
+        }
+        let marks = sweep_marks(folder, &self.directories.borrow())?;
+        Ok(marks + sweep_temporaries(folder, Duration::ZERO)?)
     }
 
     /// Takes a lock directory; `false` if we have it already.

@@ -44,6 +44,8 @@ pub(crate) struct LockDir {
     path: PathBuf,
     /// Kept open so that no other directory can get its inode number.
     descriptor: File,
+    /// Whether a dead process of ours had left it.
+    follows_the_dead: bool,
     _refresher: Option<Refresher>,
 }
 
@@ -57,8 +59,10 @@ impl LockDir {
         let path = lock_path(data);
         let mut stale = StaleWatch::default();
         let mut pause = PAUSES.0;
+        let mut follows_the_dead = false;
         loop {
-            if let Some(taken) = Self::try_take(data, &path, protocol)? {
+            if let Some(mut taken) = Self::try_take(data, &path, protocol)? {
+                taken.follows_the_dead = follows_the_dead;
                 return Ok(taken);
             }
             let Some(found) = look_at(&path)? else {
@@ -68,6 +72,7 @@ impl LockDir {
                 tracing::debug!(path = %path.display(), "removing the lock of a dead process");
                 remove(&path)?;
                 sweep_attempts_on(data)?;
+                follows_the_dead = true;
                 continue;
             }
             if found.is_dir() && stale.is_stale(look(&found), SystemTime::now(), Instant::now()) {
@@ -126,6 +131,7 @@ impl LockDir {
             data: data.to_owned(),
             path: path.to_owned(),
             descriptor,
+            follows_the_dead: false,
             _refresher: refresher,
         }))
     }
@@ -144,9 +150,24 @@ impl LockDir {
         }
     }
 
+    /// Whether the last one of ours that had it was killed with it.
+    pub(crate) fn follows_the_dead(&self) -> bool {
+        self.follows_the_dead
+    }
+
     /// The file that this directory locks.
     pub(crate) fn data(&self) -> &Path {
         &self.data
+    }
+
+    fn release(&self) -> Result<(), FsError> {
+        if self.is_ours()? {
+            remove(&self.path)
+        } else {
+            Err(FsError::LockLost {
+                path: self.path.clone(),
+            })
+        }
     }
 
     fn is_ours(&self) -> Result<bool, FsError> {
@@ -161,17 +182,35 @@ impl LockDir {
 
 impl Drop for LockDir {
     fn drop(&mut self) {
-        let released = match self.is_ours() {
-            Ok(true) => remove(&self.path),
-            Ok(false) => Err(FsError::LockLost {
-                path: self.path.clone(),
-            }),
-            Err(error) => Err(error),
+        // One more time: left behind, it keeps other programs out until it is old.
+        let released = match self.release() {
+            Err(FsError::Io { .. }) => self.release(),
+            done => done,
         };
         if let Err(error) = released {
             tracing::warn!(%error, "could not release a lock directory");
         }
     }
+}
+
+/// Removes the lock directories in `folder` that bear our mark, but for those of `held`. Only for the holder of the one
+/// sidecar that guards the whole folder: then their makers are dead.
+pub(crate) fn sweep_marks(folder: &Path, held: &[LockDir]) -> Result<usize, FsError> {
+    let entries =
+        fs::read_dir(folder).map_err(|error| FsError::gone_or_io(folder, "list", error))?;
+    let mut removed = 0;
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_lock = path.extension().is_some_and(|end| end == "lock");
+        if !is_lock || held.iter().any(|taken| taken.path == path) {
+            continue;
+        }
+        if look_at(&path)?.is_some_and(|found| is_our_mark(&found)) {
+            remove(&path)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
 }
 
 /// `F.lock` for `F`.

@@ -11,20 +11,23 @@ use rustix::io::Errno;
 
 use crate::FsError;
 use crate::contained::{folder_of, not_ours, retrying};
-use crate::replace::sync_folder;
+use crate::replace::open_folder;
+use crate::settle::Unsettled;
 
 /// Renames a file or folder; whatever stands at `to` is left alone. On return the rename is on disk.
 ///
 /// # Errors
 /// [`FsError::Exists`] if anything is at `to`, [`FsError::Gone`] if `from` or the folder of `to` is missing.
 pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), FsError> {
+    // Opened beforehand: once it is renamed, nothing but the sync itself can fail.
+    let folder = open_folder(folder_of(to))?;
     match retrying(|| rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)) {
         Ok(()) => {}
         // Some network file systems know no flags for rename.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => claim_and_rename(from, to)?,
         Err(error) => return Err(refused(from, to, error.into())),
     }
-    sync_folder(folder_of(to))
+    Unsettled::entered(folder_of(to).to_owned(), folder).settle()
 }
 
 /// The same in two steps, of which the first fails if anything is at `to`.

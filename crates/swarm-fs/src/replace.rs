@@ -11,12 +11,12 @@ use tempfile::NamedTempFile;
 use crate::FsError;
 use crate::contained::{PRIVATE_FILE, folder_of, not_ours};
 use crate::private::widen_to;
+use crate::settle::Unsettled;
 
 /// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
 const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
 
-/// New content beside the file that it will replace: complete, on disk, mode 0600. Dropped unused, it is
-/// deleted.
+/// New content beside the file that it will replace: complete, mode 0600. Dropped unused, it is deleted.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     temporary: NamedTempFile,
@@ -27,28 +27,34 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Writes and syncs the new content of `path`.
     pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<Self, FsError> {
+        let prepared = Self::write_unsynced(path, bytes)?;
+        prepared
+            .temporary
+            .as_file()
+            .sync_all()
+            .map_err(|error| FsError::io(path, "sync the new content of", error))?;
+        Ok(prepared)
+    }
+
+    fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<Self, FsError> {
         let folder = open_folder(folder_of(path))?;
         let mut temporary = empty_beside(path)?;
         temporary
             .as_file_mut()
             .write_all(bytes)
             .map_err(|error| FsError::io(path, "write the new content of", error))?;
-        temporary
-            .as_file()
-            .sync_all()
-            .map_err(|error| FsError::io(path, "sync the new content of", error))?;
         Ok(Self { temporary, folder })
     }
 
-    /// Puts the new content in place, and the folder's entry on disk.
-    pub(crate) fn commit(self, path: &Path) -> Result<(), FsError> {
+    /// Puts the new content in place, for every reader to see; the folder's entry is not on disk yet.
+    pub(crate) fn commit(self, path: &Path) -> Result<Unsettled, FsError> {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
             return Err(not_ours(path, "it is not a regular file"));
         }
         self.temporary
             .persist(path)
             .map_err(|failed| FsError::gone_or_io(path, "replace", failed.error))?;
-        sync_opened(folder_of(path), &self.folder)
+        Ok(Unsettled::entered(folder_of(path).to_owned(), self.folder))
     }
 }
 
@@ -60,7 +66,18 @@ impl Prepared {
 /// [`FsError::Io`] from the last step (`sync the folder`) means that `bytes` are in place but may not
 /// outlive a power cut.
 pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-    Prepared::write(path, bytes)?.commit(path)
+    Prepared::write(path, bytes)?.commit(path)?.settle()
+}
+
+/// The same for what only a living process has to say of itself, such as what it is doing: readers see the old content
+/// or `bytes`, as long as the machine runs. Nothing waits for the disk, so a power cut may leave an older content, or on
+/// some file systems none.
+///
+/// # Errors
+/// As [`replace_alone`].
+pub fn replace_passing(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    let _left_to_the_kernel = Prepared::write_unsynced(path, bytes)?.commit(path)?;
+    Ok(())
 }
 
 /// Deletes temporary files that killed writers left in `folder` and that nobody touched for `older_than`;
@@ -140,15 +157,9 @@ fn temporary_prefix(path: &Path) -> OsString {
 
 /// Puts a folder's entries on disk: a rename or a new file is lost in a power cut without it.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), FsError> {
-    sync_opened(folder, &open_folder(folder)?)
+    Unsettled::entered(folder.to_owned(), open_folder(folder)?).settle()
 }
 
-fn open_folder(folder: &Path) -> Result<File, FsError> {
+pub(crate) fn open_folder(folder: &Path) -> Result<File, FsError> {
     File::open(folder).map_err(|error| FsError::gone_or_io(folder, "open the folder", error))
-}
-
-fn sync_opened(folder: &Path, opened: &File) -> Result<(), FsError> {
-    opened
-        .sync_all()
-        .map_err(|error| FsError::io(folder, "sync the folder", error))
 }

@@ -28,7 +28,12 @@ struct Kernel {
     is_wanted: bool,
     watcher: Option<RecommendedWatcher>,
     folders: HashMap<PathBuf, Option<Birth>>,
+    sweeps: u32,
 }
+
+/// How many sweeps lie between two that set every watch anew: one that was lost unseen is rare, and each costs the thread
+/// of the events two wake-ups.
+const SWEEPS_TO_RENEW: u32 = 16;
 
 /// Which folder stood at a path: an inode number alone is soon given to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,9 +94,13 @@ impl Watched {
         if kernel.is_wanted && kernel.watcher.is_none() {
             kernel.watcher = start_watcher(&self.subscribers);
         }
+        let renews = kernel.sweeps.is_multiple_of(SWEEPS_TO_RENEW);
+        kernel.sweeps = kernel.sweeps.wrapping_add(1);
         let folders: Vec<PathBuf> = kernel.folders.keys().cloned().collect();
         for folder in folders {
-            kernel.watch(&folder);
+            if renews || !kernel.is_in_sight(&folder) {
+                kernel.watch(&folder);
+            }
         }
         drop(kernel);
         self.subscribers.wake_all();
@@ -114,6 +123,12 @@ impl Drop for Watched {
 }
 
 impl Kernel {
+    /// Whether the folder that stands at this path is the one that is watched.
+    fn is_in_sight(&self, folder: &Path) -> bool {
+        let watched = self.folders.get(folder).copied().flatten();
+        self.watcher.is_some() && watched.is_some() && watched == birth_of(folder)
+    }
+
     /// Watches whatever folder stands at this path. Asking again for the same folder is harmless, and mends a
     /// watch that was lost unseen.
     fn watch(&mut self, folder: &Path) {
