@@ -12,6 +12,7 @@ use swarm_protocol::{
 };
 
 use crate::layout::Layout;
+use crate::mailbox::QuietInboxes;
 use crate::team_files::TeamFiles;
 use crate::{
     Actor, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport,
@@ -26,10 +27,11 @@ pub struct FileStore {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: StoreLimits,
     pub(crate) lock_options: LockOptions,
+    pub(crate) quiet: Arc<QuietInboxes>,
     witness: Option<Arc<Witness>>,
 }
 
-/// Told of every event that this store enters in a journal, once each and under the journal's lock.
+/// Told of every event that this store enters in a journal, once each.
 type Witness = dyn Fn(&TeamName, &Event) + Send + Sync;
 
 impl fmt::Debug for FileStore {
@@ -42,13 +44,14 @@ impl fmt::Debug for FileStore {
 }
 
 impl FileStore {
-    /// A store below `root`, which need not exist yet.
+    /// A store below `root`, which need not exist yet. It locks as the file system of `root` needs it.
     pub fn new(root: PathBuf, clock: Arc<dyn Clock>) -> Self {
         Self {
+            lock_options: LockOptions::below(&root),
             layout: Layout::new(root),
             clock,
             limits: StoreLimits::default(),
-            lock_options: LockOptions::default(),
+            quiet: Arc::default(),
             witness: None,
         }
     }
@@ -68,7 +71,7 @@ impl FileStore {
     }
 
     /// The same store, of which somebody is told what it enters in journals. Each event is told once, by the process
-    /// that enters it, when it is on disk. Locks are held meanwhile, so it must not block or come back to the store.
+    /// that enters it, when everybody can read it. Locks are held meanwhile, so it must not block or come back to the store.
     #[must_use]
     pub fn told_to(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
         self.witness = Some(Arc::new(witness));

@@ -1,14 +1,10 @@
 //! `journal.jsonl`: one event a line, append-only.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
-use std::path::Path;
-
-use swarm_fs::FsError;
+use swarm_fs::Unsettled;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 
 use crate::team_files::TeamFiles;
-use crate::{Result, StoreError, record};
+use crate::{Result, record};
 
 /// Events as read.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +32,13 @@ impl TeamFiles<'_> {
         self.record_all([event])
     }
 
-    /// Enters events next to each other, in one write.
+    /// Enters events next to each other, in one write, and returns once they are on disk.
     pub(crate) fn record_all(&self, events: impl IntoIterator<Item = Event>) -> Result<()> {
+        Ok(self.enter(events)?.settle()?)
+    }
+
+    /// The same without the wait for the disk.
+    pub(crate) fn enter(&self, events: impl IntoIterator<Item = Event>) -> Result<Unsettled> {
         let path = self.at.journal();
         let at = self.now();
         let mut lines = Vec::new();
@@ -50,19 +51,39 @@ impl TeamFiles<'_> {
             lines.push(b'\n');
         }
         if lines.is_empty() {
-            return Ok(());
+            return Ok(Unsettled::default());
         }
-        swarm_fs::append_durable(&path, &lines)?;
+        let entered = swarm_fs::append(&path, &lines)?;
         if !self.is_aside {
             for entry in &entries {
                 self.store.testify(self.team, &entry.event);
             }
         }
-        Ok(())
+        Ok(entered)
+    }
+
+    /// Enters events of what stands in the files already. A journal that takes no more does not make it undone, and who
+    /// were told of a failure would do it twice: so it is missing from the journal, and only the log says so.
+    pub(crate) fn record_done(&self, events: impl IntoIterator<Item = Event>) {
+        if let Err(error) = self.enter_done(events).settle() {
+            tracing::error!(team = %self.team, %error, "what was done may not outlive a power cut in the journal");
+        }
+    }
+
+    /// The same without the wait for the disk.
+    pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> Unsettled {
+        let events: Vec<Event> = events.into_iter().collect();
+        self.enter(events.clone()).unwrap_or_else(|error| {
+            tracing::error!(team = %self.team, %error, events = events.len(), "what was done is missing from the journal");
+            for event in events.iter().filter(|_| !self.is_aside) {
+                self.store.testify(self.team, event);
+            }
+            Unsettled::default()
+        })
     }
 
     pub(crate) fn events_from(&self, from: u64) -> Result<Events> {
-        let bytes = read_tail(&self.at.journal(), from)?;
+        let bytes = swarm_fs::read_optional_from(&self.at.journal(), from)?;
         if bytes.is_none() && !self.exists() {
             return Err(self.not_found());
         }
@@ -79,26 +100,6 @@ impl TeamFiles<'_> {
             _ => false,
         }))
     }
-}
-
-/// Everything behind `from`; nothing when the file is shorter. `None` if there is no file.
-fn read_tail(path: &Path, from: u64) -> Result<Option<Vec<u8>>> {
-    let failed = |source| {
-        StoreError::Fs(FsError::Io {
-            path: path.to_owned(),
-            op: "read",
-            source,
-        })
-    };
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(from)).map_err(failed)?;
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    Ok(Some(bytes))
 }
 
 fn parse_lines(bytes: &[u8], from: u64) -> Events {

@@ -31,7 +31,7 @@ pub struct MemberView {
 
 impl TeamFiles<'_> {
     pub(crate) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
-        write_alone(&self.at.hello(name), hello)
+        write_passing(&self.at.hello(name), hello)
     }
 
     pub(crate) fn hello(&self, name: &MemberName) -> Result<Option<Hello>> {
@@ -39,7 +39,7 @@ impl TeamFiles<'_> {
     }
 
     pub(crate) fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
-        write_alone(&self.at.rights(name), rights)
+        write_passing(&self.at.rights(name), rights)
     }
 
     pub(crate) fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>> {
@@ -47,7 +47,7 @@ impl TeamFiles<'_> {
     }
 
     pub(crate) fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()> {
-        write_alone(&self.at.state(name), state)
+        write_passing(&self.at.state(name), state)
     }
 
     pub(crate) fn state(&self, name: &MemberName) -> Result<Option<StateReport>> {
@@ -200,6 +200,14 @@ pub(crate) fn has_stopped(report: &StateReport) -> bool {
 /// Writes a file that nobody else writes.
 pub(crate) fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
     Ok(swarm_fs::replace_alone(
+        path,
+        &record::pretty(path, content)?,
+    )?)
+}
+
+/// Writes what a process has to say of itself: it means nothing once the machine has been off.
+fn write_passing<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+    Ok(swarm_fs::replace_passing(
         path,
         &record::pretty(path, content)?,
     )?)

@@ -1,12 +1,10 @@
 //! The queue of requests that wait for a person: one file each.
 
-use std::fs;
-
-use swarm_fs::{FsError, Held};
+use swarm_fs::Held;
 use swarm_protocol::{Answer, Event, Member, RequestId, RequestKind, RequestRecord, RequestState};
 
 use crate::error::answered;
-use crate::team_files::{TeamFiles, is_there};
+use crate::team_files::{TeamFiles, is_surely_there};
 use crate::{BrokenFile, Result, StoreError, record};
 
 /// The requests on file.
@@ -22,39 +20,34 @@ impl TeamFiles<'_> {
     pub(crate) fn open_request(&self, request: &RequestRecord) -> Result<()> {
         let path = self.at.request(checked(&request.id)?);
         self.with_requests_lock(|held| {
-            if is_there(&path) {
+            if is_surely_there(&path)? {
                 return Err(StoreError::RequestExists {
                     id: request.id.clone(),
                 });
             }
             held.replace(&path, &record::pretty(&path, request)?)?;
             let RequestKind::Permission { tool, .. } = &request.request;
-            self.record(Event::RequestOpened {
+            self.record_done([Event::RequestOpened {
                 request: request.id.clone(),
                 from: request.from.clone(),
                 tool: tool.clone(),
-            })
+            }]);
+            Ok(())
         })
     }
 
     pub(crate) fn requests(&self) -> Result<RequestList> {
         let folder = self.at.requests();
         let mut list = RequestList::default();
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(_) if !self.exists() => return Err(self.not_found()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(list),
-            Err(source) => {
-                return Err(StoreError::Fs(FsError::Io {
-                    path: folder,
-                    op: "list",
-                    source,
-                }));
-            }
+        let names = match swarm_fs::names_in(&folder) {
+            Ok(Some(names)) => names,
+            Ok(None) | Err(_) if !self.exists() => return Err(self.not_found()),
+            Ok(None) => return Ok(list),
+            Err(error) => return Err(error.into()),
         };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        for name in names {
+            let path = folder.join(&name);
+            let hidden = name.as_encoded_bytes().starts_with(b".");
             if hidden || path.extension().is_none_or(|extension| extension != "json") {
                 continue;
             }
@@ -127,10 +120,11 @@ impl TeamFiles<'_> {
             at: self.now(),
         };
         held.replace(&path, &record::pretty(&path, request)?)?;
-        self.record(Event::RequestAnswered {
+        self.record_done([Event::RequestAnswered {
             request: request.id.clone(),
             answer: word,
-        })
+        }]);
+        Ok(())
     }
 
     fn no_request(&self, id: &RequestId) -> StoreError {

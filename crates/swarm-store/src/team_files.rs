@@ -1,6 +1,7 @@
 //! One team of a [`FileStore`], and the locks of its files.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use swarm_fs::{FsError, Held, LockPlan};
@@ -86,6 +87,20 @@ impl TeamFiles<'_> {
             team: self.team.clone(),
             known: self.store.team_names().unwrap_or_default(),
         }
+    }
+}
+
+/// Whether there is anything at a path; an error where that cannot be told. For decisions that lose something when they are
+/// wrong.
+pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(StoreError::Fs(FsError::Io {
+            path: path.to_owned(),
+            op: "look at",
+            source,
+        })),
     }
 }
 

@@ -36,14 +36,19 @@ impl TeamFiles<'_> {
 
     pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
         self.ack_after(name, ids, |unread| {
-            self.record_all(unread.iter().map(|msg_id| Event::Delivered {
+            // On disk some time: what a power cut undoes is entered again when the message comes again.
+            let _unsettled = self.enter(unread.iter().map(|msg_id| Event::Delivered {
                 msg_id: msg_id.clone(),
                 to: name.clone(),
-            }))
+            }))?;
+            Ok(())
         })
     }
 
     /// Marks those of the entries read that are not, once `first` has been told which they are; returns their ids.
+    ///
+    /// The file's content is on disk, the mark perhaps not yet: a message that a power cut makes unread again is known by
+    /// its id to whoever has it in a transcript, and is only marked again.
     fn ack_after(
         &self,
         name: &MemberName,
@@ -73,7 +78,7 @@ impl TeamFiles<'_> {
             })?;
             if !acked.is_empty() {
                 first(&acked)?;
-                inbox.write(self, name, held)?;
+                let _unsettled = inbox.place(self, name, held)?;
             }
             Ok(acked)
         })

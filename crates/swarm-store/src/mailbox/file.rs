@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
-use swarm_fs::Held;
+use swarm_fs::{Held, Unsettled};
 use swarm_protocol::{Event, InboxEntry, LEAD_NAME, MemberName, MessageId, parse_mended};
 
 use super::Draft;
@@ -106,11 +106,11 @@ impl InboxFile {
     ) -> Result<Self> {
         let kept = swarm_fs::set_aside(&self.path)?;
         tracing::warn!(team = %files.team, member = %name, kept = %kept.display(), "damaged inbox set aside");
-        files.record(Event::FileDamaged {
+        files.record_done([Event::FileDamaged {
             file: self.path.display().to_string(),
             kept: kept.display().to_string(),
             reason: reason.to_owned(),
-        })?;
+        }]);
         let text = format!(
             "Your inbox was damaged ({reason}) and is kept as {}. What waited in it has not reached you: if you expect \
              a message, ask its sender for it again.",
@@ -144,11 +144,12 @@ impl InboxFile {
         held.append(&archive, &lines)?;
         held.replace(&self.path, &self.to_bytes())?;
         tracing::warn!(team = %files.team, member = %name, count = malformed.len(), "malformed mail set aside");
-        files.record(Event::MalformedMail {
+        files.record_done([Event::MalformedMail {
             to: name.clone(),
             count: malformed.len(),
             kept: archive.display().to_string(),
-        })
+        }]);
+        Ok(())
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -207,14 +208,19 @@ impl InboxFile {
     }
 
     /// Moves old acknowledged entries to the archive and writes the rest.
-    pub(super) fn write(
+    pub(super) fn write(self, files: &TeamFiles<'_>, name: &MemberName, held: &Held) -> Result<()> {
+        Ok(self.place(files, name, held)?.settle()?)
+    }
+
+    /// The same without the last wait for the disk.
+    pub(super) fn place(
         mut self,
         files: &TeamFiles<'_>,
         name: &MemberName,
         held: &Held,
-    ) -> Result<()> {
+    ) -> Result<Unsettled> {
         self.prune(files, name, held)?;
-        Ok(held.replace(&self.path, &self.to_bytes())?)
+        Ok(held.place(&self.path, &self.to_bytes())?)
     }
 }
 

@@ -4,9 +4,11 @@ mod ack;
 mod draft;
 mod file;
 mod prune;
+mod quiet;
 mod read;
 mod send;
 mod take;
 mod withdraw;
 
 pub use draft::{Draft, Inbox, Posted};
+pub(crate) use quiet::QuietInboxes;

@@ -36,10 +36,15 @@ impl InboxFile {
         Ok(())
     }
 
-    /// How many acknowledged entries, from the oldest on, are too many.
+    /// How many acknowledged entries go, from the oldest on: none within the bounds, and beyond them so many that half of
+    /// what may stay is free again. One by one, each message would cost a write to the archive.
     fn surplus(&self, keep_acked: usize, keep_bytes: usize) -> usize {
         let mut kept = self.acked().count();
         let mut size = self.size();
+        if kept <= keep_acked && size <= keep_bytes {
+            return 0;
+        }
+        let (keep_acked, keep_bytes) = (keep_acked / 2, keep_bytes / 2);
         let mut surplus = 0;
         for slot in self.acked() {
             if kept <= keep_acked && size <= keep_bytes {

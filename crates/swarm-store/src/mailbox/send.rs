@@ -1,7 +1,7 @@
 //! Putting a message into an inbox.
 
 use serde_json::Value;
-use swarm_fs::Held;
+use swarm_fs::{Held, Unsettled};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::file::{InboxFile, Slot};
@@ -26,18 +26,33 @@ impl TeamFiles<'_> {
         self.require_member(to)?;
         self.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
-        self.with_inbox_lock(to, |held| self.deliver(held, to, draft, id))
+        let (posted, unsettled) =
+            self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
+        // Without the lock: the receiver is awake already, and several senders wait for the disk together.
+        unsettled.settle()?;
+        Ok(posted)
     }
 
-    /// Puts a message into an inbox whose lock is held. The event is entered before the lock is let go, so that
-    /// no other event of this message can come before it.
+    /// Puts a message into an inbox whose lock is held.
     pub(crate) fn deliver(
         &self,
         held: &Held,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
-    ) -> Result<Posted> {
+    ) -> Result<()> {
+        let (_posted, unsettled) = self.hand_over(held, to, draft, msg_id)?;
+        Ok(unsettled.settle()?)
+    }
+
+    /// The same without the wait for the disk.
+    fn hand_over(
+        &self,
+        held: &Held,
+        to: &MemberName,
+        draft: Draft,
+        msg_id: MessageId,
+    ) -> Result<(Posted, Unsettled)> {
         let inbox = InboxFile::open(self, to, held)?;
         let entry = draft.into_entry(msg_id, self.now());
         self.refuse_if_full(&inbox, to, &entry)?;
@@ -58,16 +73,18 @@ impl TeamFiles<'_> {
             return Ok(());
         }
         let entry = draft.into_entry(msg_id, self.now());
-        self.put(held, to, inbox, entry).map(drop)
+        let (_posted, unsettled) = self.put(held, to, inbox, entry)?;
+        Ok(unsettled.settle()?)
     }
 
+    /// The event is entered before the lock is let go, so that no other event of this message can come before it.
     fn put(
         &self,
         held: &Held,
         to: &MemberName,
         mut inbox: InboxFile,
         entry: InboxEntry,
-    ) -> Result<Posted> {
+    ) -> Result<(Posted, Unsettled)> {
         let msg_id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
         let superseded = supersede(&mut inbox, &entry);
         let queued = Event::Queued {
@@ -81,13 +98,14 @@ impl TeamFiles<'_> {
         };
         let set_aside = inbox.set_aside.clone();
         inbox.push(entry)?;
-        inbox.write(self, to, held)?;
-        self.record(queued)?;
-        Ok(Posted {
+        let placed = inbox.place(self, to, held)?;
+        let entered = self.enter_done([queued]);
+        let posted = Posted {
             msg_id,
             superseded,
             set_aside,
-        })
+        };
+        Ok((posted, placed.and(entered)))
     }
 
     fn refuse_if_too_large(&self, to: &MemberName, draft: &Draft) -> Result<()> {

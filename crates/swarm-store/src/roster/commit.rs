@@ -39,13 +39,17 @@ impl TeamFiles<'_> {
                 member.session_id = Some(hello.session_id.to_string());
             }
             let member = member.clone();
-            self.write_config(held, &config)?;
-            self.forget_undo(&member.name)?;
-            self.record(Event::SpawnCommitted {
+            let placed = self.place_config(held, &config)?;
+            // Without its reservation in the roster, how to undo it is of no use and does no harm.
+            if let Err(error) = self.forget_undo(&member.name) {
+                tracing::warn!(team = %self.team, member = %member.name, %error, "left behind");
+            }
+            let entered = self.enter_done([Event::SpawnCommitted {
                 member: member.name.clone(),
                 spawn_id: spawn,
                 pid: hello.map_or(0, |hello| hello.pid),
-            })?;
+            }]);
+            placed.and(entered).settle()?;
             Ok(member)
         })
     }

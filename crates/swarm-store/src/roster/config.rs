@@ -1,6 +1,6 @@
 //! Reading and changing `config.json`.
 
-use swarm_fs::Held;
+use swarm_fs::{Held, Unsettled};
 use swarm_protocol::{LeadProcess, Member, MemberName, SpawnId, TeamConfig};
 
 use crate::team_files::{TeamFiles, is_there};
@@ -22,8 +22,13 @@ impl TeamFiles<'_> {
     }
 
     pub(crate) fn write_config(&self, held: &Held, config: &TeamConfig) -> Result<()> {
+        Ok(self.place_config(held, config)?.settle()?)
+    }
+
+    /// The same without the wait for the disk.
+    pub(crate) fn place_config(&self, held: &Held, config: &TeamConfig) -> Result<Unsettled> {
         let path = self.at.config();
-        Ok(held.replace(&path, &record::pretty(&path, config)?)?)
+        Ok(held.place(&path, &record::pretty(&path, config)?)?)
     }
 
     pub(crate) fn update_config(
@@ -47,14 +52,16 @@ impl TeamFiles<'_> {
         if known == Some(active) {
             return Ok(());
         }
-        self.update_config(|config| {
-            self.member_of(config, name)?;
+        self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            self.member_of(&config, name)?;
             if let Some(member) = config.member_mut(name) {
                 member.is_active = Some(active);
             }
+            // A courtesy to other programs that run: after a power cut none does.
+            let _unsettled = self.place_config(held, &config)?;
             Ok(())
         })
-        .map(drop)
     }
 
     pub(crate) fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()> {

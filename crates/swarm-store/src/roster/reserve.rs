@@ -7,7 +7,7 @@ use swarm_protocol::{
 
 use super::NewMember;
 use super::undo::Undo;
-use crate::team_files::{TeamFiles, is_there};
+use crate::team_files::{TeamFiles, is_surely_there};
 use crate::{Result, StoreError};
 
 impl TeamFiles<'_> {
@@ -22,7 +22,7 @@ impl TeamFiles<'_> {
             let undo = Undo {
                 spawn_id: new.spawn_id,
                 prompt: new.prompt.is_some().then(MessageId::random),
-                had_inbox: is_there(&self.at.inbox(&new.name)),
+                had_inbox: is_surely_there(&self.at.inbox(&new.name))?,
                 previous: at.map(|at| config.members[at].clone()),
             };
             self.remember_undo(held, &new.name, &undo)?;
@@ -158,16 +158,14 @@ impl TeamFiles<'_> {
 
     /// Enters the reservation in the journal and puts the prompt into the inbox.
     fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<()> {
-        self.record(Event::SpawnReserved {
+        let entered = self.enter([Event::SpawnReserved {
             member: new.name.clone(),
             spawn_id: new.spawn_id,
-        })?;
-        let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) else {
-            return Ok(());
-        };
-        self.with_inbox_lock(&new.name, |held| {
-            self.deliver(held, &new.name, draft, id).map(drop)
-        })
+        }])?;
+        if let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) {
+            self.with_inbox_lock(&new.name, |held| self.deliver(held, &new.name, draft, id))?;
+        }
+        Ok(entered.settle()?)
     }
 
     /// Undoes what a failed reservation wrote. Should that fail as well, the reservation lapses by itself.

@@ -83,11 +83,12 @@ impl TeamFiles<'_> {
         reason: &str,
     ) -> Result<()> {
         self.forget_undo(member)?;
-        self.record(Event::SpawnAborted {
+        self.record_done([Event::SpawnAborted {
             member: member.clone(),
             spawn_id,
             reason: reason.to_owned(),
-        })
+        }]);
+        Ok(())
     }
 
     /// Called under the roster's lock; without the file a reservation could not be undone, so it goes last.

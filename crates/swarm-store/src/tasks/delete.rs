@@ -36,11 +36,11 @@ impl TeamFiles<'_> {
                 }
                 self.raise_mark(held, self.highest_given()?)?;
                 self.write_tasks(held, &writes)?;
-                self.note_changes(&before, &writes, by.name().as_str())?;
-                self.record(Event::TaskDeleted {
+                self.note_changes(&before, &writes, by.name().as_str());
+                self.record_done([Event::TaskDeleted {
                     task: id,
                     by: by.name().to_string(),
-                })?;
+                }]);
                 Ok(unblocked(&before, &after))
             })
         })

@@ -1,6 +1,5 @@
 //! Task files one by one and all together.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use swarm_fs::{FsError, Held};
@@ -31,6 +30,12 @@ impl TeamFiles<'_> {
     }
 
     pub(crate) fn task(&self, id: TaskId) -> Result<Task> {
+        // Alone, however long the list is, unless its file may be half of something.
+        if let Some(Ok(task)) = self.look_at_task(id)?
+            && !is_there(&self.at.tasks_redo())
+        {
+            return Ok(task);
+        }
         let list = self.tasks()?;
         self.require_task(&list, id).cloned()
     }
@@ -66,6 +71,10 @@ impl TeamFiles<'_> {
                 _ => {}
             }
             held.also(&list, |held| {
+                if held.follows_the_dead() {
+                    // Claude Code would wait for the locks of single tasks, which nobody of ours may take for long.
+                    held.clear_after_the_dead(self.at.tasks())?;
+                }
                 self.complete_redo(held)?;
                 work(held)
             })
@@ -97,25 +106,58 @@ impl TeamFiles<'_> {
         }
     }
 
+    /// Reads what has to be known to change some tasks: these, those that wait for them, and whatever any of them waits
+    /// for. Who waits is told by the tasks themselves: swarm and Claude Code note each edge on both sides. Where another
+    /// program takes part, the whole list is read, since an edge may stand on one side only.
+    pub(super) fn look_around(&self, ids: &[TaskId]) -> Result<TaskList> {
+        if self
+            .read_config()?
+            .teammates()
+            .any(|member| member.swarm.is_none())
+        {
+            return self.look_at_tasks();
+        }
+        let mut list = TaskList::default();
+        self.look_at_further(&mut list, ids.iter().copied())?;
+        let waiting: Vec<TaskId> = edges_of(&list, |task| &task.blocks);
+        self.look_at_further(&mut list, waiting)?;
+        let awaited: Vec<TaskId> = edges_of(&list, |task| &task.blocked_by);
+        self.look_at_further(&mut list, awaited)?;
+        Ok(list)
+    }
+
+    /// Reads tasks into a list that are not there yet.
+    fn look_at_further(
+        &self,
+        list: &mut TaskList,
+        ids: impl IntoIterator<Item = TaskId>,
+    ) -> Result<()> {
+        for id in ids {
+            let Err(place) = list.tasks.binary_search_by_key(&id, |task| task.id) else {
+                continue;
+            };
+            match self.look_at_task(id)? {
+                Some(Ok(task)) => list.tasks.insert(place, task),
+                Some(Err(broken)) if !list.broken.contains(&broken) => list.broken.push(broken),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the whole folder.
     pub(crate) fn look_at_tasks(&self) -> Result<TaskList> {
         let mut list = TaskList::default();
         let folder = self.at.tasks();
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(_) if !self.exists() => return Err(self.not_found()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(list),
-            Err(source) => {
-                return Err(StoreError::Fs(FsError::Io {
-                    path: folder.to_owned(),
-                    op: "list",
-                    source,
-                }));
-            }
+        let names = match swarm_fs::names_in(folder) {
+            Ok(Some(names)) => names,
+            Ok(None) | Err(_) if !self.exists() => return Err(self.not_found()),
+            Ok(None) => return Ok(list),
+            Err(error) => return Err(error.into()),
         };
-        let mut ids: Vec<TaskId> = entries
-            .flatten()
-            .filter_map(|entry| id_of(Path::new(&entry.file_name())))
+        let mut ids: Vec<TaskId> = names
+            .iter()
+            .filter_map(|name| id_of(Path::new(name)))
             .collect();
         ids.sort_unstable();
         for id in ids {
@@ -146,17 +188,18 @@ impl TeamFiles<'_> {
 
     /// The highest number in the folder, whatever the files hold.
     pub(super) fn highest_number(&self) -> Result<u64> {
-        let entries = fs::read_dir(self.at.tasks()).map_err(|source| FsError::Io {
-            path: self.at.tasks().to_owned(),
-            op: "list",
-            source,
-        })?;
-        let numbers = entries
-            .flatten()
-            .filter_map(|entry| id_of(Path::new(&entry.file_name())))
+        let names = swarm_fs::names_in(self.at.tasks())?.unwrap_or_default();
+        let numbers = names
+            .iter()
+            .filter_map(|name| id_of(Path::new(name)))
             .map(TaskId::number);
         Ok(numbers.max().unwrap_or(0))
     }
+}
+
+fn edges_of(list: &TaskList, of: impl Fn(&Task) -> &Vec<TaskId>) -> Vec<TaskId> {
+    let edges = list.tasks.iter().flat_map(|task| of(task).iter());
+    edges.copied().collect()
 }
 
 fn parse(path: PathBuf, id: TaskId, bytes: &[u8]) -> Result<Task, BrokenFile> {

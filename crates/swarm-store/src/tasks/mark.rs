@@ -19,11 +19,11 @@ impl TeamFiles<'_> {
             Err(_) if text.is_empty() => 0,
             Err(error) => {
                 let kept = swarm_fs::set_aside(&path)?;
-                self.record(Event::FileDamaged {
+                self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),
                     kept: kept.display().to_string(),
                     reason: error.to_string(),
-                })?;
+                }]);
                 self.highest_in_journal()?
             }
         };

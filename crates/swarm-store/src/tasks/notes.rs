@@ -5,24 +5,23 @@ use swarm_protocol::{Event, Task, TaskStatus};
 
 use super::TaskList;
 use super::redo::Writes;
-use crate::Result;
 use crate::team_files::TeamFiles;
 
 impl TeamFiles<'_> {
     /// Enters the changes that were written. `before` is the list as it was.
-    pub(super) fn note_changes(&self, before: &TaskList, writes: &Writes, by: &str) -> Result<()> {
+    pub(super) fn note_changes(&self, before: &TaskList, writes: &Writes, by: &str) {
         let written = writes.iter().filter_map(|(id, task)| {
             let (old, new) = (before.get(*id)?, task.as_ref()?);
             (old != new).then_some((old, new))
         });
-        self.record_all(written.map(|(old, new)| Event::TaskChanged {
+        self.record_done(written.map(|(old, new)| Event::TaskChanged {
             task: new.id,
             from: before.state(old),
             to: before.state(new),
             owner: new.owner.clone(),
             by: by.to_owned(),
             set: difference(old, new),
-        }))
+        }));
     }
 }
 

@@ -44,8 +44,13 @@ impl TeamFiles<'_> {
             });
         }
         held.replace(&redo, &record::line(&redo, &Redo { writes: noted })?)?;
-        self.put_all(held, writes)?;
-        Ok(held.remove(&redo)?)
+        // From here on it is done: what fails now is completed by the next one who has the list's lock, so that nobody may be
+        // told that it failed.
+        let put = self.put_all(held, writes);
+        if let Err(error) = put.and_then(|()| Ok(held.remove(&redo)?)) {
+            tracing::warn!(team = %self.team, %error, "a write of several tasks is left to the next one");
+        }
+        Ok(())
     }
 
     /// Completes a write that was cut short. The caller has the list's lock.
@@ -56,11 +61,12 @@ impl TeamFiles<'_> {
             Ok(Some(redo)) => redo,
             Err(StoreError::Damaged { reason, .. }) => {
                 let kept = swarm_fs::set_aside(&path)?;
-                return self.record(Event::FileDamaged {
+                self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),
                     kept: kept.display().to_string(),
                     reason,
-                });
+                }]);
+                return Ok(());
             }
             Err(error) => return Err(error),
         };

@@ -21,7 +21,7 @@ impl TeamFiles<'_> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
             self.with_task_locks(held, &[id], || {
-                let list = self.look_at_tasks()?;
+                let list = self.look_around(&[id])?;
                 let before = self.require_task(&list, id)?;
                 if before.status == TaskStatus::Completed {
                     return Err(StoreError::TaskResolved { id });
@@ -32,7 +32,7 @@ impl TeamFiles<'_> {
                 if rules::seal(&mut task, before) {
                     let writes = Writes::from([(id, Some(task.clone()))]);
                     self.write_tasks(held, &writes)?;
-                    self.note_changes(&list, &writes, by.name().as_str())?;
+                    self.note_changes(&list, &writes, by.name().as_str());
                 }
                 Ok(task)
             })
@@ -58,7 +58,7 @@ impl TeamFiles<'_> {
                     .map(|task| (task.id, Some(returned.give_back(task))))
                     .collect();
                 self.write_tasks(held, &writes)?;
-                self.note_changes(&list, &writes, "swarm")?;
+                self.note_changes(&list, &writes, "swarm");
                 then()?;
                 Ok(ids)
             })

@@ -33,9 +33,18 @@ impl TeamFiles<'_> {
     pub(crate) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         self.with_list_lock(|_| {
             self.require_current(by)?;
-            let before = self.look_at_tasks()?;
+            let before = self.concerned(id, change)?;
             self.edited(&before, id, change, by).map(drop)
         })
+    }
+
+    /// What a change has to know of the list: all of it where a circle may come of new edges.
+    fn concerned(&self, id: TaskId, change: &TaskChange) -> Result<TaskList> {
+        if change.add_blocks.is_empty() && change.add_blocked_by.is_empty() {
+            self.look_around(&[id])
+        } else {
+            self.look_at_tasks()
+        }
     }
 
     /// The list after a change.
@@ -66,13 +75,13 @@ impl TeamFiles<'_> {
         change: &TaskChange,
         by: &Actor,
     ) -> Result<TaskUpdated> {
-        let before = self.look_at_tasks()?;
+        let before = self.concerned(id, change)?;
         let old = self.require_task(&before, id)?;
         let mut after = self.edited(&before, id, change, by)?;
         let writes = sealed(&before, &mut after);
         let task = self.require_task(&after, id)?.clone();
         self.write_tasks(held, &writes)?;
-        self.note_changes(&before, &writes, by.name().as_str())?;
+        self.note_changes(&before, &writes, by.name().as_str());
         let (from, to) = (before.state(old), after.state(&task));
         Ok(TaskUpdated {
             status_change: (from != to).then_some(StatusChange { from, to }),

@@ -1,6 +1,5 @@
 //! Making a team: built aside, then renamed into place.
 
-use std::fs;
 use std::path::Path;
 
 use swarm_fs::{FsError, Liveness, LockPlan};
@@ -186,13 +185,7 @@ fn write_config(at: &TeamLayout, config: &TeamConfig) -> Result<()> {
 
 /// Names of everything in a folder but what begins with a dot.
 fn names_in(folder: &Path) -> Result<Vec<String>> {
-    let entries = fs::read_dir(folder).map_err(|source| FsError::Io {
-        path: folder.to_owned(),
-        op: "list",
-        source,
-    })?;
-    let names = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok());
+    let names = swarm_fs::names_in(folder)?.unwrap_or_default();
+    let names = names.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| !name.starts_with('.')).collect())
 }

@@ -6,7 +6,8 @@ use swarm_fs::{FsError, Liveness};
 use swarm_protocol::{Event, LEAD_NAME, Member, MemberName, Reservation, TeamConfig};
 use uuid::Uuid;
 
-use crate::team_files::{TeamFiles, is_there};
+use crate::layout::TeamLayout;
+use crate::team_files::{TeamFiles, is_surely_there, is_there};
 use crate::{Result, StoreError, process};
 
 impl TeamFiles<'_> {
@@ -32,9 +33,7 @@ impl TeamFiles<'_> {
         let removed = removed?;
         if let Some(archive) = &archive {
             drop_if_empty(&archive.join("tasks").join(".lock.lock"));
-            keep(&removed.at.journal(), &archive.join("journal.jsonl"))?;
-            keep(&removed.at.config(), &archive.join("config.json"))?;
-            keep(&removed.at.inboxes(), &archive.join("inboxes"))?;
+            keep_all(&removed.at, archive)?;
         }
         swarm_fs::remove_tree(removed.at.folder())?;
         if purge {
@@ -57,9 +56,10 @@ impl TeamFiles<'_> {
                 Err(error) => return Err(error),
             }
             self.locked(&self.at.tasks_lock(), &list, |_held| {
-                self.record(Event::TeamDeleted {
+                // Also on a disk that is full: this is how room is made.
+                self.record_done([Event::TeamDeleted {
                     by: LEAD_NAME.to_owned(),
-                })?;
+                }]);
                 self.move_away(archive)
             })
         })
@@ -156,6 +156,28 @@ impl TeamFiles<'_> {
         self.new_archive()
     }
 
+    /// The archive of a team that was being deleted when it was moved away: the last one that has tasks and lacks something. A
+    /// new one where there is none.
+    pub(super) fn half_archive(&self) -> Result<PathBuf> {
+        let prefix = format!("{}-", self.team);
+        let entries = std::fs::read_dir(self.store.layout.archives());
+        let mut begun: Vec<PathBuf> = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+            .map(|entry| entry.path())
+            .filter(|archive| is_there(&archive.join("tasks")))
+            .filter(|archive| {
+                kept_parts(&self.at)
+                    .iter()
+                    .any(|(_, name)| !is_there(&archive.join(name)))
+            })
+            .collect();
+        begun.sort();
+        begun.pop().map_or_else(|| self.new_archive(), Ok)
+    }
+
     /// An empty folder of a name of its own, whether or not the team is still there.
     pub(super) fn new_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
@@ -173,9 +195,21 @@ impl TeamFiles<'_> {
     }
 }
 
-pub(super) fn keep(from: &Path, to: &Path) -> Result<()> {
-    if is_there(from) {
-        swarm_fs::rename_no_replace(from, to)?;
+/// What is kept of a team beside its tasks: where it is, and its name in the archive.
+pub(super) fn kept_parts(at: &TeamLayout) -> [(PathBuf, &'static str); 3] {
+    [
+        (at.journal(), "journal.jsonl"),
+        (at.config(), "config.json"),
+        (at.inboxes(), "inboxes"),
+    ]
+}
+
+/// Moves what is kept into an archive. What is there already, from an attempt that was cut short, stays.
+pub(super) fn keep_all(at: &TeamLayout, archive: &Path) -> Result<()> {
+    for (from, name) in kept_parts(at) {
+        if is_surely_there(&from)? {
+            swarm_fs::rename_no_replace(&from, &archive.join(name))?;
+        }
     }
     Ok(())
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use swarm_protocol::{SpawnId, TeamName};
 use uuid::Uuid;
 
-use super::delete::keep;
-use crate::team_files::is_there;
+use super::delete::{keep_all, kept_parts};
+use crate::team_files::{is_surely_there, is_there};
 use crate::{FileStore, Result, StoreError};
 
 /// How long a temporary file is left alone. Its writer needs milliseconds; one that was stopped meanwhile finds its
@@ -63,17 +63,21 @@ impl FileStore {
         Ok(found)
     }
 
-    /// The journal of a team that was being deleted has not reached its archive yet.
+    /// Of a team that was being deleted, what has not reached its archive yet is moved there. One that was to be kept has no
+    /// tasks aside any more: they are moved first.
     fn remove_unfinished(&self, path: &Path) -> Result<()> {
-        let journal = path.join("swarm").join("journal.jsonl");
         let name = path.file_name().and_then(|name| name.to_str());
         let team = name.and_then(|name| name.split_once(".deleted-"));
-        if let Some((team, _)) = team
-            && is_there(&journal)
+        if let (Some(name), Some((team, _))) = (name, team)
             && let Ok(team) = TeamName::parse(team)
         {
-            let archive = self.files(&team).new_archive()?;
-            keep(&journal, &archive.join("journal.jsonl"))?;
+            let files = self.files(&team);
+            let at = files.at.moved_to(path.to_owned());
+            // With its tasks beside it, nothing of it was to be kept.
+            let is_purged = is_surely_there(&self.layout.all_tasks().join(name))?;
+            if !is_purged && kept_parts(&at).iter().any(|(part, _)| is_there(part)) {
+                keep_all(&at, &files.half_archive()?)?;
+            }
         }
         Ok(swarm_fs::remove_tree(path)?)
     }
@@ -101,11 +105,16 @@ impl FileStore {
                 found.push((Leftover { path, what }, removed));
             }
         }
-        for folder in [
+        let shared = [
             files.at.folder().to_owned(),
             files.at.inboxes(),
             files.at.own(),
-        ] {
+            files.at.archive(),
+            files.at.requests(),
+            files.at.tasks().to_owned(),
+        ];
+        let own = members.iter().map(|name| files.at.members().join(name));
+        for folder in shared.into_iter().chain(own) {
             for path in swarm_fs::stale_temporaries(&folder, TEMPORARY_AGE)? {
                 let removed = if clear { remove_file(&path) } else { Ok(()) };
                 let what = "a temporary file of a killed process";

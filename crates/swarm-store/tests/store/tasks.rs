@@ -522,3 +522,48 @@ fn a_damaged_note_of_a_call_is_kept_aside() {
     });
     assert_eq!(fs::read(kept.unwrap()).unwrap(), b"{");
 }
+
+/// Lets task 2 wait for task 1 as a program notes it that writes one side of an edge only.
+fn half_an_edge(world: &World) {
+    world.create("first", &[]);
+    world.create("second", &[]);
+    let path = world.task_path(2);
+    let text = fs::read_to_string(&path).unwrap();
+    let half = text.replace("\"blockedBy\": []", "\"blockedBy\": [\"1\"]");
+    assert_ne!(half, text);
+    swarm_fs::replace_alone(&path, half.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_program_takes_part() {
+    let world = World::with_member("alice");
+    half_an_edge(&world);
+    let person = world.person();
+    let error = world.store.claim(&world.team, &id(2), &person).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Blocked { .. }),
+        "whom it waits for is known"
+    );
+    let done = update(&world, 1, status(TaskStatus::Completed), &person).unwrap();
+    assert!(
+        done.unblocked.is_empty(),
+        "task 1 names nobody who waits for it"
+    );
+    world.store.claim(&world.team, &id(2), &person).unwrap();
+
+    let world = World::new();
+    half_an_edge(&world);
+    world
+        .store
+        .update_config(&world.team, &mut |config| {
+            let mut foreign = config.members[0].clone();
+            foreign.name = name("claude");
+            foreign.agent_id = "claude@demo".parse().unwrap();
+            config.members.push(foreign);
+            Ok(())
+        })
+        .unwrap();
+    let done = update(&world, 1, status(TaskStatus::Completed), &world.person()).unwrap();
+    let unblocked: Vec<_> = done.unblocked.iter().map(|task| task.id).collect();
+    assert_eq!(unblocked, [id(2)]);
+}
