@@ -6,7 +6,7 @@ use swarm_protocol::ToolKind;
 
 use crate::question::Question;
 use crate::rule::{Bases, Content};
-use crate::{Behavior, RuleSet, SourcedRule};
+use crate::{Anchors, Behavior, RuleSet, SourcedRule};
 
 /// Whether a rule of the list `behavior` speaks of this call by its tool and, when it has content, by its paths.
 ///
@@ -68,6 +68,7 @@ pub(crate) fn restricts_reading(rules: &RuleSet) -> bool {
 pub struct ReadFilter {
     rules: RuleSet,
     cwd: PathBuf,
+    anchors: Anchors,
     home: Option<PathBuf>,
 }
 
@@ -77,8 +78,15 @@ impl ReadFilter {
         Self {
             rules: rules.restrictions(),
             cwd: cwd.to_owned(),
+            anchors: Anchors::default(),
             home: home.map(Path::to_owned),
         }
+    }
+
+    /// The same for an agent whose rules start elsewhere too.
+    #[must_use]
+    pub fn anchored(self, anchors: Anchors) -> Self {
+        Self { anchors, ..self }
     }
 
     /// The same for denials alone: what is asked about can be read once the answer is yes.
@@ -94,6 +102,7 @@ impl ReadFilter {
     pub fn hides(&self, path: &Path) -> bool {
         let bases = Bases {
             cwd: &self.cwd,
+            anchors: &self.anchors,
             home: self.home.as_deref(),
         };
         [Behavior::Deny, Behavior::Ask].into_iter().any(|behavior| {

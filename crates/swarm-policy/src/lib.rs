@@ -1,6 +1,7 @@
 //! Decisions without I/O: what an agent is by its definition, which tools, model and mode it gets, and which calls it may
 //! make, by rules and mode, and why.
 
+mod anchors;
 mod command;
 mod decide;
 mod decision;
@@ -18,6 +19,7 @@ mod settings;
 mod shell;
 mod suggestion;
 
+pub use anchors::Anchors;
 pub use decide::decide;
 pub use decision::Decision;
 pub use definition_file::{
@@ -28,10 +30,10 @@ pub use equipment::{
     AgentCatalog, AgentDefinition, AgentLimits, AgentSource, Equipment, HookCommand, HookEvent,
     HookGroup, HookSettings, Isolation, McpBounds, McpServer, McpServerConfig, McpSettings,
     McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance, denied_type, hidden_type,
-    missing_servers, same_agent_type,
+    missing_servers, same_agent_type, servers_without_tools,
 };
 pub use files::ReadFilter;
-pub use git_guard::{GitFacts, GitPlace, git_refusal};
+pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
 pub use pool::{

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
+use crate::Anchors;
 use crate::rule::Bases;
 
 /// One call about to be made.
@@ -16,6 +17,8 @@ pub struct Question<'a> {
     pub input: &'a Value,
     /// The agent's working folder, absolute and without symbolic links in it, like the paths it is compared with.
     pub cwd: &'a Path,
+    /// Where relative patterns start besides the working folder.
+    pub anchors: &'a Anchors,
     /// The user's home folder, for rules that begin with `~/`.
     pub home: Option<&'a Path>,
     /// The paths the call would touch with symbolic links resolved, as `Tool::touches` gives them.
@@ -45,6 +48,7 @@ impl<'a> Question<'a> {
     pub(crate) fn bases(&self) -> Bases<'a> {
         Bases {
             cwd: self.cwd,
+            anchors: self.anchors,
             home: self.home,
         }
     }

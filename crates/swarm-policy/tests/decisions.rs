@@ -43,6 +43,7 @@ fn ask_touching(
         tool,
         input,
         cwd: Path::new("/work"),
+        anchors: swarm_policy::Anchors::NONE,
         home: Some(Path::new("/home/dev")),
         touches,
         read_only: matches!(kind_of(tool), ToolKind::Read | ToolKind::Web),
@@ -444,6 +445,21 @@ fn what_is_only_asked_about_is_not_hidden_by_denials() {
 }
 
 #[test]
+fn p5_a_search_below_an_agent_hides_what_it_does_in_every_folder_that_rules_start_from() {
+    use swarm_policy::Anchors;
+    let set = rules(&json!({"deny": ["Read(secret/**)"]}));
+    let copy = Anchors::NONE.below(Path::new("/work"), Some(Path::new("/copy")));
+    let filter = ReadFilter::denials(&set, Path::new("/copy"), None).anchored(copy);
+    for (path, hidden) in [
+        ("/copy/secret/a", true),
+        ("/work/secret/a", true),
+        ("/work/sub/secret/a", false),
+    ] {
+        assert_eq!(filter.hides(Path::new(path)), hidden, "{path}");
+    }
+}
+
+#[test]
 fn other_tools_are_matched_by_parameter_domain_and_server() {
     let set = rules(&json!({
         "allow": ["WebFetch(domain:*.example.com)", "mcp__github", "Agent(explorer)"],
@@ -642,4 +658,60 @@ fn permission_suggestions_of_claude_code_are_read() {
         serde_json::to_value(&read).unwrap(),
         serde_json::from_str::<Value>(text).unwrap()
     );
+}
+
+#[test]
+fn p5_relative_rules_hold_below_an_agent_from_where_they_were_written() {
+    use swarm_policy::Anchors;
+    let set = rules(&json!({
+        "deny": ["Edit(secret/**)", "Read(/keys/**)"],
+        "ask": ["Edit(*.lock)"],
+        "allow": ["Edit(src/**)"],
+    }));
+    let in_sub = Anchors::NONE.below(Path::new("/work"), None);
+    let copy = Anchors::NONE.below(Path::new("/work"), Some(Path::new("/copy")));
+    for (cwd, anchors, tool, path, expected) in [
+        ("/work/sub", &in_sub, "Edit", "../secret/a", DENY),
+        ("/work/sub", &in_sub, "Edit", "secret/a", DENY),
+        ("/work/sub", &in_sub, "Read", "../keys/a", DENY),
+        ("/work/sub", &in_sub, "Edit", "/work/a.lock", ASK),
+        ("/work/sub", &in_sub, "Edit", "/work/src/a", ALLOW),
+        // The parent may not edit this unasked, so nobody below it may.
+        ("/work/sub", &in_sub, "Edit", "src/a", ASK),
+        ("/copy", &copy, "Edit", "src/a", ALLOW),
+        ("/copy", &copy, "Edit", "secret/a", DENY),
+        ("/copy", &copy, "Edit", "/work/secret/a", DENY),
+        ("/copy", &copy, "Edit", "/work/src/a", ASK),
+    ] {
+        let input = json!({"file_path": path});
+        let question = Question {
+            tool,
+            input: &input,
+            cwd: Path::new(cwd),
+            anchors,
+            home: None,
+            touches: &[],
+            read_only: tool == "Read",
+            kind: kind_of(tool),
+        };
+        let decision = decide(PermissionMode::Default, &set, &question);
+        assert_eq!(
+            word(&decision),
+            expected,
+            "{tool} {path} in {cwd}: {decision:?}"
+        );
+    }
+    let input = json!({"command": "echo x > ../secret/a"});
+    let question = Question {
+        tool: "Bash",
+        input: &input,
+        cwd: Path::new("/work/sub"),
+        anchors: &in_sub,
+        home: None,
+        touches: &[],
+        read_only: false,
+        kind: ToolKind::Execute,
+    };
+    let decision = decide(PermissionMode::BypassPermissions, &set, &question);
+    assert_eq!(word(&decision), DENY, "{decision:?}");
 }

@@ -6,7 +6,9 @@ use swarm_protocol::{Color, Effort, PermissionMode};
 use super::nearest::nearest;
 use super::servers::servers;
 use super::values::{Wrong, choice, count, is_true, shown, text, tools, tools_taken, words};
-use crate::{AgentDefinition, HookSettings, Isolation, MemoryScope};
+use crate::{
+    AgentDefinition, HookSettings, Isolation, MemoryScope, ToolAllowance, ToolSelector, known_tools,
+};
 
 /// The fields that are applied.
 pub(super) const FIELDS: [&str; 18] = [
@@ -69,6 +71,7 @@ pub(super) fn definition(
         let what = "says the same as `tools`: leave one of them out";
         problems.push(refuse("allowed-tools", what));
     }
+    problems.extend(fields.keys().flat_map(|field| no_tools(&definition, field)));
     let missing = |field: &str| !fields.contains_key(field);
     if missing("description") {
         problems.push(refuse(
@@ -104,6 +107,36 @@ fn apply(
         what,
         refused,
     })
+}
+
+/// Remarks on the entries of a list of tools that speak of no tool there is. Those of MCP servers are known only to these.
+fn no_tools(definition: &AgentDefinition, field: &str) -> Vec<FieldProblem> {
+    let entries = match (field, &definition.tools) {
+        ("tools" | "allowed-tools", ToolAllowance::Only(entries)) => entries,
+        ("disallowedTools", _) => &definition.disallowed_tools,
+        _ => return Vec::new(),
+    };
+    let known: Vec<&str> = known_tools().collect();
+    let unknown = entries.iter().filter(|entry| {
+        let selector = ToolSelector::parse(entry);
+        let named = |name: &String| known.iter().any(|tool| tool.eq_ignore_ascii_case(name));
+        matches!(selector, Ok(ToolSelector::Tool(name)) if !named(&name))
+    });
+    let remark = |entry: &String| {
+        let meant = nearest(entry, &known);
+        // To take away a tool that is not there costs nothing, where it is no slip of the finger.
+        if meant.is_none() && field == "disallowedTools" {
+            return None;
+        }
+        let meant = meant.map_or_else(String::new, |tool| format!(": did you mean `{tool}`?"));
+        let entry = entry.escape_debug();
+        Some(FieldProblem {
+            field: field.to_owned(),
+            what: format!("`{field}` names `{entry}`, and there is no such tool{meant}"),
+            refused: false,
+        })
+    };
+    unknown.filter_map(remark).collect()
 }
 
 /// A field that may have been meant to take something away costs the definition; one that means nothing at all does not.

@@ -35,6 +35,16 @@ pub(super) fn split(text: &str) -> Option<Frontmatter> {
     None
 }
 
+/// The lines behind a first line of dashes that no second one ends; `None` where there is no such first line, or it is
+/// ended. Such a text may be plain Markdown that begins with a rule.
+pub(super) fn unclosed(text: &str) -> Option<String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.replace("\r\n", "\n");
+    let (dashes, rest) = text.split_once('\n')?;
+    let is_open = dashes.trim_end() == "---" && split(&text).is_none();
+    is_open.then(|| rest.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +64,13 @@ mod tests {
         }
         for text in ["# Notes\n---\n", "---\nname: a\n", "", "----\na: b\n---\n"] {
             assert_eq!(split(text), None, "{text}");
+        }
+        assert_eq!(
+            unclosed("---\r\nname: a\n\nBody."),
+            Some("name: a\n\nBody.".to_owned())
+        );
+        for text in ["# Notes\n---\n", "---\nname: a\n---\n", "", "----\na: b\n"] {
+            assert_eq!(unclosed(text), None, "{text}");
         }
     }
 }

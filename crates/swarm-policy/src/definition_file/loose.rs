@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::apply::FIELDS;
 use super::yaml::{self, YamlError};
 
 /// What the second pass made of it.
@@ -24,27 +25,16 @@ struct Block<'a> {
     lines: Vec<&'a str>,
 }
 
-/// Keys whose value is one text or a list of words, which can be told from a line that is no YAML.
-const PLAIN: [&str; 18] = [
-    "name",
-    "description",
-    "tools",
-    "disallowedTools",
-    "allowed-tools",
-    "model",
-    "effort",
-    "permissionMode",
-    "maxTurns",
-    "skills",
-    "memory",
-    "background",
-    "isolation",
-    "color",
-    "initialPrompt",
-    "requiredMcpServers",
-    "omitClaudeMd",
-    "version",
-];
+/// Fields whose structure cannot be told from plain lines.
+const STRUCTURED: [&str; 2] = ["mcpServers", "hooks"];
+
+/// Plain keys that real files hold besides the fields that are applied.
+const PASSED_OVER: [&str; 2] = ["omitClaudeMd", "version"];
+
+/// Whether a value is one text or a list of words, which can be told from a line that is no YAML.
+fn is_plain(key: &str) -> bool {
+    PASSED_OVER.contains(&key) || FIELDS.contains(&key) && !STRUCTURED.contains(&key)
+}
 
 /// Reads YAML that is none.
 ///
@@ -62,7 +52,7 @@ pub(super) fn read(yaml: &str) -> Result<Loose, YamlError> {
         let value = match yaml::mapping(&text) {
             Ok(mut mapping) if !cuts_a_comment(&block) => mapping.remove(block.key),
             Ok(_) => None,
-            Err(_) if PLAIN.contains(&block.key) => None,
+            Err(_) if is_plain(block.key) => None,
             Err(error) => {
                 return Err(YamlError {
                     line: Some(error.line.unwrap_or(1) + block.line - 1),

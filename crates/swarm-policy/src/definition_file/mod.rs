@@ -12,6 +12,7 @@ mod values;
 mod yaml;
 
 pub use json::read_json;
+pub(crate) use nearest::nearest;
 pub use problem::DefinitionProblem;
 pub use read::{ReadDefinition, read_file};
 

@@ -4,7 +4,7 @@
 const LETTERS: usize = 2;
 
 /// The known word that differs by case, separators or a slip of the finger.
-pub(super) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
     let wrong = folded(wrong);
     known
         .iter()
@@ -21,19 +21,25 @@ fn folded(word: &str) -> Vec<char> {
         .collect()
 }
 
-/// Letters to be added, dropped or changed.
+/// Letters to be added, dropped, changed or swapped with the next one.
 fn distance(one: &[char], other: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
     for (i, a) in one.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+        let above = &rows[i];
+        let mut row = vec![i + 1];
         for (j, b) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+            let changed = above[j] + usize::from(a != b);
+            let swapped = i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b;
+            let swapped = if swapped {
+                rows[i - 1][j - 1] + 1
+            } else {
+                changed
+            };
+            row.push(changed.min(swapped).min(row[j] + 1).min(above[j + 1] + 1));
         }
+        rows.push(row);
     }
-    row[other.len()]
+    rows[one.len()][other.len()]
 }
 
 #[cfg(test)]
@@ -42,12 +48,15 @@ mod tests {
 
     #[test]
     fn slips_are_told_from_other_words() {
-        let known = ["tools", "disallowedTools", "maxTurns", "color"];
+        let known = ["tools", "disallowedTools", "maxTurns", "color", "Grep"];
         for (wrong, meant) in [
             ("disallowed_tools", Some("disallowedTools")),
             ("max-turns", Some("maxTurns")),
             ("colour", Some("color")),
             ("tool", Some("tools")),
+            ("Grpe", Some("Grep")),
+            ("geep", Some("Grep")),
+            ("Gulp", None),
             ("category", None),
             ("author", None),
         ] {

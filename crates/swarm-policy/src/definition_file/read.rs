@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::apply::{FIELDS, definition};
-use super::frontmatter::{LINES_BEFORE, split};
+use super::frontmatter::{LINES_BEFORE, split, unclosed};
+use super::nearest::nearest;
 use super::problem::DefinitionProblem;
 use super::yaml::YamlError;
 use super::{loose, yaml};
@@ -18,19 +19,30 @@ pub struct ReadDefinition {
     pub problems: Vec<DefinitionProblem>,
 }
 
-/// Reads the text of a file. A file without frontmatter, or whose frontmatter has no `name`, is plain Markdown: no
-/// definition and no problem. `origin` is the file as messages call it; source and path are the caller's to set.
+/// Reads the text of a file. A file without frontmatter, or whose frontmatter is that of some other page, is plain
+/// Markdown: no definition and no problem. One that looks as if it were to be a definition is refused by name. `origin` is the file as messages call it; source and path are the caller's to set.
 pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
-    let Some(parts) = split(text) else {
-        return ReadDefinition::default();
-    };
     let problem = |line: Option<usize>, what: String, refused: bool| DefinitionProblem {
         origin: origin.to_owned(),
         line: line.map(|line| line + LINES_BEFORE),
         what,
         refused,
+        agent: None,
     };
     let mut read = ReadDefinition::default();
+    let Some(parts) = split(text) else {
+        // Fields stand in the first lines; further down `name:` may be anything.
+        let has_name = |yaml: &String| {
+            let head = yaml.split("\n\n").next().unwrap_or_default();
+            loose::line_of(head, "name").is_some()
+        };
+        let open = unclosed(text).filter(has_name);
+        read.problems.extend(open.map(|_| {
+            let what = "the frontmatter that begins here has no end: put a line `---` behind its last field";
+            problem(Some(0), what.to_owned(), true)
+        }));
+        return read;
+    };
     let fields = match fields(&parts.yaml) {
         Ok((fields, remarks)) => {
             let remarks = remarks.into_iter();
@@ -48,7 +60,13 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
         }
     };
     if !fields.contains_key("name") {
-        return ReadDefinition::default();
+        return ReadDefinition {
+            definition: None,
+            problems: nameless(&fields)
+                .map(|(field, what)| problem(loose::line_of(&parts.yaml, field), what, true))
+                .into_iter()
+                .collect(),
+        };
     }
     let (definition, problems) = definition(&fields, &parts.body, origin);
     read.problems.extend(problems.into_iter().map(|found| {
@@ -58,10 +76,37 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
             found.refused,
         )
     }));
+    for problem in &mut read.problems {
+        problem.agent = Some(definition.name.clone()).filter(|name| !name.is_empty());
+    }
     if !read.problems.iter().any(|problem| problem.refused) {
         read.definition = Some(definition);
     }
     read
+}
+
+/// What is wrong with fields that lack a name, and at which of them, if they are those of a definition: one of them is
+/// `name` with a slip of the finger, or a description stands beside another field of definitions.
+fn nameless(fields: &Map<String, Value>) -> Option<(&str, String)> {
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.to_lowercase().chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let is_slip = |field: &&String| {
+        let swapped = letters(field) == letters("name");
+        swapped || nearest(field, &FIELDS) == Some("name")
+    };
+    if let Some(field) = fields.keys().find(is_slip) {
+        let what = format!("there is no `name`; did you mean it by `{field}`?");
+        return Some((field, what));
+    }
+    let own = |field: &&String| *field != "description" && FIELDS.contains(&field.as_str());
+    let is_definition = fields.contains_key("description") && fields.keys().any(|it| own(&it));
+    is_definition.then(|| {
+        let what = "there is no `name`, so this is no agent type: say what it is called";
+        ("description", what.to_owned())
+    })
 }
 
 type Remarks = Vec<(usize, String)>;

@@ -109,55 +109,55 @@ fn c2_what_is_not_applied_is_refused_by_name_and_line() {
     for (field, said) in [
         (
             "color: mauve",
-            "a.md:4: `color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan",
+            "a.md:4: refused: `color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan",
         ),
         (
             "permissionMode: auto",
-            "a.md:4: `permissionMode` is `auto`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual",
+            "a.md:4: refused: `permissionMode` is `auto`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual",
         ),
         (
             "maxTurns: 0",
-            "a.md:4: `maxTurns` is `0`: write a whole number above 0",
+            "a.md:4: refused: `maxTurns` is `0`: write a whole number above 0",
         ),
         (
             "maxTurns: many",
-            "a.md:4: `maxTurns` is `many`: write a whole number above 0",
+            "a.md:4: refused: `maxTurns` is `many`: write a whole number above 0",
         ),
         (
             "isolation: remote",
-            "a.md:4: `isolation` is `remote`: use worktree",
+            "a.md:4: refused: `isolation` is `remote`: use worktree",
         ),
         (
             "memory: team",
-            "a.md:4: `memory` is `team`: use user, project or local",
+            "a.md:4: refused: `memory` is `team`: use user, project or local",
         ),
         (
             "effort: huge",
-            "a.md:4: `effort` is `huge`: use low, medium, high, xhigh or max",
+            "a.md:4: refused: `effort` is `huge`: use low, medium, high, xhigh or max",
         ),
         (
             "disallowed_tools: Bash",
-            "a.md:4: `disallowed_tools` is no field: did you mean `disallowedTools`?",
+            "a.md:4: refused: `disallowed_tools` is no field: did you mean `disallowedTools`?",
         ),
         (
             "observer: x",
-            "a.md:4: `observer` is not done here: leave it out",
+            "a.md:4: refused: `observer` is not done here: leave it out",
         ),
         (
             "model:",
-            "a.md:4: `model` says nothing; write a text or leave it out",
+            "a.md:4: refused: `model` says nothing; write a text or leave it out",
         ),
         (
             "tools: Bash(git:*)",
-            "a.md:4: `tools` names what is no tool: `Bash(git:*)` is not a tool: a definition gives a tool as a whole; write `Bash`, and put the pattern into the permission rules",
+            "a.md:4: refused: `tools` names what is no tool: `Bash(git:*)` is not a tool: a definition gives a tool as a whole; write `Bash`, and put the pattern into the permission rules",
         ),
         (
             "hooks: {Never: []}",
-            "a.md:4: `hooks` is not understood: `Never` is no event of swarm, so its hooks do not run",
+            "a.md:4: refused: `hooks` is not understood: `Never` is no event of swarm, so its hooks do not run",
         ),
         (
             "mcpServers: [{x: {type: sse, url: u}}]",
-            "a.md:4: `mcpServers` describes the server `x` wrongly: `type` is `sse`, a transport that MCP has given up: use `http` with the server's streamable HTTP address, which often ends in /mcp instead of /sse",
+            "a.md:4: refused: `mcpServers` describes the server `x` wrongly: `type` is `sse`, a transport that MCP has given up: use `http` with the server's streamable HTTP address, which often ends in /mcp instead of /sse",
         ),
     ] {
         let (definition, problems) = read(&format!(
@@ -172,14 +172,14 @@ fn c2_what_is_not_applied_is_refused_by_name_and_line() {
     let (definition, problems) = read("---\nname: ../../x\ndescription: b\n---\n");
     assert_eq!(definition, None);
     assert!(
-        problems[0].starts_with("a.md:2: `name` is `../../x`: use letters"),
+        problems[0].starts_with("a.md:2: refused: `name` is `../../x`: use letters"),
         "{problems:?}"
     );
     let (definition, problems) = read("---\nname: a\n---\n");
     assert_eq!(definition, None);
     assert_eq!(
         problems,
-        ["a.md: `description` is missing: say when to use this agent"]
+        ["a.md: refused: `description` is missing: say when to use this agent"]
     );
 }
 
@@ -257,7 +257,7 @@ fn the_spelling_of_the_seeds_is_understood() {
         read("---\nname: a\ndescription: b\ntools: Read\nallowed-tools: Read\n---\n");
     assert_eq!(
         problems,
-        ["a.md:5: `allowed-tools` says the same as `tools`: leave one of them out"]
+        ["a.md:5: refused: `allowed-tools` says the same as `tools`: leave one of them out"]
     );
 }
 
@@ -350,5 +350,38 @@ fn json_of_the_command_line_is_read_strictly() {
     ] {
         let error = read_json(given, "--agents").unwrap_err();
         assert!(error.starts_with(said), "{given}: {error}");
+    }
+}
+
+#[test]
+fn what_was_to_be_a_definition_and_is_none_is_named_with_its_line() {
+    for (text, said) in [
+        (
+            "---\ndescription: d\nnmae: a\n---\nDo it.",
+            "a.md:3: refused: there is no `name`; did you mean it by `nmae`?",
+        ),
+        (
+            "---\nNames: a\n---\nDo it.",
+            "a.md:2: refused: there is no `name`; did you mean it by `Names`?",
+        ),
+        (
+            "---\ntools: Read\ndescription: d\n---\nDo it.",
+            "a.md:3: refused: there is no `name`, so this is no agent type: say what it is called",
+        ),
+        (
+            "---\nname: a\ndescription: d\n\nDo it.",
+            "a.md:1: refused: the frontmatter that begins here has no end: put a line `---` behind its last field",
+        ),
+    ] {
+        let (definition, problems) = read(text);
+        assert_eq!((definition, problems), (None, vec![said.to_owned()]));
+    }
+    for page in [
+        "---\ntitle: Notes\n---\n# Notes",
+        "---\ndescription: notes\n---\n# Notes",
+        "---\n\nA rule above a text.",
+        "# Notes",
+    ] {
+        assert_eq!(read(page), (None, Vec::new()), "{page}");
     }
 }

@@ -1,5 +1,7 @@
 //! All of it together.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{ShellGuards, Skill, WebSettings};
 
@@ -13,6 +15,9 @@ pub struct Equipment {
     pub agents: AgentCatalog,
     /// Hooks of the settings layers; those of a definition stand in it.
     pub hooks: HookSettings,
+    /// The folder in which hooks run: the top of the main checkout, also for agents with a work tree of their own. What
+    /// they change there is no program of the user's. `None` is the agent's working folder.
+    pub project: Option<PathBuf>,
     /// MCP servers that agents share; inline servers of a definition stand in it.
     pub mcp: McpSettings,
     /// Skills, nearest first where names are the same.

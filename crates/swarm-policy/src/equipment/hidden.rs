@@ -42,13 +42,31 @@ pub fn missing_servers<'d, 's>(
     definition: &'d AgentDefinition,
     there: impl Iterator<Item = &'s str>,
 ) -> Vec<&'d str> {
-    let there: Vec<_> = there.map(str::to_lowercase).collect();
+    let there: Vec<_> = there.map(folded).collect();
     let is_there = |part: &str| {
-        let part = part.to_lowercase();
+        let part = folded(part);
         there.iter().any(|name| name.contains(&part))
     };
     let needed = definition.required_mcp_servers.iter().map(String::as_str);
     needed.filter(|part| !is_there(part)).collect()
+}
+
+/// The servers that a definition needs and that have given none of these tools.
+pub fn servers_without_tools<'d, 't>(
+    definition: &'d AgentDefinition,
+    tools: impl Iterator<Item = &'t str>,
+) -> Vec<&'d str> {
+    let rests = tools.filter_map(|name| name.strip_prefix("mcp__"));
+    missing_servers(definition, rests.filter_map(|rest| rest.split("__").next()))
+}
+
+/// A server's name as it stands in the names of its tools, letter case aside.
+fn folded(name: &str) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name = name.to_lowercase();
+    name.chars()
+        .map(|c| if kept(c) { c } else { '_' })
+        .collect()
 }
 
 #[cfg(test)]
@@ -100,5 +118,18 @@ mod tests {
             hidden_type(&definition, &rules, &servers(&["github", "SLACK-a"])),
             None
         );
+    }
+
+    #[test]
+    fn a_server_is_the_same_by_its_name_and_by_its_tools() {
+        let mut definition = AgentDefinition::new("a", "x", "x");
+        definition.required_mcp_servers = vec!["my git.v2".into(), "Slack".into()];
+        let tools = ["Read", "mcp__my_git_v2__log"];
+        assert_eq!(
+            servers_without_tools(&definition, tools.into_iter()),
+            ["Slack"]
+        );
+        let there = ["My Git.v2", "slack"];
+        assert_eq!(missing_servers(&definition, there.into_iter()), [""; 0]);
     }
 }

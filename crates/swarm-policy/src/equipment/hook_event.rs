@@ -23,6 +23,10 @@ pub enum HookEvent {
     TaskCreated,
     /// A task is to be completed.
     TaskCompleted,
+    /// A folder for isolated work is wanted: the hook makes it, and not git.
+    WorktreeCreate,
+    /// A folder that such a hook has made is to go.
+    WorktreeRemove,
     /// A call waits for an answer.
     PermissionRequest,
     /// A session begins.
@@ -41,7 +45,7 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::PreToolUse,
         Self::PostToolUse,
         Self::UserPromptSubmit,
@@ -51,6 +55,8 @@ impl HookEvent {
         Self::TeammateIdle,
         Self::TaskCreated,
         Self::TaskCompleted,
+        Self::WorktreeCreate,
+        Self::WorktreeRemove,
         Self::PermissionRequest,
         Self::SessionStart,
         Self::SessionEnd,
@@ -72,6 +78,8 @@ impl HookEvent {
             Self::TeammateIdle => "TeammateIdle",
             Self::TaskCreated => "TaskCreated",
             Self::TaskCompleted => "TaskCompleted",
+            Self::WorktreeCreate => "WorktreeCreate",
+            Self::WorktreeRemove => "WorktreeRemove",
             Self::PermissionRequest => "PermissionRequest",
             Self::SessionStart => "SessionStart",
             Self::SessionEnd => "SessionEnd",

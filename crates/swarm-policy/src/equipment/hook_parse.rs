@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::hook_matcher::fault;
 use super::{HookCommand, HookEvent, HookGroup, HookSettings};
+use crate::definition_file::nearest;
 
 impl HookSettings {
     /// Reads the `hooks` object that stands in `origin`: `{EVENT: [{matcher?, hooks: [{type: "command", command,
@@ -17,15 +18,13 @@ impl HookSettings {
             _ => return (read, vec!["`hooks` must be an object".to_owned()]),
         };
         for (name, groups) in events {
-            if ["WorktreeCreate", "WorktreeRemove"].contains(&name.as_str()) {
-                remarks.push(format!(
-                    "hooks of `{name}` do not run: git makes and removes work trees, and no hook in its place"
-                ));
-                continue;
-            }
             let Some(event) = HookEvent::parse(name) else {
+                let names = HookEvent::ALL.map(HookEvent::name);
+                let meant = nearest(name, &names)
+                    .map(|meant| format!("; did you mean `{meant}`?"))
+                    .unwrap_or_default();
                 remarks.push(format!(
-                    "`{}` is no event of swarm, so its hooks do not run",
+                    "`{}` is no event of swarm, so its hooks do not run{meant}",
                     name.escape_debug()
                 ));
                 continue;
@@ -99,7 +98,27 @@ fn command(hook: &Value, event: &str) -> Result<HookCommand, String> {
     Ok(HookCommand {
         command: command.to_owned(),
         timeout: timeout(&hook["timeout"], event)?,
+        failure_blocks: failure_blocks(&hook["onFailure"], event)?,
     })
+}
+
+/// `onFailure`, as newer versions of Claude Code have it. The ends of turns and tasks are held up by refusals alone.
+fn failure_blocks(value: &Value, event: &str) -> Result<bool, String> {
+    const NEVER: [HookEvent; 4] = [
+        HookEvent::Stop,
+        HookEvent::SubagentStop,
+        HookEvent::TaskCompleted,
+        HookEvent::TeammateIdle,
+    ];
+    let wrong = || format!("`onFailure` of `hooks.{event}` is `continue` or `block`");
+    match value {
+        Value::Null => Ok(false),
+        Value::String(word) if word == "continue" => Ok(false),
+        Value::String(word) if word == "block" => {
+            Ok(HookEvent::parse(event).is_none_or(|event| !NEVER.contains(&event)))
+        }
+        _ => Err(wrong()),
+    }
 }
 
 /// Seconds; a part of one counts as one.
@@ -162,6 +181,10 @@ mod tests {
             ),
             (json!({"hooks": [{"command": "x"}]}), "lacks its `type`"),
             (
+                json!({"hooks": [{"type": "command", "command": "x", "onFailure": "stop"}]}),
+                "`onFailure`",
+            ),
+            (
                 json!({"hooks": [{"type": "command"}]}),
                 "lacks its `command`",
             ),
@@ -192,14 +215,7 @@ mod tests {
             (json!([]), "must be an object"),
             (json!({"Stop": {}}), "must be a list"),
             (json!({"Notification": [good]}), "no event of swarm"),
-            (
-                json!({"WorktreeCreate": [good]}),
-                "`WorktreeCreate` do not run",
-            ),
-            (
-                json!({"WorktreeRemove": [good]}),
-                "`WorktreeRemove` do not run",
-            ),
+            (json!({"PreTooluse": [good]}), "did you mean `PreToolUse`?"),
         ] {
             let (read, remarks) = HookSettings::read(&wrong, "here");
             assert!(remarks[0].contains(word), "{remarks:?}");

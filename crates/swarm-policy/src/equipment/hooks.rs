@@ -35,6 +35,9 @@ pub struct HookCommand {
     pub command: String,
     /// Seconds that it may take; `None` is the default.
     pub timeout: Option<u64>,
+    /// Whether a failure of the hook itself blocks as its refusal would. Otherwise it holds nothing up.
+    #[serde(default)]
+    pub failure_blocks: bool,
 }
 
 impl HookSettings {
@@ -86,7 +89,10 @@ impl HookSettings {
             }
             for hook in &group.hooks {
                 match found.iter_mut().find(|known| known.command == hook.command) {
-                    Some(known) => known.timeout = known.timeout.max(hook.timeout),
+                    Some(known) => {
+                        known.timeout = known.timeout.max(hook.timeout);
+                        known.failure_blocks |= hook.failure_blocks;
+                    }
                     None => found.push(hook.clone()),
                 }
             }

@@ -17,7 +17,7 @@ mod model_names;
 pub use catalog::{AgentCatalog, same_agent_type};
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
 pub use everything::Equipment;
-pub use hidden::{denied_type, hidden_type, missing_servers};
+pub use hidden::{denied_type, hidden_type, missing_servers, servers_without_tools};
 pub use hook_event::HookEvent;
 pub use hooks::{HookCommand, HookGroup, HookSettings};
 pub use limits::AgentLimits;

@@ -162,6 +162,8 @@ pub(super) const TEAMMATES_ALWAYS: &[&str] = &[
     "TaskGet",
     "TaskList",
     "TaskUpdate",
+    // One that may plan first has to be able to say that it has.
+    "ExitPlanMode",
 ];
 
 /// What an agent with a memory needs to keep it.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::Behavior;
+use crate::{Anchors, Behavior};
 
 /// Where a path pattern starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,22 @@ pub(crate) struct PathPattern {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bases<'a> {
     pub(crate) cwd: &'a Path,
+    pub(crate) anchors: &'a Anchors,
     pub(crate) home: Option<&'a Path>,
+}
+
+impl<'a> Bases<'a> {
+    /// Where a relative pattern starts in a rule of the list `behavior`.
+    fn folders(self, behavior: Behavior) -> impl Iterator<Item = &'a Path> {
+        let Anchors { above, grants } = self.anchors;
+        let grants = grants.as_deref();
+        let restricts = behavior != Behavior::Allow;
+        let own = Some(self.cwd).filter(|_| restricts || grants.is_none());
+        let above = above.iter().filter(move |_| restricts);
+        own.into_iter()
+            .chain(grants)
+            .chain(above.map(std::path::PathBuf::as_path))
+    }
 }
 
 impl PathPattern {
@@ -81,9 +96,10 @@ impl PathPattern {
         match self.anchor {
             Anchor::Root => under(Path::new("/")),
             Anchor::Home => bases.home.is_some_and(under),
-            Anchor::Folder => under(bases.cwd),
+            Anchor::Folder => bases.folders(behavior).any(under),
             Anchor::Top => {
-                under(bases.cwd) || (behavior != Behavior::Allow && under(Path::new("/")))
+                let restricts = behavior != Behavior::Allow;
+                bases.folders(behavior).any(under) || (restricts && under(Path::new("/")))
             }
         }
     }
@@ -131,6 +147,7 @@ mod tests {
     fn matches(pattern: &str, path: &str, behavior: Behavior) -> bool {
         let bases = Bases {
             cwd: Path::new("/work"),
+            anchors: Anchors::NONE,
             home: Some(Path::new("/home/dev")),
         };
         PathPattern::parse(pattern)

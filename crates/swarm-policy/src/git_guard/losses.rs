@@ -1,0 +1,86 @@
+//! Commands that throw uncommitted work away. In a checkout that several work in, it may be anybody's.
+
+use super::GitFacts;
+use super::options::Options;
+
+/// What a command would throw away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// Changes of tracked files below these paths; none named is all.
+    Changes(Vec<String>),
+    /// Files that git does not know, as `git clean` with these arguments would find them.
+    Unknown(Vec<String>),
+    /// What stands at this path, whatever it is.
+    Replaced(String),
+}
+
+/// What a command would throw away, if it is one of those.
+pub(super) fn loss(command: &str, rest: &[String]) -> Option<Loss> {
+    let options = Options::of(command, rest);
+    if options.has(&["-h", "--help"]) {
+        return None;
+    }
+    let all = || owned(options.words());
+    let chooses = options.has(&["-p", "--patch"]);
+    let forced = options.may_have(&["-f", "--force"]);
+    let dry = options.has(&["-n", "--dry-run"]);
+    match command {
+        "reset" => {
+            let files = options.may_have(&["--hard"]) || options.may_have(&["--merge"]);
+            files.then_some(Loss::Changes(Vec::new()))
+        }
+        "clean" => (!dry).then(|| {
+            let same = ["-n", "--dry-run", "-q", "--quiet", "-i", "--interactive"];
+            Loss::Unknown(options.without(&same))
+        }),
+        "rm" => (forced && !dry && !options.has(&["--cached"])).then(|| Loss::Changes(all())),
+        "mv" => {
+            let there = options.words().last().filter(|_| forced && !dry)?;
+            Some(Loss::Replaced((*there).to_owned()))
+        }
+        "restore" => {
+            let files = options.may_have(&["-W", "--worktree"]);
+            let index = options.has(&["-S", "--staged"]);
+            ((files || !index) && !chooses).then(|| Loss::Changes(all()))
+        }
+        "checkout" if !chooses => {
+            let paths = owned(options.after_end().unwrap_or(options.words()));
+            let sweeps = forced || options.may_have(&["--pathspec-from-file"]);
+            (sweeps || !paths.is_empty()).then_some(Loss::Changes(paths))
+        }
+        "read-tree" => {
+            let files = options.has(&["-u"]) && options.may_have(&["--reset"]);
+            (files && !dry).then_some(Loss::Changes(Vec::new()))
+        }
+        "checkout-index" => {
+            let sweeps = options.may_have(&["-a", "--all"]) || options.may_have(&["--stdin"]);
+            let paths = if sweeps { Vec::new() } else { all() };
+            (forced && (sweeps || !paths.is_empty())).then_some(Loss::Changes(paths))
+        }
+        _ => None,
+    }
+}
+
+impl Loss {
+    /// Whether something is there that would be lost and that the command does not name file by file.
+    pub(super) fn is_real(&self, facts: &dyn GitFacts) -> bool {
+        match self {
+            Self::Changes(paths) if paths.is_empty() => facts.has_changes(&[]),
+            Self::Changes(paths) => {
+                let is_commit = |word: &&String| facts.is_commit(word) && !facts.is_path(word);
+                let mut named = paths.iter().filter(|word| !is_commit(word));
+                !named.all(|path| facts.is_file(path)) && facts.has_changes(paths)
+            }
+            Self::Unknown(arguments) => facts.would_clean(arguments),
+            // It is not named to be thrown away, so one file is enough.
+            Self::Replaced(path) => {
+                let unknown = ["-x", "--", path].map(str::to_owned);
+                facts.has_changes(std::slice::from_ref(path)) || facts.would_clean(&unknown)
+            }
+        }
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}

@@ -1,0 +1,227 @@
+//! The options of a command of git, told apart from their values and from what is no option.
+
+/// One option, as it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given<'a> {
+    Short(char, Option<&'a str>),
+    Long(&'a str, Option<&'a str>),
+}
+
+/// What follows the name of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Options<'a> {
+    given: Vec<Given<'a>>,
+    /// What is neither an option nor the value of one.
+    words: Vec<&'a str>,
+    /// How many of these stand before `--`, if it is there.
+    before_end: Option<usize>,
+}
+
+/// Which options of a command have a value, see its manual. Of a letter it is the rest of its word or the next word.
+struct WithValue {
+    letters: &'static str,
+    /// Letters whose value, if they have one, is in the same word.
+    attached: &'static str,
+    long: &'static [&'static str],
+}
+
+fn with_value(command: &str) -> WithValue {
+    let of = |letters, attached, long| WithValue {
+        letters,
+        attached,
+        long,
+    };
+    match command {
+        "clean" => of("e", "", &["exclude"]),
+        "restore" => of(
+            "sU",
+            "",
+            &[
+                "source",
+                "conflict",
+                "pathspec-from-file",
+                "unified",
+                "inter-hunk-context",
+            ],
+        ),
+        "checkout" => of(
+            "bBU",
+            "t",
+            &[
+                "conflict",
+                "orphan",
+                "pathspec-from-file",
+                "unified",
+                "inter-hunk-context",
+            ],
+        ),
+        "reset" => of(
+            "U",
+            "",
+            &["pathspec-from-file", "unified", "inter-hunk-context"],
+        ),
+        "rm" => of("", "", &["pathspec-from-file"]),
+        "read-tree" => of("", "", &["prefix", "index-output", "exclude-per-directory"]),
+        "checkout-index" => of("", "", &["prefix", "stage"]),
+        "branch" => of(
+            "u",
+            "",
+            &[
+                "set-upstream-to",
+                "contains",
+                "no-contains",
+                "merged",
+                "no-merged",
+                "points-at",
+                "sort",
+                "format",
+            ],
+        ),
+        "tag" => of(
+            "mFu",
+            "n",
+            &[
+                "message",
+                "file",
+                "local-user",
+                "cleanup",
+                "trailer",
+                "contains",
+                "no-contains",
+                "merged",
+                "no-merged",
+                "points-at",
+                "sort",
+                "format",
+            ],
+        ),
+        _ => of("", "", &[]),
+    }
+}
+
+impl<'a> Options<'a> {
+    /// Takes the arguments of a command apart.
+    pub(super) fn of(command: &str, rest: &'a [String]) -> Self {
+        let table = with_value(command);
+        let mut found = Self::default();
+        let mut rest = rest.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            if word == "--" {
+                found.before_end = Some(found.words.len());
+                found.words.extend(rest.by_ref());
+            } else if let Some(long) = word.strip_prefix("--") {
+                let (name, value) = match long.split_once('=') {
+                    Some((name, value)) => (name, Some(value)),
+                    None if table.long.iter().any(|known| known.starts_with(long)) => {
+                        (long, rest.next())
+                    }
+                    None => (long, None),
+                };
+                found.given.push(Given::Long(name, value));
+            } else if let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+                found.take_letters(letters, &table, &mut rest);
+            } else {
+                found.words.push(word);
+            }
+        }
+        found
+    }
+
+    /// Letters may stand together; one with a value ends them.
+    fn take_letters(
+        &mut self,
+        letters: &'a str,
+        table: &WithValue,
+        rest: &mut impl Iterator<Item = &'a str>,
+    ) {
+        let mut letters = letters.chars();
+        while let Some(letter) = letters.next() {
+            let attached = Some(letters.as_str()).filter(|value| !value.is_empty());
+            let value = if table.letters.contains(letter) {
+                attached.or_else(|| rest.next())
+            } else if table.attached.contains(letter) {
+                attached
+            } else {
+                self.given.push(Given::Short(letter, None));
+                continue;
+            };
+            self.given.push(Given::Short(letter, value));
+            return;
+        }
+    }
+
+    /// Whether an option with these names, as `-p` and `--patch`, holds at the end: a later `--no-patch` takes it back.
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.holds(names, |given, name| given == name)
+    }
+
+    /// The same with long options also by their first letters, as git takes them.
+    pub(super) fn may_have(&self, names: &[&str]) -> bool {
+        self.holds(names, |given, name| name.starts_with(given))
+    }
+
+    fn holds(&self, names: &[&str], is_it: fn(&str, &str) -> bool) -> bool {
+        let mut holds = false;
+        for given in &self.given {
+            for name in names {
+                match (given, name.strip_prefix("--")) {
+                    (Given::Short(letter, _), None) => {
+                        holds |= name.strip_prefix('-').is_some_and(|name| {
+                            let mut letters = name.chars();
+                            letters.next() == Some(*letter) && letters.next().is_none()
+                        });
+                    }
+                    (Given::Long(given, _), Some(name)) if is_it(given, name) => holds = true,
+                    (Given::Long(given, _), Some(name)) => {
+                        holds &= given.strip_prefix("no-") != Some(name);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        holds
+    }
+
+    /// All that is no option.
+    pub(super) fn words(&self) -> &[&'a str] {
+        &self.words
+    }
+
+    /// What stands before `--`, or all where that is missing.
+    pub(super) fn before_end(&self) -> &[&'a str] {
+        &self.words[..self.before_end.unwrap_or(self.words.len())]
+    }
+
+    /// What stands behind `--`; `None` where that is missing.
+    pub(super) fn after_end(&self) -> Option<&[&'a str]> {
+        self.before_end.map(|end| &self.words[end..])
+    }
+
+    /// The same arguments without these options, written so that each stands in a word of its own.
+    pub(super) fn without(&self, names: &[&str]) -> Vec<String> {
+        let mut left = Vec::new();
+        for given in &self.given {
+            let alone = Self {
+                given: vec![*given],
+                ..Self::default()
+            };
+            let word = match given {
+                _ if alone.may_have(names) => continue,
+                Given::Short(letter, value) => format!("-{letter}{}", value.unwrap_or_default()),
+                Given::Long(name, Some(value)) => format!("--{name}={value}"),
+                Given::Long(name, None) => {
+                    let taken_back =
+                        |known: &&str| known.strip_prefix("--") == name.strip_prefix("no-");
+                    if names.iter().any(taken_back) {
+                        continue;
+                    }
+                    format!("--{name}")
+                }
+            };
+            left.push(word);
+        }
+        left.push("--".to_owned());
+        left.extend(self.words.iter().map(|word| (*word).to_owned()));
+        left
+    }
+}

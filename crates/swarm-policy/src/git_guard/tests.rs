@@ -1,0 +1,240 @@
+use super::*;
+
+struct Known(GitPlace);
+
+impl GitFacts for Known {
+    fn place(&self) -> GitPlace {
+        self.0
+    }
+    fn is_commit(&self, word: &str) -> bool {
+        ["main", "feature", "HEAD", "HEAD~1", "abc1234"].contains(&word)
+    }
+    fn is_path(&self, word: &str) -> bool {
+        [".", "clean", "src", "src/a.rs", "feature"].contains(&word)
+    }
+    fn is_file(&self, word: &str) -> bool {
+        word == "src/a.rs"
+    }
+    fn has_changes(&self, paths: &[String]) -> bool {
+        !paths.iter().any(|path| path == "clean")
+    }
+    fn would_clean(&self, rest: &[String]) -> bool {
+        !rest.iter().any(|word| word == "clean")
+    }
+    fn sandboxed(&self) -> bool {
+        self.0 == GitPlace::OwnTree
+    }
+    fn alias(&self, word: &str) -> Option<String> {
+        match word {
+            "co" => Some("checkout".into()),
+            "wip" => Some("stash push".into()),
+            "st" => Some("status".into()),
+            "round" => Some("round".into()),
+            "shell" => Some("!git stash".into()),
+            _ => None,
+        }
+    }
+}
+
+fn refused(line: &str, place: GitPlace) -> bool {
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    git_refusal(&words, &Known(place)).is_some()
+}
+
+#[test]
+fn aliases_come_to_the_command_that_they_stand_for() {
+    for (line, expected) in [
+        ("commit -q", Some("commit")),
+        ("-C /x co main", Some("checkout")),
+        ("st", Some("status")),
+        ("no-such-word", Some("no-such-word")),
+        ("shell", None),
+        ("round", None),
+        ("--version", None),
+    ] {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let command = git_command(&words, &Known(GitPlace::OwnTree));
+        assert_eq!(command.as_deref(), expected, "{line}");
+    }
+}
+
+#[test]
+fn i6_the_stack_of_stashes_is_refused_wherever_it_is_shared() {
+    for line in [
+        "stash",
+        "stash push -u",
+        "stash pop",
+        "stash apply",
+        "stash apply stash@{0}",
+        "stash drop",
+        "stash clear",
+        "stash save x",
+        "stash branch x",
+        "stash store abc1234",
+        "stash -u",
+        "-C /x -c a=b stash",
+        "--attr-source HEAD stash",
+        "--attr-source=HEAD --git-dir x stash pop",
+        "--no-pager stash pop",
+        "wip",
+    ] {
+        assert!(refused(line, GitPlace::OwnTree), "{line}");
+        assert!(refused(line, GitPlace::SharedTree), "{line}");
+        assert!(!refused(line, GitPlace::Elsewhere), "{line}");
+    }
+    for line in [
+        "stash list",
+        "stash show -p",
+        "stash create",
+        "stash apply abc1234def",
+    ] {
+        assert!(!refused(line, GitPlace::SharedTree), "{line}");
+    }
+}
+
+#[test]
+fn i6_branches_are_switched_in_ones_own_tree_alone() {
+    for line in [
+        "switch main",
+        "switch -c new",
+        "switch -",
+        "checkout main",
+        "checkout -",
+        "checkout -b new",
+        "checkout --detach",
+        "checkout -q feature",
+        "checkout main --",
+        "checkout only-on-origin",
+        "co main",
+        "checkout -bnew",
+        "checkout -qbnew",
+        "bisect start",
+        "symbolic-ref HEAD refs/heads/x",
+    ] {
+        assert!(refused(line, GitPlace::SharedTree), "{line}");
+        assert!(!refused(line, GitPlace::OwnTree), "{line}");
+        assert!(!refused(line, GitPlace::Elsewhere), "{line}");
+    }
+    for line in [
+        "checkout",
+        "checkout src/a.rs",
+        "checkout -- src/a.rs",
+        "checkout main -- src/a.rs",
+        "checkout main src/a.rs",
+        "checkout -p main",
+        "switch --help",
+        "symbolic-ref --short HEAD",
+        "bisect log",
+        "status",
+        "st",
+        "commit -m checkout",
+        "log main",
+        "--version",
+        "",
+        "round",
+        "shell",
+        "unknown",
+    ] {
+        assert!(!refused(line, GitPlace::SharedTree), "{line}");
+    }
+}
+
+#[test]
+fn i6_work_that_nobody_has_committed_is_not_swept_away_in_a_shared_checkout() {
+    for line in [
+        "reset --hard",
+        "reset --hard HEAD~1",
+        "reset --har",
+        "reset --merge",
+        "clean -fd",
+        "clean -xdf",
+        "-C /x clean --force",
+        "restore .",
+        "restore src",
+        "restore --source HEAD~1 .",
+        "restore -SW .",
+        "checkout .",
+        "checkout -- .",
+        "checkout main -- src",
+        "checkout -f",
+        "checkout --pathspec-from-file=x",
+        "rm -rf .",
+        "--attr-source HEAD reset --hard",
+        // Letters in the value of an option are no options.
+        "clean -fdx -enode_modules",
+        "clean -fd -e -n",
+        "clean -fd --exclude -n",
+        "clean -n --no-dry-run -f",
+        "restore -sprod .",
+        "restore --source -p .",
+        "restore . -- src/a.rs",
+        "rm -rf . -q",
+        "read-tree -u --reset HEAD",
+        "read-tree --rese -u HEAD",
+        "checkout-index -f -a",
+        "checkout-index -fa",
+        "checkout-index --force src",
+        "mv -f src/a.rs src",
+        "mv --force src/a.rs src/b.rs",
+    ] {
+        assert!(refused(line, GitPlace::SharedTree), "{line}");
+        assert!(!refused(line, GitPlace::OwnTree), "{line}");
+        assert!(!refused(line, GitPlace::Elsewhere), "{line}");
+    }
+    for line in [
+        "reset",
+        "reset --soft HEAD~1",
+        "reset src/a.rs",
+        "clean -n",
+        "clean -fd clean",
+        "restore src/a.rs",
+        "restore --staged .",
+        "restore -S .",
+        "restore clean",
+        "restore -p .",
+        "checkout -- src/a.rs",
+        "checkout main -- src/a.rs",
+        "rm src/a.rs",
+        "rm --cached -rf .",
+        "reset --hard --help",
+        "clean -nfd -ex",
+        "restore -Sq .",
+        "restore -qp .",
+        "rm -rfn .",
+        "read-tree -m HEAD",
+        "read-tree --reset HEAD",
+        "checkout-index -a",
+        "checkout-index -f src/a.rs",
+        "mv src/a.rs src/b.rs",
+        "mv -f src/a.rs clean",
+    ] {
+        assert!(!refused(line, GitPlace::SharedTree), "{line}");
+    }
+}
+
+#[test]
+fn branches_of_others_are_not_moved_and_none_is_deleted_where_git_cannot() {
+    for line in [
+        "update-ref refs/heads/main abc1234",
+        "update-ref -d refs/heads/main",
+        "update-ref --stdin",
+        "branch -D side",
+        "branch --delete side",
+        "branch -m side",
+        "tag -d v1",
+    ] {
+        assert!(refused(line, GitPlace::OwnTree), "{line}");
+        assert!(!refused(line, GitPlace::Elsewhere), "{line}");
+    }
+    for line in [
+        "update-ref refs/tags/x HEAD",
+        "branch side",
+        "branch -f side",
+        "branch -uorigin/dev",
+        "tag v1",
+        "tag -mdone v1",
+    ] {
+        assert!(!refused(line, GitPlace::OwnTree), "{line}");
+    }
+    assert!(!refused("branch -D side", GitPlace::SharedTree));
+}
