@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::Call;
 use crate::repository::{Repository, unsuitable};
+use crate::view::Checkout;
 use crate::{GitError, WorktreeError};
 
 /// Where a worktree begins, and how that stands to what others have.
@@ -31,7 +33,8 @@ pub struct Base {
 impl Base {
     /// The commit of the caller's checkout. Asks no server.
     pub(crate) fn of_checkout(repository: &Repository) -> Result<Self, WorktreeError> {
-        let at = repository.at(&repository.top);
+        let checkout = Checkout::at(repository, &repository.top)?;
+        let at = checkout.git();
         let (Some(0), out, _) = at.status(&["rev-parse", "--verify", "-q", "HEAD^{commit}"])?
         else {
             let why = "it has no commit yet; make a first one";
@@ -54,13 +57,12 @@ impl Base {
             snapshot_of: None,
         };
         if base.branch.is_some() {
-            base.compare(repository)?;
+            base.compare(&at)?;
         }
         Ok(base)
     }
 
-    fn compare(&mut self, repository: &Repository) -> Result<(), GitError> {
-        let at = repository.at(&repository.top);
+    fn compare(&mut self, at: &Call<'_>) -> Result<(), GitError> {
         let named = at.status(&[
             "rev-parse",
             "--abbrev-ref",
@@ -81,6 +83,9 @@ impl Base {
 
     /// As people read it: `1a2b3c4d5e6f (main, 2 ahead of and 1 behind origin/main)`.
     pub fn describe(&self) -> String {
+        if self.sha.is_empty() {
+            return "no commit".to_owned();
+        }
         let place = match (&self.branch, &self.upstream) {
             (None, _) => "no branch".to_owned(),
             (Some(branch), None) => format!("{branch}, no upstream"),

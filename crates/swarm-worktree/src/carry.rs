@@ -8,6 +8,7 @@ use swarm_fs::{Duplication, FsError, can_reflink, duplicate_file, duplicate_tree
 
 use crate::git::{fields, path, text};
 use crate::repository::Repository;
+use crate::view::Checkout;
 use crate::{Dependencies, GitError, Record, WorktreeError, WorktreeSettings};
 
 /// The file that lists what else comes along: patterns as in `.gitignore`.
@@ -75,7 +76,8 @@ pub(crate) fn listed_by(
     }
     let mut exclude_from = std::ffi::OsString::from("--exclude-from=");
     exclude_from.push(include);
-    let at = repository.at(checkout);
+    let viewed = Checkout::at(repository, checkout)?;
+    let at = viewed.git();
     let matched = at.run(&[
         "ls-files".as_ref(),
         "-z".as_ref(),
@@ -223,7 +225,8 @@ impl Carrying<'_> {
 
     /// Folders of these names that git ignores. Whatever is tracked is there already.
     fn dependency_folders(&self, names: &[String]) -> Result<Vec<PathBuf>, WorktreeError> {
-        let out = self.repository.at(&self.from).run(&[
+        let from = Checkout::at(self.repository, &self.from)?;
+        let out = from.git().run(&[
             "ls-files",
             "-z",
             "--others",
@@ -250,7 +253,7 @@ impl Carrying<'_> {
     /// The hooks of the repository, where it names them by a path that is not in the worktree.
     fn hooks(&mut self) -> Result<Option<PathBuf>, WorktreeError> {
         let words = ["config", "--type=path", "--get-all", "core.hooksPath"];
-        let (_, out, _) = self.repository.at(&self.from).status(&words)?;
+        let (_, out, _) = self.repository.checkout_git().status(&words)?;
         let out = text(&out);
         // The last one is ours, for this very call.
         let named = out.lines().rev().nth(1).map(PathBuf::from);

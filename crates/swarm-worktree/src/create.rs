@@ -8,8 +8,12 @@ use swarm_protocol::UnixMs;
 
 use crate::base::short;
 use crate::git::fields;
-use crate::heads::{Seen, look_at};
+use crate::heads::look_at;
+use crate::place::INSIDE;
+use crate::places::Places;
+use crate::registration::{self, check};
 use crate::repository::{Repository, unsuitable};
+use crate::view::{self, Checkout};
 use crate::{
     Base, Git, Owner, ProcessMark, Record, Slug, Stage, Uncommitted, WorktreeError,
     WorktreeSettings, carry, place, recover, snapshot, usage,
@@ -55,13 +59,19 @@ pub struct Created {
 
 pub(crate) fn create(
     git: &Git,
+    places: &Places,
     settings: &WorktreeSettings,
     request: &Request,
 ) -> Result<Created, WorktreeError> {
-    let repository = Repository::find(git, &request.from)?;
+    let repository = Repository::find(git, places, &request.from)?;
+    if repository.common.join("reftable").is_dir() {
+        let why = "its refs are kept as tables (reftable), which swarm cannot read; `git refs migrate --ref-format=files` changes that";
+        return Err(unsuitable(&repository.shown(), why));
+    }
     let path = place::folder(&repository, settings)?.join(request.slug.folder());
     repository.make_own_folders()?;
     recover::half_made(&repository, Some(&request.slug))?;
+    view::clear(&repository);
     let lock = HandedLock::take(&repository.slug_lock_path(&request.slug), LOCK_WAIT)?;
     let making = Making {
         repository: &repository,
@@ -151,7 +161,7 @@ impl Making<'_> {
             );
             return Err(self.in_the_way(why));
         }
-        recover::undo(self.repository, record)
+        recover::forget(self.repository, record)
     }
 
     fn make(&self) -> Result<Created, WorktreeError> {
@@ -173,10 +183,16 @@ impl Making<'_> {
             process: Some(self.request.process.clone()),
             carried: Vec::new(),
             notices: Vec::new(),
+            git_folder: None,
+            git_settings: None,
+            taken: None,
+            taken_as: None,
             hooks_path: None,
+            by_hook: false,
         };
         self.add(&record)?;
-        let filled = self.fill(&mut record);
+        let noted = registration::note(self.repository, &mut record);
+        let filled = noted.and_then(|()| self.fill(&mut record));
         let seen = filled.and_then(|()| {
             record.stage = Stage::Ready;
             record.notices.splice(0..0, notices.drain(..));
@@ -231,7 +247,10 @@ impl Making<'_> {
                     return Err(unsuitable(top, why));
                 }
                 let tree = snapshot::tree(self.repository, top, &[])?;
-                let message = format!("Uncommitted changes of {}", top.display());
+                let message = format!(
+                    "Uncommitted changes at which {} began",
+                    self.request.slug.branch()
+                );
                 let commit = snapshot::commit(self.repository, &tree, &[&base.sha], &message)?;
                 base.snapshot_of = Some(std::mem::replace(&mut base.sha, commit));
                 Ok(Vec::new())
@@ -263,6 +282,9 @@ impl Making<'_> {
             source,
         })?;
         place::exclude(repository, outer)?;
+        if !outer.ends_with(INSIDE) {
+            repository.places.enter(outer, &repository.common)?;
+        }
         if record.base.snapshot_of.is_some() {
             let name = recover::snapshot_ref(&record.slug);
             let at = repository.common_git().changing().under(&lock);
@@ -280,7 +302,7 @@ impl Making<'_> {
 
     fn register(&self, record: &Record, lock: &HandedLock) -> Result<(), WorktreeError> {
         let reason = record.lock_reason();
-        let at = self.repository.at(&self.repository.top);
+        let at = self.repository.checkout_git();
         let words = [
             "worktree".as_ref(),
             "add".as_ref(),
@@ -352,49 +374,19 @@ impl Making<'_> {
     }
 }
 
-/// Makes sure, from files alone, that a folder is the worktree of a record: its own files and git's lead to each other.
-pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, WorktreeError> {
-    let mismatch = |why: String| WorktreeError::Mismatch {
-        path: record.path.clone(),
-        why,
-    };
-    if record
-        .path
-        .symlink_metadata()
-        .is_ok_and(|found| found.is_symlink())
-    {
-        return Err(mismatch("a symbolic link is in its place".to_owned()));
-    }
-    let seen =
-        look_at(&record.path).ok_or_else(|| mismatch("it has no usable `.git` file".to_owned()))?;
-    if seen.common_dir != repository.common {
-        let other = seen.common_dir.display();
-        return Err(mismatch(format!(
-            "it belongs to another repository, {other}"
-        )));
-    }
-    let back = std::fs::read_to_string(seen.git_dir.join("gitdir")).unwrap_or_default();
-    let back = Path::new(back.trim()).parent().map(Path::to_owned);
-    let leads_back = back
-        .and_then(|back| seen.git_dir.join(back).canonicalize().ok())
-        .is_some_and(|back| back == seen.toplevel);
-    if !leads_back {
-        return Err(mismatch("git knows it at another place".to_owned()));
-    }
-    Ok(seen)
-}
-
 /// Paths of a checkout that differ from its commit, untracked ones included.
 pub(crate) fn changed_files(
     repository: &Repository,
     checkout: &Path,
-) -> Result<Vec<String>, crate::GitError> {
-    let out = repository.at(checkout).run(&[
+) -> Result<Vec<String>, WorktreeError> {
+    let checkout = Checkout::at(repository, checkout)?;
+    let out = checkout.git().run(&[
         "status",
         "--porcelain=v1",
         "-z",
         "--no-renames",
         "--untracked-files=normal",
+        checkout.submodules(),
     ])?;
     let name =
         |field: &[u8]| String::from_utf8_lossy(field.get(3..).unwrap_or_default()).into_owned();

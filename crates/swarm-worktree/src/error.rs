@@ -57,6 +57,14 @@ pub enum WorktreeError {
         /// What is there, and what to do.
         why: String,
     },
+    /// The user's hook has not made what it was to make.
+    #[error("the worktree `{slug}` is not made, the WorktreeCreate hook failed: {why}")]
+    Hook {
+        /// Its name.
+        slug: String,
+        /// What the hook said or did.
+        why: String,
+    },
     /// There is no such worktree.
     #[error("there is no worktree `{slug}` of swarm in {}; `swarm worktree list` shows those there are", repository.display())]
     NotFound {
@@ -66,7 +74,7 @@ pub enum WorktreeError {
         repository: PathBuf,
     },
     /// To remove it would lose something, or might.
-    #[error("the worktree `{slug}` is kept: {}{}", listed(hazards), if *forced { "; that cannot be rescued, so `--force` does not help" } else { "; `swarm worktree remove --force` saves it as a ref and a patch first" })]
+    #[error("the worktree `{slug}` is kept: {}{}", listed(hazards), way_out(hazards, *forced))]
     Unsafe {
         /// Its name.
         slug: String,
@@ -145,7 +153,7 @@ impl WorktreeError {
         match self {
             Self::Slug(_) => ErrorKind::Usage,
             Self::NoRepository { .. } | Self::NotFound { .. } => ErrorKind::NotFound,
-            Self::Unsuitable { .. } | Self::Unsafe { .. } => ErrorKind::Refused,
+            Self::Unsuitable { .. } | Self::Unsafe { .. } | Self::Hook { .. } => ErrorKind::Refused,
             Self::Uncommitted { .. }
             | Self::Taken { .. }
             | Self::InTheWay { .. }
@@ -175,6 +183,24 @@ pub(crate) fn named(files: &[String]) -> String {
     match more {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// What helps against hazards.
+fn way_out(hazards: &[Hazard], forced: bool) -> &'static str {
+    let has = |wanted: fn(&Hazard) -> bool| hazards.iter().any(wanted);
+    if has(|hazard| matches!(hazard, Hazard::InUse(_))) {
+        "; end whoever works there first (`swarm shutdown NAME`), `--force` does not help"
+    } else if has(|hazard| matches!(hazard, Hazard::NotAsMade(_))) {
+        "; put that right first, `--force` does not help"
+    } else if forced {
+        "; that cannot be rescued, so `--force` does not help"
+    } else if hazards.contains(&Hazard::MadeByHook) {
+        "; save what you need, then `swarm worktree remove --force` has your hook take it away"
+    } else if !hazards.iter().all(Hazard::can_be_rescued) {
+        "; that cannot be rescued, so look into it yourself: `--force` does not help"
+    } else {
+        "; `swarm worktree remove --force` saves it as a ref and a patch first"
     }
 }
 

@@ -21,14 +21,15 @@ const LEADS_ELSEWHERE: [&str; 9] = [
     "GIT_CEILING_DIRECTORIES",
 ];
 
-/// In force for every call of ours: no hook of the repository runs, nothing is left running in the background, and no
-/// program watches the files.
-const CONFIG: [&str; 5] = [
+/// In force for every call of ours: no hook of the repository runs, nothing is left running in the background, no program
+/// watches the files, and none checks signatures.
+const CONFIG: [&str; 6] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "gc.auto=0",
     "maintenance.auto=false",
     "advice.detachedHead=false",
+    "log.showSignature=false",
 ];
 
 /// Git did not do what it was asked.
@@ -82,6 +83,7 @@ impl Git {
             git: self,
             folder,
             lock: None,
+            checkout: None,
             index: None,
             changes: false,
             input: None,
@@ -89,12 +91,20 @@ impl Git {
     }
 }
 
+/// In force beside those where somebody else works: git goes into no submodule, and writes a whole index.
+const FOREIGN_CONFIG: [&str; 3] = [
+    "submodule.recurse=false",
+    "diff.ignoreSubmodules=dirty",
+    "core.splitIndex=false",
+];
+
 /// A call of git to be made.
 #[derive(Debug, Clone)]
 pub(crate) struct Call<'a> {
     git: &'a Git,
     folder: &'a Path,
     lock: Option<&'a HandedLock>,
+    checkout: Option<&'a Path>,
     index: Option<&'a Path>,
     changes: bool,
     input: Option<&'a [u8]>,
@@ -116,6 +126,13 @@ impl<'a> Call<'a> {
     /// Works on this index file instead of the checkout's own.
     pub(crate) fn with_index(mut self, index: &'a Path) -> Self {
         self.index = Some(index);
+        self
+    }
+
+    /// The folder is a checkout: git takes `own` for its folder of that checkout alone, and reads nothing in the checkout
+    /// to find it.
+    pub(crate) fn in_checkout(mut self, own: &'a Path) -> Self {
+        self.checkout = Some(own);
         self
     }
 
@@ -212,7 +229,13 @@ impl<'a> Call<'a> {
         if let Some(index) = self.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        for setting in CONFIG {
+        if let Some(own) = self.checkout {
+            command
+                .env("GIT_DIR", own)
+                .env("GIT_WORK_TREE", self.folder);
+        }
+        let foreign = FOREIGN_CONFIG.iter().filter(|_| self.checkout.is_some());
+        for setting in CONFIG.iter().chain(foreign) {
             command.args(["-c", setting]);
         }
         command.args(args.iter().map(AsRef::as_ref));

@@ -1,15 +1,19 @@
 //! What speaks against removing a worktree. What cannot be found out speaks against it, too.
 
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use swarm_fs::FsError;
+
 use crate::carry::{is_same_file, listed_by};
-use crate::create::check;
 use crate::error::named;
 use crate::git::{fields, path, text};
-use crate::heads::Seen;
 use crate::record::OUR_LOCK;
+use crate::registration::admin;
 use crate::repository::Repository;
+use crate::view::{Checkout, View};
 use crate::{GitError, Record, WorktreeError, recover, usage};
 
 /// Something that would be lost or broken.
@@ -39,6 +43,10 @@ pub enum Hazard {
     OwnRefs(Vec<String>),
     /// It holds repositories of their own.
     Repositories(Vec<String>),
+    /// A hook has made it, and nobody here knows what is work in it.
+    MadeByHook,
+    /// It is not registered as it was made, so git is not run in it.
+    NotAsMade(String),
     /// It cannot be found out.
     Unknown(String),
 }
@@ -48,7 +56,24 @@ impl Hazard {
     pub fn can_be_rescued(&self) -> bool {
         !matches!(
             self,
-            Self::InUse(_) | Self::Repositories(_) | Self::OwnRefs(_) | Self::Unknown(_)
+            Self::InUse(_)
+                | Self::Repositories(_)
+                | Self::OwnRefs(_)
+                | Self::MadeByHook
+                | Self::NotAsMade(_)
+                | Self::Unknown(_)
+        )
+    }
+
+    /// Whether git can merge what is committed all the same.
+    pub fn can_be_merged(&self) -> bool {
+        !matches!(
+            self,
+            Self::Detached
+                | Self::OtherBranch(_)
+                | Self::MadeByHook
+                | Self::NotAsMade(_)
+                | Self::Unknown(_)
         )
     }
 }
@@ -79,6 +104,8 @@ impl fmt::Display for Hazard {
             Self::Repositories(paths) => {
                 write!(f, "it holds repositories of their own: {}", named(paths))
             }
+            Self::MadeByHook => f.write_str("a hook made it, so what it holds is not known"),
+            Self::NotAsMade(why) => write!(f, "it is not as it was made: {why}"),
             Self::Unknown(why) => write!(f, "its state cannot be found out: {why}"),
         }
     }
@@ -98,10 +125,26 @@ pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
     } else {
         commits(repository, record, None, &mut found)
     };
-    if let Err(error) = looked {
-        found.push(Hazard::Unknown(error.to_string()));
+    match looked {
+        Ok(()) => {}
+        Err(WorktreeError::Mismatch { why, .. }) => found.push(Hazard::NotAsMade(why)),
+        Err(error) => found.push(Hazard::Unknown(reason(&error))),
     }
     found
+}
+
+/// Why a look failed. An agent in a sandbox may look at the list, too, and cannot write what git needs for that.
+fn reason(error: &WorktreeError) -> String {
+    match error {
+        WorktreeError::Disk(FsError::Io { path, source, .. })
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            let path = path.parent().unwrap_or(path).display();
+            format!("{path} cannot be written to from here; outside of a sandbox it can")
+        }
+        WorktreeError::Disk(FsError::Io { source, .. }) => format!("{error}: {source}"),
+        _ => error.to_string(),
+    }
 }
 
 fn look(
@@ -109,10 +152,11 @@ fn look(
     record: &Record,
     found: &mut Vec<Hazard>,
 ) -> Result<(), WorktreeError> {
-    let seen = check(repository, record)?;
-    found.extend(under_way(&seen.git_dir));
-    files(repository, record, &seen, found)?;
-    let at = repository.at(&record.path);
+    let view = View::open(repository, record)?;
+    found.extend(under_way(&view.seen.git_dir));
+    let checkout = Checkout::Viewed(view);
+    files(repository, record, &checkout, found)?;
+    let at = checkout.git();
     match at.status(&["symbolic-ref", "-q", "HEAD"])? {
         (Some(0), out, _) => {
             let branch = text(&out);
@@ -133,14 +177,8 @@ fn look(
     }
     let head = at.line(&["rev-parse", "--verify", "HEAD^{commit}"])?;
     commits(repository, record, Some(&head), found)?;
-    let own = at.run(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/worktree",
-        "refs/bisect",
-        "refs/rewritten",
-    ])?;
-    let own: Vec<_> = text(&own).lines().map(str::to_owned).collect();
+    let own = admin(repository, record).map(|admin| own_refs(&admin));
+    let own = own.unwrap_or_default();
     if !own.is_empty() {
         found.push(Hazard::OwnRefs(own));
     }
@@ -162,9 +200,7 @@ fn commits(
             found.push(Hazard::Unmerged(unheld));
         }
     }
-    let all = repository
-        .common_git()
-        .run(&["stash", "list", "-z", "--format=%gs"])?;
+    let all = stashes(repository)?;
     // The two forms in which git describes a stash, with the branch on which it was made.
     let marks = [
         format!("WIP on {}: ", record.branch),
@@ -179,20 +215,55 @@ fn commits(
     Ok(())
 }
 
+/// What the stack of stashes says of each. Read as a log, since `git stash` refuses to run in a bare repository.
+fn stashes(repository: &Repository) -> Result<Vec<u8>, GitError> {
+    let at = repository.common_git();
+    if !at.asks(&["show-ref", "--verify", "--quiet", "refs/stash"])? {
+        return Ok(Vec::new());
+    }
+    at.run(&[
+        "log",
+        "--no-show-signature",
+        "--walk-reflogs",
+        "--first-parent",
+        "-z",
+        "--format=%gs",
+        "refs/stash",
+        "--",
+    ])
+}
+
+/// The refs that only this worktree has, by the files that hold them.
+fn own_refs(admin: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut folders = vec![admin.join("refs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if let Ok(name) = path.strip_prefix(admin) {
+                names.push(name.display().to_string());
+            }
+        }
+    }
+    names
+}
+
 /// Files that differ from the commit, or from where they came from.
 fn files(
     repository: &Repository,
     record: &Record,
-    seen: &Seen,
+    checkout: &Checkout<'_>,
     found: &mut Vec<Hazard>,
 ) -> Result<(), WorktreeError> {
-    let out = repository.at(&record.path).run(&[
+    let out = checkout.git().run(&[
         "status",
         "--porcelain=v1",
         "-z",
         "--no-renames",
         "--untracked-files=all",
-        "--ignore-submodules=none",
+        checkout.submodules(),
     ])?;
     let as_it_came = |file: &Path| {
         record.carried.iter().any(|carried| carried.path == file)
@@ -210,9 +281,11 @@ fn files(
         }
     }
     // A submodule that was fetched into the worktree has its commits in the worktree's own part of git's folder.
-    if seen.git_dir.join("modules").is_dir() {
+    let has_modules = admin(repository, record).is_some_and(|admin| admin.join("modules").is_dir());
+    if has_modules {
         repositories.push("its submodules".to_owned());
     }
+    repositories.extend(checkout.inner()?);
     let listed = changed_listed(repository, record)?;
     let listed: Vec<_> = listed
         .iter()
@@ -256,7 +329,7 @@ pub(crate) fn changed_listed(
 
 /// Git's lock, unless it is ours: whether we still use it is known better.
 fn locked(repository: &Repository, record: &Record) -> Option<Hazard> {
-    let reason = recover::lock_reason(repository, &record.path)?;
+    let reason = recover::lock_reason(repository, record)?;
     let reason = reason.trim();
     (!reason.starts_with(OUR_LOCK.trim_end())).then(|| Hazard::Locked(reason.to_owned()))
 }

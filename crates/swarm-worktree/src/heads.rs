@@ -3,8 +3,9 @@
 //! The layout is that of gitrepository-layout(5): `.git` of a linked worktree is a file that names its own folder, which
 //! holds `HEAD` and, in `commondir`, the way to everything that all worktrees have in common.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use swarm_fs::read_optional;
 
 /// Where a checkout stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,16 +37,16 @@ pub(crate) fn look_at(toplevel: &Path) -> Option<Seen> {
     let git_dir = if dot_git.is_dir() {
         dot_git
     } else {
-        let named = fs::read_to_string(&dot_git).ok()?;
+        let named = read(&dot_git)?;
         toplevel.join(named.strip_prefix("gitdir:")?.trim())
     };
-    let common_dir = match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(common) => git_dir.join(common.trim()),
-        Err(_) => git_dir.clone(),
+    let common_dir = match read(&git_dir.join("commondir")) {
+        Some(common) => git_dir.join(common.trim()),
+        None => git_dir.clone(),
     };
     let canonical = |path: &Path| path.canonicalize().ok();
     let (git_dir, common_dir) = (canonical(&git_dir)?, canonical(&common_dir)?);
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = read(&git_dir.join("HEAD"))?;
     let head = head.trim();
     let (branch, head) = match head.strip_prefix("ref: ") {
         Some(name) => (
@@ -63,11 +64,16 @@ pub(crate) fn look_at(toplevel: &Path) -> Option<Seen> {
     })
 }
 
+/// The text of a regular file. What else may stand in its place is not opened: a pipe would never be read to its end.
+fn read(path: &Path) -> Option<String> {
+    String::from_utf8(read_optional(path).ok()??).ok()
+}
+
 fn resolve(common: &Path, name: &str) -> Option<String> {
-    if let Ok(text) = fs::read_to_string(common.join(name)) {
+    if let Some(text) = read(&common.join(name)) {
         return Some(text.trim().to_owned());
     }
-    let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
+    let packed = read(&common.join("packed-refs"))?;
     let line = packed.lines().find(|line| {
         line.split_once(' ')
             .is_some_and(|(_, packed)| packed == name)

@@ -3,19 +3,25 @@
 //! Built on the git program. Whatever git fails to answer is *unknown* and never taken for "nothing there": what is not
 //! known to be safe is not removed. Everything here blocks.
 
+mod anchor;
 mod base;
+mod by_hook;
 mod carry;
+mod copy;
 mod create;
 mod error;
 mod git;
 mod hazard;
 mod heads;
 mod list;
+mod maker;
 mod merge;
 mod notice;
 mod place;
+mod places;
 mod record;
 mod recover;
+mod registration;
 mod remove;
 mod repository;
 mod rescue;
@@ -23,6 +29,7 @@ mod settings;
 mod slug;
 mod snapshot;
 mod usage;
+mod view;
 mod worktrees;
 
 pub use base::Base;
@@ -32,7 +39,8 @@ pub use error::WorktreeError;
 pub use git::{Git, GitError};
 pub use hazard::Hazard;
 pub use heads::{Seen, seen};
-pub use list::{Condition, Listed};
+pub use list::{Condition, Listed, Pruned};
+pub use maker::FolderMaker;
 pub use merge::{MergeOutcome, Merged};
 pub use notice::moved_notice;
 pub use record::{Owner, ProcessMark, Record, Stage};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::hazard::hazards;
 use crate::repository::Repository;
-use crate::{Hazard, Record, Stage};
+use crate::{Hazard, Record, Stage, WorktreeError};
 
 /// How it stands with a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,17 @@ pub struct Listed {
     pub size: u64,
 }
 
+/// What became of the worktrees of a repository that were tidied up.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    /// Those that are gone, or would be.
+    pub gone: Vec<Listed>,
+    /// Those that hold something.
+    pub kept: Vec<Listed>,
+    /// Why others could not be removed. Each says which.
+    pub failed: Vec<WorktreeError>,
+}
+
 pub(crate) fn describe(repository: &Repository, record: Record) -> Listed {
     if record.stage == Stage::Making {
         return Listed {
@@ -65,7 +76,7 @@ pub(crate) fn describe(repository: &Repository, record: Record) -> Listed {
     let is = |wanted: fn(&Hazard) -> bool| hazards.iter().any(wanted);
     let condition = if is(|hazard| matches!(hazard, Hazard::InUse(_))) {
         Condition::InUse
-    } else if is(|hazard| matches!(hazard, Hazard::Unknown(_))) {
+    } else if is(|hazard| matches!(hazard, Hazard::NotAsMade(_) | Hazard::Unknown(_))) {
         Condition::Unknown
     } else if !record.path.is_dir() {
         Condition::Gone
@@ -83,7 +94,7 @@ pub(crate) fn describe(repository: &Repository, record: Record) -> Listed {
 }
 
 /// Bytes that a folder takes on disk, without what links in it lead to.
-fn size(folder: &Path) -> u64 {
+pub(crate) fn size(folder: &Path) -> u64 {
     let mut folders = vec![folder.to_owned()];
     let mut blocks = 0_u64;
     while let Some(folder) = folders.pop() {

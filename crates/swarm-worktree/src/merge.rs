@@ -4,9 +4,13 @@ use std::path::Path;
 
 use swarm_fs::HandedLock;
 
-use crate::create::{LOCK_WAIT, changed_files, check};
+use crate::copy::copy;
+use crate::create::{LOCK_WAIT, changed_files};
 use crate::git::{fields, text};
+use crate::heads::look_at;
+use crate::registration::{self, check};
 use crate::repository::Repository;
+use crate::view::Checkout;
 use crate::{GitError, Record, WorktreeError, snapshot};
 
 /// How a merge went.
@@ -18,6 +22,8 @@ pub enum MergeOutcome {
     FastForward,
     /// A merge commit was made.
     MergeCommit,
+    /// Its commits were copied, without the uncommitted changes at which it began.
+    Copied,
 }
 
 impl MergeOutcome {
@@ -27,6 +33,7 @@ impl MergeOutcome {
             Self::AlreadyThere => "already-there",
             Self::FastForward => "fast-forward",
             Self::MergeCommit => "merge-commit",
+            Self::Copied => "copied",
         }
     }
 }
@@ -62,18 +69,19 @@ pub(crate) fn merge(repository: &Repository, record: &Record) -> Result<Merged, 
     merging.carry_out()
 }
 
-fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeError {
+pub(crate) fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeError {
     WorktreeError::NotMerged {
         branch: record.branch.clone(),
         why: why.into(),
     }
 }
 
-struct Merging<'a> {
-    repository: &'a Repository,
-    record: &'a Record,
-    target: &'a str,
-    lock: &'a HandedLock,
+/// A merge under way.
+pub(crate) struct Merging<'a> {
+    pub(crate) repository: &'a Repository,
+    pub(crate) record: &'a Record,
+    pub(crate) target: &'a str,
+    pub(crate) lock: &'a HandedLock,
 }
 
 impl Merging<'_> {
@@ -87,6 +95,21 @@ impl Merging<'_> {
         };
         if is_ancestor(&tip, &old)? {
             return Ok(self.merged(old, MergeOutcome::AlreadyThere));
+        }
+        let base = &self.record.base;
+        if base.snapshot_of.is_some() && !is_ancestor(&base.sha, &old)? {
+            let new = copy(self, &old, &tip)?;
+            let outcome = if new == old {
+                MergeOutcome::AlreadyThere
+            } else {
+                self.move_target(&old, &new)?;
+                MergeOutcome::Copied
+            };
+            let mut record = self.record.clone();
+            record.taken = Some(tip);
+            record.taken_as = Some(new.clone());
+            record.save(self.repository)?;
+            return Ok(self.merged(new, outcome));
         }
         let (new, outcome) = if is_ancestor(&old, &tip)? {
             (tip, MergeOutcome::FastForward)
@@ -145,8 +168,19 @@ impl Merging<'_> {
         Err(not_merged(self.record, why))
     }
 
-    /// Merges in memory; a conflict touches nothing.
     fn merge_commit(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
+        let tree = self.merged_tree(old, tip)?;
+        let message = format!("Merge {} into {}", self.record.branch, self.target);
+        Ok(snapshot::commit(
+            self.repository,
+            &tree,
+            &[old, tip],
+            &message,
+        )?)
+    }
+
+    /// Merges in memory; a conflict touches nothing.
+    pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
         let words = [
             "merge-tree",
             "--write-tree",
@@ -180,13 +214,38 @@ impl Merging<'_> {
                 }));
             }
         }
-        let message = format!("Merge {} into {}", self.record.branch, self.target);
-        Ok(snapshot::commit(
-            self.repository,
-            tree.trim(),
-            &[old, tip],
-            &message,
-        )?)
+        Ok(tree.trim().to_owned())
+    }
+
+    /// Refuses a checkout that git lists because somebody has written so into its folder for a worktree of theirs.
+    fn refuse_made_up(&self, path: &Path) -> Result<(), WorktreeError> {
+        if self.repository.main.as_deref() == Some(path)
+            || self.repository.recorded_at(path)?.is_some()
+        {
+            return Ok(());
+        }
+        let (records, _) = Record::all(self.repository)?;
+        let is_ours = |admin: &Path| {
+            let mut own = records
+                .iter()
+                .filter_map(|record| registration::admin(self.repository, record));
+            own.any(|own| own == admin)
+        };
+        let is_theirs = look_at(path).is_some_and(|seen| {
+            seen.common_dir == self.repository.common
+                && (seen.git_dir == seen.common_dir
+                    || (!is_ours(&seen.git_dir)
+                        && registration::leads_back(&seen.git_dir, &seen.toplevel)))
+        });
+        if is_theirs {
+            return Ok(());
+        }
+        let why = format!(
+            "git lists {} as a checkout of {}, and it is none; `git worktree list` shows it",
+            path.display(),
+            self.target
+        );
+        Err(not_merged(self.record, why))
     }
 
     /// Moves the target, and the files of the checkout that has it.
@@ -206,13 +265,16 @@ impl Merging<'_> {
             Some(main) if checkout.path == self.repository.common => main,
             _ => &checkout.path,
         };
-        let at = self.repository.at(path);
+        self.refuse_made_up(path)?;
+        let checkout = Checkout::at(self.repository, path)?;
+        let at = checkout.git();
         let changed = at.run(&[
             "status",
             "--porcelain=v1",
             "-z",
             "--no-renames",
             "--untracked-files=no",
+            checkout.submodules(),
         ])?;
         let changed: Vec<_> = fields(&changed)
             .map(|field| text(field.get(3..).unwrap_or_default()))

@@ -1,15 +1,17 @@
-//! Where worktrees lie, and that the repository does not see them.
+//! Where worktrees lie, that the repository does not see them, and that nothing else is taken for one.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use swarm_fs::{append_durable, read_optional};
 
+use crate::places::fingerprint;
 use crate::repository::{Repository, unsuitable};
-use crate::{WorktreeError, WorktreeSettings};
+use crate::{Record, Slug, WorktreeError, WorktreeSettings};
 
 /// Below the main checkout, as Claude Code has it.
-const INSIDE: &str = ".claude/worktrees";
+pub(crate) const INSIDE: &str = ".claude/worktrees";
 
 /// The folder that holds the worktrees of a repository.
 pub(crate) fn folder(
@@ -19,7 +21,14 @@ pub(crate) fn folder(
     match (&settings.location, &repository.main) {
         (Some(location), main) => {
             let from = main.as_deref().unwrap_or(&repository.common);
-            Ok(from.join(location).join(distinct_name(repository)))
+            let wanted = from.join(location).join(distinct_name(repository));
+            real(&wanted).ok_or_else(|| {
+                let why = format!(
+                    "worktree.location leads to {}, with `..` behind what is not there; name the folder itself",
+                    wanted.display()
+                );
+                unsuitable(&repository.shown(), why)
+            })
         }
         (None, Some(main)) => {
             refuse_links(repository, main)?;
@@ -30,6 +39,61 @@ pub(crate) fn folder(
             "it is bare and has no main checkout to hold worktrees; set worktree.location",
         )),
     }
+}
+
+/// A path without links and `..`, as far as there is something. `None` where that cannot be told.
+fn real(path: &Path) -> Option<PathBuf> {
+    let there = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let (above, real) = there?;
+    let rest = path.strip_prefix(above).ok()?;
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    // Joining an empty path would add a slash.
+    rest.components()
+        .all(is_plain)
+        .then(|| real.join(rest).components().collect())
+}
+
+/// The record, if it speaks of the place where swarm makes a worktree of this name and of no other. What swarm removes it
+/// removes there alone.
+pub(crate) fn confirmed(
+    repository: &Repository,
+    slug: &Slug,
+    record: Record,
+) -> Result<Record, WorktreeError> {
+    let mut folders = repository.places.of_repository(&repository.common)?;
+    folders.extend(repository.main.as_ref().map(|main| main.join(INSIDE)));
+    let name = slug.folder();
+    let is_its = |outer: &PathBuf| record.path == outer.join(&name) && !is_led_elsewhere(outer);
+    let plain = |name: &String| Path::new(name).file_name() == Some(OsStr::new(name));
+    if record.slug == *slug
+        && folders.iter().any(is_its)
+        && record.git_folder.as_ref().is_none_or(plain)
+    {
+        return Ok(record);
+    }
+    let places: Vec<_> = folders
+        .iter()
+        .map(|folder| folder.join(&name).display().to_string())
+        .collect();
+    Err(WorktreeError::Damaged {
+        path: repository.records().join(format!("{name}.json")),
+        why: format!(
+            "it speaks of {}, but the place of a work tree of that name is {}; look at what is there, then delete the record",
+            record.path.display(),
+            if places.is_empty() {
+                "nowhere".to_owned()
+            } else {
+                places.join(" or ")
+            },
+        ),
+    })
+}
+
+/// Whether a link is on the way to a folder.
+fn is_led_elsewhere(folder: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|real| real != folder)
 }
 
 /// A link in the place of the folder would put the worktrees somewhere else than everybody believes.
@@ -58,15 +122,7 @@ fn distinct_name(repository: &Repository) -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    // FNV-1a with 64 bits: only to tell paths apart.
-    let mark = repository
-        .common
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let mark = fingerprint(&repository.common);
     format!("{name}-{:08x}", mark >> 32)
 }
 

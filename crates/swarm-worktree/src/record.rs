@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use swarm_fs::{read_optional, replace_alone};
 use swarm_protocol::{MemberName, SpawnId, TeamName, UnixMs};
 
+use crate::place::confirmed;
 use crate::repository::Repository;
 use crate::{Base, Carried, Slug, WorktreeError};
 
@@ -73,7 +74,7 @@ impl Owner {
         match &self.agent {
             Some(agent) if member.is_empty() => format!("agent {agent}"),
             Some(agent) => format!("agent {agent} of {member}"),
-            None if member.is_empty() => "nobody".to_owned(),
+            None if member.is_empty() => "a lead".to_owned(),
             None => member,
         }
     }
@@ -115,9 +116,26 @@ pub struct Record {
     /// What did not come along, and what else is worth knowing.
     #[serde(default)]
     pub notices: Vec<String>,
+    /// The name of git's folder for it, in `worktrees` of git's common folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_folder: Option<String>,
+    /// Git's settings for it alone, as it was made: the text of `config.worktree`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_settings: Option<String>,
+    /// The commit of its branch up to which its work is in the target in other commits, where it is: what began at
+    /// uncommitted changes is not merged as a branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<String>,
+    /// The commit of the target with which it was there. As long as nothing holds that, the work counts as not taken: a
+    /// merge can be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_as: Option<String>,
     /// The folder of the repository's hooks, where git would not find it from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks_path: Option<PathBuf>,
+    /// Whether a hook of the user's has made it in git's place. It has no branch then, as far as is known here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hook: bool,
 }
 
 impl Record {
@@ -148,6 +166,15 @@ impl Record {
         env.insert("GIT_CONFIG_COUNT".to_owned(), count.to_string());
     }
 
+    /// Where it comes from, as people read it: its branch and the commit at which that began.
+    pub fn origin(&self) -> String {
+        if self.by_hook {
+            "made by a hook".to_owned()
+        } else {
+            format!("on {}, from {}", self.branch, self.base.describe())
+        }
+    }
+
     /// The text of git's own lock on the worktree.
     pub(crate) fn lock_reason(&self) -> String {
         format!("{OUR_LOCK}{}", self.owner.describe())
@@ -166,7 +193,14 @@ impl Record {
         repository: &Repository,
         slug: &Slug,
     ) -> Result<Option<Self>, WorktreeError> {
-        read(&file(repository, slug))
+        let record = Self::read(&repository.records(), slug)?;
+        let confirmed = record.map(|record| confirmed(repository, slug, record));
+        confirmed.transpose()
+    }
+
+    /// The record of a name in a folder of records, wherever what it speaks of lies.
+    pub(crate) fn read(records: &Path, slug: &Slug) -> Result<Option<Self>, WorktreeError> {
+        read(&records.join(format!("{}.json", slug.folder())))
     }
 
     pub(crate) fn forget(repository: &Repository, slug: &Slug) -> Result<(), WorktreeError> {
@@ -183,11 +217,24 @@ impl Record {
     pub(crate) fn all(
         repository: &Repository,
     ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
-        let folder = repository.records();
-        let entries = match fs::read_dir(&folder) {
+        let (found, mut damaged) = Self::all_in(&repository.records())?;
+        let mut records = Vec::new();
+        for record in found {
+            let slug = record.slug.clone();
+            match confirmed(repository, &slug, record) {
+                Ok(record) => records.push(record),
+                Err(error) => damaged.push(error),
+            }
+        }
+        Ok((records, damaged))
+    }
+
+    /// All records in a folder, wherever what they speak of lies.
+    pub(crate) fn all_in(folder: &Path) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
+        let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(<_>::default()),
             entries => entries.map_err(|source| WorktreeError::Read {
-                path: folder.clone(),
+                path: folder.to_owned(),
                 source,
             })?,
         };
@@ -210,11 +257,16 @@ impl Record {
 /// How our own locks begin.
 pub(crate) const OUR_LOCK: &str = "swarm: in use by ";
 
+/// The folder of the records of a repository, by git's common folder.
+pub(crate) fn records_of(common: &Path) -> PathBuf {
+    common.join("swarm/worktrees")
+}
+
 fn file(repository: &Repository, slug: &Slug) -> PathBuf {
     repository.records().join(format!("{}.json", slug.folder()))
 }
 
-fn read(path: &Path) -> Result<Option<Record>, WorktreeError> {
+pub(crate) fn read(path: &Path) -> Result<Option<Record>, WorktreeError> {
     let Some(bytes) = read_optional(path)? else {
         return Ok(None);
     };

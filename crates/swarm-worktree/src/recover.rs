@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use swarm_fs::{HandedLock, remove_tree};
+use swarm_fs::{HandedLock, read_optional, remove_tree};
 
 use crate::create::LOCK_WAIT;
+use crate::registration::admin;
 use crate::repository::Repository;
 use crate::{GitError, Record, Slug, Stage, WorktreeError};
 
@@ -37,11 +38,25 @@ pub(crate) fn half_made(repository: &Repository, but: Option<&Slug>) -> Result<(
     Ok(())
 }
 
-/// Takes a worktree away that holds nobody's work. The caller has its lock.
+/// Takes a worktree away in which nobody has worked. The caller has its lock.
 pub(crate) fn undo(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+    clear(repository, record, &record.base.sha)
+}
+
+/// Takes away what is left of a worktree whose work is elsewhere too: its branch may stand anywhere. The caller has its lock.
+pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+    let tip = repository.tip(&record.branch)?;
+    clear(
+        repository,
+        record,
+        tip.as_deref().unwrap_or(&record.base.sha),
+    )
+}
+
+fn clear(repository: &Repository, record: &Record, tip: &str) -> Result<(), WorktreeError> {
     let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
     unregister(repository, record, &lock)?;
-    delete_branch(repository, record, &record.base.sha, &lock)?;
+    delete_branch(repository, record, tip, &lock)?;
     Record::forget(repository, &record.slug)
 }
 
@@ -82,13 +97,9 @@ fn unregister(
 }
 
 /// What git's lock on a worktree says, if there is one; also of a worktree whose folder is gone.
-pub(crate) fn lock_reason(repository: &Repository, path: &Path) -> Option<String> {
-    let entries = fs::read_dir(repository.common.join("worktrees")).ok()?;
-    let admin = entries.flatten().map(|entry| entry.path()).find(|admin| {
-        let named = fs::read_to_string(admin.join("gitdir"));
-        named.is_ok_and(|named| Path::new(named.trim()).parent() == Some(path))
-    })?;
-    fs::read_to_string(admin.join("locked")).ok()
+pub(crate) fn lock_reason(repository: &Repository, record: &Record) -> Option<String> {
+    let reason = read_optional(&admin(repository, record)?.join("locked"));
+    Some(String::from_utf8_lossy(&reason.ok()??).into_owned())
 }
 
 /// Whether git's folder of a worktree is that of this path, or was not yet anybody's.
@@ -138,8 +149,9 @@ pub(crate) fn unheld(
     let exclude = format!("--exclude={}", record.branch);
     let mut words = vec!["rev-list", "--count"];
     words.extend(tips);
+    words.push("--not");
+    words.extend(taken(repository, record)?);
     words.extend([
-        "--not",
         &record.base.sha,
         &exclude,
         "--branches",
@@ -153,4 +165,26 @@ pub(crate) fn unheld(
         why: format!("it printed `{count}` instead of a number"),
         code: Some(0),
     })
+}
+
+/// The commit up to which the work of a worktree is in the target in other commits, if anything holds these still.
+fn taken<'a>(repository: &Repository, record: &'a Record) -> Result<Option<&'a str>, GitError> {
+    let (Some(taken), Some(with)) = (&record.taken, &record.taken_as) else {
+        return Ok(None);
+    };
+    let exclude = format!("--exclude={}", record.branch);
+    let words = [
+        "rev-list",
+        "--count",
+        with,
+        "--not",
+        &exclude,
+        "--branches",
+        "--remotes",
+        "--tags",
+    ];
+    // A commit that git has thrown away meanwhile is an error.
+    let (code, out, _) = repository.common_git().status(&words)?;
+    let is_held = code == Some(0) && out.trim_ascii() == b"0";
+    Ok(is_held.then_some(taken.as_str()))
 }

@@ -7,8 +7,8 @@ use swarm_protocol::UnixMs;
 
 use crate::create::LOCK_WAIT;
 use crate::hazard::hazards;
-use crate::heads::look_at;
 use crate::record::OUR_LOCK;
+use crate::registration::admin;
 use crate::repository::Repository;
 use crate::rescue::{Rescue, rescue};
 use crate::{Hazard, Record, Slug, Stage, WorktreeError, recover};
@@ -96,7 +96,7 @@ fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<()
     let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
     let tip = repository.tip(&record.branch)?;
     let at = repository.common_git().changing().under(&lock);
-    let reason = recover::lock_reason(repository, &record.path);
+    let reason = recover::lock_reason(repository, record);
     if reason.is_some_and(|reason| saved || reason.starts_with(OUR_LOCK)) {
         at.run(&[
             "worktree".as_ref(),
@@ -104,23 +104,29 @@ fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<()
             record.path.as_os_str(),
         ])?;
     }
-    let mut words = vec!["worktree".as_ref(), "remove".as_ref()];
-    // Without it git looks once more for changes, those that were made since we looked among them.
-    if saved || !only_tracked(record) {
-        words.push("--force".as_ref());
+    if !saved {
+        // Once more, for changes that were made since we looked.
+        let found = hazards(repository, record);
+        if !found.is_empty() {
+            return Err(WorktreeError::Unsafe {
+                slug: record.slug.to_string(),
+                hazards: found,
+                forced: false,
+            });
+        }
     }
-    words.push(record.path.as_os_str());
-    at.run(&words)?;
+    // Without `--force` git itself would look, and believe what the worktree's own files say.
+    at.run(&[
+        "worktree".as_ref(),
+        "remove".as_ref(),
+        "--force".as_ref(),
+        record.path.as_os_str(),
+    ])?;
     if let Some(tip) = tip {
         recover::delete_branch(repository, record, &tip, &lock)?;
     }
     verify(repository, record)?;
     Record::forget(repository, &record.slug)
-}
-
-/// Whether nothing came along that git would take for a change.
-fn only_tracked(record: &Record) -> bool {
-    record.carried.is_empty()
 }
 
 /// Looks whether what was removed is gone: from the disk, from git's list and from its branches.
@@ -150,14 +156,12 @@ pub(crate) fn hand_back(repository: &Repository, record: &mut Record) -> Result<
     record.in_use = false;
     record.process = None;
     record.save(repository)?;
-    if let Some(seen) = look_at(&record.path) {
-        let locked = seen.git_dir.join("locked");
-        let reason = std::fs::read_to_string(&locked).unwrap_or_default();
-        if reason.starts_with(OUR_LOCK)
-            && let Err(error) = std::fs::remove_file(&locked)
-        {
-            tracing::warn!(slug = %record.slug, %error, "git's lock on a worktree not removed");
-        }
+    let ours =
+        recover::lock_reason(repository, record).is_some_and(|reason| reason.starts_with(OUR_LOCK));
+    if let Some(admin) = admin(repository, record).filter(|_| ours)
+        && let Err(error) = std::fs::remove_file(admin.join("locked"))
+    {
+        tracing::warn!(slug = %record.slug, %error, "git's lock on a worktree not removed");
     }
     Ok(())
 }

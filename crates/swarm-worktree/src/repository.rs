@@ -4,13 +4,19 @@ use std::path::{Path, PathBuf};
 
 use swarm_fs::ensure_private_dir;
 
+use crate::anchor::{Anchored, anchored};
 use crate::git::{Call, fields, path, text};
-use crate::{Git, GitError, Slug, WorktreeError};
+use crate::places::Places;
+use crate::record::records_of;
+use crate::registration::admin;
+use crate::{Git, GitError, Record, Slug, WorktreeError};
 
 /// A repository, seen from one of its checkouts.
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
     git: Git,
+    /// Where worktrees lie outside of main checkouts.
+    pub(crate) places: Places,
     /// The uppermost folder of the caller's checkout.
     pub(crate) top: PathBuf,
     /// Where the caller is below that, empty for the uppermost folder itself.
@@ -19,6 +25,8 @@ pub(crate) struct Repository {
     pub(crate) common: PathBuf,
     /// The main checkout; a bare repository has none.
     pub(crate) main: Option<PathBuf>,
+    /// The worktree of swarm that the caller's checkout is, if it is one.
+    pub(crate) tree: Option<Record>,
 }
 
 /// A checkout that git knows of.
@@ -30,8 +38,42 @@ pub(crate) struct Registered {
 
 impl Repository {
     /// The repository around a folder: the innermost one, so a nested repository or a submodule is its own.
-    pub(crate) fn find(git: &Git, folder: &Path) -> Result<Self, WorktreeError> {
+    ///
+    /// Git is not asked in a worktree of swarm, whose `.git` file may have been made to lead elsewhere.
+    pub(crate) fn find(git: &Git, places: &Places, folder: &Path) -> Result<Self, WorktreeError> {
+        match anchored(places, folder)? {
+            Some(anchored) => Self::of_worktree(git, places, anchored),
+            None => Self::around(git, places, folder),
+        }
+    }
+
+    /// The repository of a worktree of swarm.
+    pub(crate) fn of_worktree(
+        git: &Git,
+        places: &Places,
+        anchored: Anchored,
+    ) -> Result<Self, WorktreeError> {
+        let record = anchored.record;
+        let mut found = Self {
+            git: git.clone(),
+            places: places.clone(),
+            top: record.path.clone(),
+            below: anchored.below,
+            common: anchored.common,
+            main: None,
+            tree: None,
+        };
+        let own = admin(&found, &record).unwrap_or_else(|| record.path.clone());
+        found.tree = Some(record);
+        found.main = found.main_checkout(&own)?;
+        Ok(found)
+    }
+
+    fn around(git: &Git, places: &Places, folder: &Path) -> Result<Self, WorktreeError> {
         let words = [
+            // Files of a clone can be a repository without a checkout, with settings that name programs.
+            "-c",
+            "safe.bareRepository=explicit",
             "rev-parse",
             "--path-format=absolute",
             "--show-toplevel",
@@ -57,10 +99,12 @@ impl Repository {
         }
         let mut found = Self {
             git: git.clone(),
+            places: places.clone(),
             top: top.clone(),
             below: below.first().cloned().unwrap_or_default(),
             common: common.canonicalize().unwrap_or_else(|_| common.clone()),
             main: None,
+            tree: None,
         };
         found.main = found.main_checkout(git_dir)?;
         Ok(found)
@@ -108,11 +152,31 @@ impl Repository {
     pub(crate) fn common_git(&self) -> Call<'_> {
         let folder = match &self.main {
             Some(main) if main.is_dir() => main,
-            // In git's own folder most commands work.
-            _ if self.common.join("HEAD").exists() && !self.top.is_dir() => &self.common,
+            // In git's own folder most commands work, and nobody who works in a worktree has written what it says.
+            _ if self.tree.is_some() || !self.top.is_dir() => &self.common,
             _ => &self.top,
         };
         self.git.at(folder)
+    }
+
+    /// The same, in a person's own checkout if that is the caller's: what git takes over from there it shall take over.
+    pub(crate) fn checkout_git(&self) -> Call<'_> {
+        match self.tree {
+            Some(_) => self.common_git(),
+            None => self.at(&self.top),
+        }
+    }
+
+    /// The worktree of swarm at a path, if there is one.
+    pub(crate) fn recorded_at(&self, path: &Path) -> Result<Option<Record>, WorktreeError> {
+        let there = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_it = |record: &Record| {
+            let named = record.path.canonicalize();
+            named.unwrap_or_else(|_| record.path.clone()) == there
+        };
+        // Any record will do: what is taken for a worktree is treated with more care.
+        let records = Record::all_in(&self.records())?.0;
+        Ok(records.into_iter().find(is_it))
     }
 
     /// What people call the repository.
@@ -166,7 +230,7 @@ impl Repository {
 
     /// The records of the worktrees.
     pub(crate) fn records(&self) -> PathBuf {
-        self.own_folder().join("worktrees")
+        records_of(&self.common)
     }
 
     /// Makes swarm's own folders.
@@ -191,7 +255,7 @@ fn no_checkout(folder: &Path, said: &str) -> WorktreeError {
             folder: folder.to_owned(),
         };
     }
-    if said.contains("must be run in a work tree") {
+    if said.contains("must be run in a work tree") || said.contains("safe.bareRepository") {
         let why = "this is git's own folder, or a bare repository: go to a checkout of it";
         return unsuitable(folder, why);
     }

@@ -7,6 +7,7 @@ use swarm_protocol::UnixMs;
 
 use crate::hazard::changed_listed;
 use crate::repository::Repository;
+use crate::view::View;
 use crate::{Record, WorktreeError, snapshot};
 
 /// Where the work of a removed worktree was saved.
@@ -24,9 +25,11 @@ pub(crate) fn rescue(
     record: &Record,
     now: UnixMs,
 ) -> Result<Rescue, WorktreeError> {
-    let at = repository.at(&record.path);
     let (commit, head) = if record.path.is_dir() {
-        let head = at.line(&["rev-parse", "--verify", "HEAD^{commit}"])?;
+        let view = View::open(repository, record)?;
+        let head = view
+            .git()
+            .line(&["rev-parse", "--verify", "HEAD^{commit}"])?;
         let further = changed_listed(repository, record)?;
         let tree = snapshot::tree(repository, &record.path, &further)?;
         let message = format!("Rescued from the worktree {}", record.slug);

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// What becomes of changes in the caller's checkout that no commit holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Uncommitted {
     /// No worktree is made.
     #[default]
@@ -29,7 +32,8 @@ impl Uncommitted {
 }
 
 /// How folders of dependencies come into a worktree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Dependencies {
     /// As copies that share their blocks, where the file system can; else not at all, with a notice.
     #[default]
@@ -67,7 +71,8 @@ impl Dependencies {
 }
 
 /// When the work of a member is merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MergeMode {
     /// When a task of the member is completed: the task is done only then.
     #[default]
@@ -90,7 +95,8 @@ impl MergeMode {
 }
 
 /// How worktrees are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct WorktreeSettings {
     /// The folder that holds them, in one folder for each repository; `None` is `.claude/worktrees` in the repository.
     pub location: Option<PathBuf>,
@@ -116,5 +122,31 @@ impl Default for WorktreeSettings {
             sparse_paths: Vec::new(),
             merge: MergeMode::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_arrive_as_they_were_sent() {
+        let sent = WorktreeSettings {
+            location: Some("/trees".into()),
+            uncommitted: Uncommitted::Leave,
+            dependencies: Dependencies::Hardlink,
+            dependency_folders: vec!["vendor".into()],
+            sparse_paths: vec!["src".into()],
+            merge: MergeMode::Manual,
+        };
+        let text = serde_json::to_string(&sent).unwrap();
+        assert_eq!(
+            serde_json::from_str::<WorktreeSettings>(&text).unwrap(),
+            sent
+        );
+        assert_eq!(
+            serde_json::from_str::<WorktreeSettings>("{}").unwrap(),
+            WorktreeSettings::default()
+        );
     }
 }

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use crate::error::named;
 use crate::git::fields;
-use crate::repository::Repository;
+use crate::repository::{Repository, unsuitable};
+use crate::view::Checkout;
 use crate::{GitError, WorktreeError};
 
 /// Removes the temporary index when it is no longer needed.
@@ -35,7 +37,13 @@ pub(crate) fn tree(
 ) -> Result<String, WorktreeError> {
     let name = format!("index-{}", Uuid::new_v4());
     let index = TemporaryIndex(repository.own_folder().join(name));
-    let at = repository.at(checkout).with_index(&index.0).changing();
+    let viewed = Checkout::at(repository, checkout)?;
+    let inner = viewed.inner()?;
+    if !inner.is_empty() {
+        let why = format!("it holds repositories of their own: {}", named(&inner));
+        return Err(unsuitable(checkout, why));
+    }
+    let at = viewed.git().with_index(&index.0).changing();
     at.run(&["read-tree", "HEAD"])?;
     at.run(&[
         "-c",
@@ -78,9 +86,11 @@ pub(crate) fn commit(
 }
 
 /// Whether a conflict of a merge waits in the checkout's index.
-pub(crate) fn has_conflicts(repository: &Repository, checkout: &Path) -> Result<bool, GitError> {
-    let out = repository
-        .at(checkout)
-        .run(&["ls-files", "-z", "--unmerged"])?;
+pub(crate) fn has_conflicts(
+    repository: &Repository,
+    checkout: &Path,
+) -> Result<bool, WorktreeError> {
+    let checkout = Checkout::at(repository, checkout)?;
+    let out = checkout.git().run(&["ls-files", "-z", "--unmerged"])?;
     Ok(fields(&out).next().is_some())
 }

@@ -1,31 +1,56 @@
 //! The door to everything that is done with worktrees.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use swarm_fs::HandedLock;
 use swarm_protocol::UnixMs;
 
+use crate::anchor::anchored;
+use crate::by_hook::ByHook;
 use crate::create::{LOCK_WAIT, create};
-use crate::heads::seen;
 use crate::list::describe;
+use crate::places::Places;
 use crate::remove::{hand_back, remove};
 use crate::repository::Repository;
 use crate::{
-    Condition, Created, Git, Listed, Merged, Parting, Record, Removed, Request, Slug,
-    WorktreeError, WorktreeSettings, merge, recover,
+    Condition, Created, FolderMaker, Git, Listed, Merged, Parting, ProcessMark, Pruned, Record,
+    Removed, Request, Slug, Stage, WorktreeError, WorktreeSettings, merge, recover,
 };
 
 /// Makes, lists, merges and removes the worktrees of swarm.
 #[derive(Debug, Clone)]
 pub struct Worktrees {
     git: Git,
+    own: PathBuf,
+    places: Places,
     settings: WorktreeSettings,
+    by_hook: Option<ByHook>,
 }
 
 impl Worktrees {
-    /// With this git and these settings.
-    pub fn new(git: Git, settings: WorktreeSettings) -> Self {
-        Self { git, settings }
+    /// With this git, these settings, and the folder where swarm keeps what it knows of worktrees that lie in no main
+    /// checkout. Nobody who works in a worktree may be able to write there.
+    pub fn new(git: Git, settings: WorktreeSettings, own: PathBuf) -> Self {
+        Self {
+            git,
+            places: Places::below(&own),
+            own,
+            settings,
+            by_hook: None,
+        }
+    }
+
+    /// With somebody who makes folders in git's place.
+    #[must_use]
+    pub fn with_maker(mut self, maker: Arc<dyn FolderMaker>) -> Self {
+        self.by_hook = Some(ByHook::new(maker, self.own.clone()));
+        self
+    }
+
+    /// Who has made what this record speaks of, if it was not git.
+    fn hook_of(&self, record: &Record) -> Option<&ByHook> {
+        self.by_hook.as_ref().filter(|_| record.by_hook)
     }
 
     /// How worktrees are made.
@@ -39,7 +64,10 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] saying what is in the way.
     pub fn create(&self, request: &Request) -> Result<Created, WorktreeError> {
-        create(&self.git, &self.settings, request)
+        match &self.by_hook {
+            Some(by_hook) if by_hook.makes() => by_hook.create(request),
+            _ => create(&self.git, &self.places, &self.settings, request),
+        }
     }
 
     /// Takes back what [`Worktrees::create`] did, because whoever was to work in it never began.
@@ -47,7 +75,10 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if it could not be undone; it is then listed by [`Worktrees::list`].
     pub fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
-        let repository = Repository::find(&self.git, &created.record.from)?;
+        if let Some(by_hook) = self.hook_of(&created.record) {
+            return by_hook.undo(created);
+        }
+        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
         let slug = &created.record.slug;
         let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
         let Some(mut record) = Record::load(&repository, slug)? else {
@@ -71,11 +102,37 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
     pub fn release(&self, created: &Created) -> Result<(), WorktreeError> {
-        let repository = Repository::find(&self.git, &created.record.from)?;
+        if let Some(by_hook) = self.hook_of(&created.record) {
+            return by_hook.release(&created.record);
+        }
+        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
         match Record::load(&repository, &created.record.slug)? {
             Some(mut record) => hand_back(&repository, &mut record),
             None => Ok(()),
         }
+    }
+
+    /// Whoever was given a worktree works in it still, though it was handed back. Nothing happens where somebody else has
+    /// taken it up since.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if the record cannot be written.
+    pub fn hold(&self, created: &Created) -> Result<(), WorktreeError> {
+        if let Some(by_hook) = self.hook_of(&created.record) {
+            return by_hook.hold(created);
+        }
+        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
+        let slug = &created.record.slug;
+        let _lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+        let Some(mut record) = Record::load(&repository, slug)? else {
+            return Ok(());
+        };
+        if record.in_use {
+            return Ok(());
+        }
+        record.in_use = true;
+        record.process.clone_from(&created.record.process);
+        record.save(&repository)
     }
 
     /// From now on the owner's life lock alone tells whether the worktree is in use, and not the process that started it.
@@ -83,7 +140,10 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
     pub fn settle(&self, created: &Created) -> Result<(), WorktreeError> {
-        let repository = Repository::find(&self.git, &created.record.path)?;
+        if let Some(by_hook) = self.hook_of(&created.record) {
+            return by_hook.settle(&created.record);
+        }
+        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
         let Some(mut record) = Record::load(&repository, &created.record.slug)? else {
             return Ok(());
         };
@@ -96,21 +156,32 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if the record cannot be read.
     pub fn find(&self, folder: &Path) -> Result<Option<Record>, WorktreeError> {
-        let Some(seen) = seen(folder) else {
-            return Ok(None);
-        };
-        if seen.git_dir == seen.common_dir {
-            return Ok(None);
+        if let Some(by_hook) = &self.by_hook
+            && let Some(record) = by_hook.find(folder)?
+        {
+            return Ok(Some(record));
         }
-        let repository = Repository::find(&self.git, &seen.toplevel)?;
-        let (records, _) = Record::all(&repository)?;
-        let is_it = |record: &Record| {
-            record
-                .path
-                .canonicalize()
-                .is_ok_and(|path| path == seen.toplevel)
-        };
-        Ok(records.into_iter().find(is_it))
+        Ok(anchored(&self.places, folder)?.map(|anchored| anchored.record))
+    }
+
+    /// The worktree that a folder is in, if it belongs to the repository around `origin`.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if there is no repository around `origin`, or the record cannot be read.
+    pub fn find_beside(
+        &self,
+        origin: &Path,
+        folder: &Path,
+    ) -> Result<Option<Record>, WorktreeError> {
+        if let Some(by_hook) = &self.by_hook
+            && let Some(record) = by_hook.find_beside(origin, folder)?
+        {
+            return Ok(Some(record));
+        }
+        let repository = Repository::find(&self.git, &self.places, origin)?;
+        let found =
+            anchored(&self.places, folder)?.filter(|anchored| anchored.common == repository.common);
+        Ok(found.map(|anchored| anchored.record))
     }
 
     /// The end of whoever worked in a worktree: it is removed with its branch if it holds nothing that is not elsewhere,
@@ -119,11 +190,17 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] when it is not there, or could not be removed.
     pub fn part(&self, path: &Path, now: UnixMs) -> Result<Option<Parting>, WorktreeError> {
-        let Some(mut record) = self.find(path)? else {
+        if let Some(by_hook) = &self.by_hook
+            && let Some(record) = by_hook.find(path)?
+        {
+            return by_hook.part(record).map(Some);
+        }
+        let Some(anchored) = anchored(&self.places, path)? else {
             return Ok(None);
         };
+        let mut record = anchored.record.clone();
         // Its own folder may be gone in a moment.
-        let mut repository = Repository::find(&self.git, path)?;
+        let mut repository = Repository::of_worktree(&self.git, &self.places, anchored)?;
         if let Some(main) = &repository.main {
             repository.top.clone_from(main);
         }
@@ -145,12 +222,45 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if there is no repository.
     pub fn list(&self, folder: &Path) -> Result<(Vec<Listed>, Vec<WorktreeError>), WorktreeError> {
-        let repository = Repository::find(&self.git, folder)?;
+        let (mut made, mut wrong) = self.made_by_hook(folder)?;
+        let repository = match Repository::find(&self.git, &self.places, folder) {
+            // Hooks work in folders of any kind.
+            Err(WorktreeError::NoRepository { .. }) if self.works_without_git(&made) => {
+                return Ok((made, wrong));
+            }
+            found => found?,
+        };
         let (records, damaged) = Record::all(&repository)?;
         let listed = records
             .into_iter()
             .map(|record| describe(&repository, record));
-        Ok((listed.collect(), damaged))
+        made.splice(0..0, listed);
+        wrong.extend(damaged);
+        Ok((made, wrong))
+    }
+
+    /// The worktrees of the repository around a folder that a process was given and has neither handed on nor handed back.
+    /// None where there is no repository.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if the repository cannot be looked at.
+    pub fn held_by(
+        &self,
+        folder: &Path,
+        process: &ProcessMark,
+    ) -> Result<Vec<Record>, WorktreeError> {
+        let (made, _) = self.made_by_hook(folder)?;
+        let mut records: Vec<_> = made.into_iter().map(|listed| listed.record).collect();
+        match Repository::find(&self.git, &self.places, folder) {
+            Err(WorktreeError::NoRepository { .. }) => {}
+            found => records.extend(Record::all(&found?)?.0),
+        }
+        records.retain(|record| {
+            record.in_use
+                && record.stage == Stage::Ready
+                && record.process.as_ref() == Some(process)
+        });
+        Ok(records)
     }
 
     /// Removes a worktree with its branch. What speaks against it is an error; with `force` it is saved first.
@@ -164,51 +274,71 @@ impl Worktrees {
         force: bool,
         now: UnixMs,
     ) -> Result<Removed, WorktreeError> {
-        let repository = Repository::find(&self.git, folder)?;
+        if let Some(by_hook) = &self.by_hook
+            && let Some(removed) = by_hook.remove(folder, slug, force)?
+        {
+            return Ok(removed);
+        }
+        let repository = Repository::find(&self.git, &self.places, folder)?;
         remove(&repository, slug, force, now)
     }
 
-    /// Removes the worktrees that hold nothing which is not elsewhere, and takes away what was half made. With `dry` it
-    /// only tells which. Returns those, and those that are kept.
-    ///
-    /// # Errors
-    /// [`WorktreeError`] if there is no repository, or one could not be removed.
-    pub fn prune(
+    /// What hooks have made for the project of a folder.
+    fn made_by_hook(
         &self,
         folder: &Path,
-        dry: bool,
-        now: UnixMs,
-    ) -> Result<(Vec<Listed>, Vec<Listed>), WorktreeError> {
-        let repository = Repository::find(&self.git, folder)?;
+    ) -> Result<(Vec<Listed>, Vec<WorktreeError>), WorktreeError> {
+        let by_hook = self.by_hook.as_ref();
+        by_hook.map_or(Ok(<_>::default()), |by_hook| by_hook.list(folder))
+    }
+
+    fn works_without_git(&self, made: &[Listed]) -> bool {
+        !made.is_empty() || self.by_hook.as_ref().is_some_and(ByHook::makes)
+    }
+
+    /// Removes the worktrees that hold nothing which is not elsewhere, and takes away what was half made. With `dry` it
+    /// only tells which. One that cannot be removed does not stop it.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if there is no repository, or its records cannot be read.
+    pub fn prune(&self, folder: &Path, dry: bool, now: UnixMs) -> Result<Pruned, WorktreeError> {
+        let mut pruned = Pruned::default();
+        for listed in self.made_by_hook(folder)?.0 {
+            let is_free = listed.condition == Condition::Gone;
+            tidy(&mut pruned, listed, Ok(is_free), dry, |slug| {
+                self.remove(folder, slug, false, now)
+            });
+        }
+        let repository = match Repository::find(&self.git, &self.places, folder) {
+            Err(WorktreeError::NoRepository { .. })
+                if self.works_without_git(&pruned.kept)
+                    || !pruned.gone.is_empty()
+                    || !pruned.failed.is_empty() =>
+            {
+                return Ok(pruned);
+            }
+            found => found?,
+        };
         let (records, _) = Record::all(&repository)?;
-        let (mut gone, mut kept) = (Vec::new(), Vec::new());
         for record in records {
             let listed = describe(&repository, record);
             let is_free = match listed.condition {
-                Condition::Clean | Condition::Gone => listed.hazards.is_empty(),
+                Condition::Clean | Condition::Gone => Ok(listed.hazards.is_empty()),
                 Condition::HalfMade => {
                     let lock = repository.slug_lock_path(&listed.record.slug);
-                    HandedLock::try_take(&lock)?.is_some()
+                    HandedLock::try_take(&lock).map(|free| free.is_some())
                 }
-                _ => false,
+                _ => Ok(false),
             };
-            if !is_free {
-                kept.push(listed);
-                continue;
-            }
-            if !dry {
-                match remove(&repository, &listed.record.slug, false, now) {
-                    // Somebody took it up, or worked in it, in between.
-                    Err(WorktreeError::Unsafe { .. } | WorktreeError::NotFound { .. }) => {
-                        kept.push(listed);
-                        continue;
-                    }
-                    done => done.map(drop)?,
-                }
-            }
-            gone.push(listed);
+            tidy(
+                &mut pruned,
+                listed,
+                is_free.map_err(WorktreeError::from),
+                dry,
+                |slug| remove(&repository, slug, false, now),
+            );
         }
-        Ok((gone, kept))
+        Ok(pruned)
     }
 
     /// Merges a worktree's branch into the branch that it was made from. One at a time, however many ask.
@@ -216,11 +346,42 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError::Conflict`] with the files; the target is as it was then, as with every error.
     pub fn merge(&self, folder: &Path, slug: &Slug) -> Result<Merged, WorktreeError> {
-        let repository = Repository::find(&self.git, folder)?;
+        let made = self.made_by_hook(folder)?.0;
+        if made.iter().any(|listed| listed.record.slug == *slug) {
+            return Err(WorktreeError::NotMerged {
+                branch: slug.to_string(),
+                why: "a hook made this work tree, and only you know what becomes of its work"
+                    .to_owned(),
+            });
+        }
+        let repository = Repository::find(&self.git, &self.places, folder)?;
         let record = Record::load(&repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
             slug: slug.to_string(),
             repository: repository.shown(),
         })?;
         merge::merge(&repository, &record)
+    }
+}
+
+/// Removes one worktree if it is free, and adds it to those that are gone, kept or could not be removed.
+fn tidy(
+    pruned: &mut Pruned,
+    listed: Listed,
+    is_free: Result<bool, WorktreeError>,
+    dry: bool,
+    remove: impl FnOnce(&Slug) -> Result<Removed, WorktreeError>,
+) {
+    let removed = match is_free {
+        Ok(true) if dry => Ok(true),
+        Ok(true) => remove(&listed.record.slug).map(|_| true),
+        other => other,
+    };
+    match removed {
+        Ok(true) => pruned.gone.push(listed),
+        // Somebody took it up, or worked in it, in between.
+        Ok(false) | Err(WorktreeError::Unsafe { .. } | WorktreeError::NotFound { .. }) => {
+            pruned.kept.push(listed);
+        }
+        Err(error) => pruned.failed.push(error),
     }
 }

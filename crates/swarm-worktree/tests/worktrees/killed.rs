@@ -18,7 +18,7 @@ fn maker() {
     };
     let home = std::path::Path::new(&home);
     let git = swarm_worktree::Git::new(home.join("git"), crate::scene::environment(home));
-    let worktrees = swarm_worktree::Worktrees::new(git, <_>::default());
+    let worktrees = swarm_worktree::Worktrees::new(git, <_>::default(), home.join("own"));
     let request = crate::scene::request(repo.as_ref(), "one", None);
     let made = worktrees.create(&request);
     println!("made {}", made.is_ok());

@@ -10,10 +10,13 @@
     reason = "a test says what it expects, and its files and environment are nobody else's"
 )]
 
+mod by_hook;
 mod carrying;
 mod creation;
+mod hostile;
 mod killed;
 mod matrix;
 mod merging;
+mod planted;
 mod removal;
 mod scene;

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use swarm_worktree::WorktreeError;
+use swarm_worktree::{Hazard, Parting, WorktreeError};
 
 use crate::scene::{NOW, Scene, slug};
 
@@ -154,6 +154,12 @@ fn i10_what_is_left_of_a_worktree_is_not_taken_for_one() {
         refused.contains("1 commits that no other branch has"),
         "{refused}"
     );
+    // Once they are merged the name is free again.
+    scene.worktrees().merge(&repo, &slug("one")).unwrap();
+    let made = scene.create(&repo, "one").unwrap();
+    assert!(made.fresh && made.record.path.join("c.txt").exists());
+    scene.worktrees().settle(&made).unwrap();
+    fs::remove_dir_all(&made.record.path).unwrap();
     // Another folder has taken its place.
     fs::create_dir(&made.record.path).unwrap();
     let refused = scene.create(&repo, "one").unwrap_err();
@@ -166,7 +172,8 @@ fn i10_what_is_left_of_a_worktree_is_not_taken_for_one() {
     scene.init("repo/.claude/worktrees/one");
     let refused = scene.create(&repo, "one").unwrap_err().to_string();
     assert!(
-        refused.contains("belongs to another repository"),
+        refused.contains("belongs to another repository, ")
+            && refused.contains("move that folder away"),
         "{refused}"
     );
 }
@@ -222,4 +229,73 @@ fn i9_with_a_location_of_their_own_worktrees_leave_no_trace_in_the_repository() 
         .remove(&repo, &slug("one"), false, NOW)
         .unwrap();
     assert_eq!((scene.status(&repo), inventory(&repo)), before);
+}
+
+#[test]
+fn i9_below_the_main_checkout_nothing_that_asks_git_sees_them() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let listed = |words: &[&str]| scene.git_in(&repo, &[&["ls-files"], words].concat());
+    let seen = || {
+        [
+            scene.status(&repo),
+            listed(&["--others", "--exclude-standard"]),
+            scene.git_in(&repo, &["clean", "-nd"]),
+            scene.git_in(&repo, &["grep", "--untracked", "-l", "-e", "b"]),
+        ]
+    };
+    let before = seen();
+    for name in ["one", "two"] {
+        let made = scene.create(&repo, name).unwrap();
+        assert!(made.record.path.starts_with(&repo));
+        assert_eq!(seen(), before);
+        scene.worktrees().settle(&made).unwrap();
+    }
+    // One line for all of them.
+    let excluded = fs::read_to_string(repo.join(".git/info/exclude")).unwrap();
+    let lines = excluded
+        .lines()
+        .filter(|line| *line == "/.claude/worktrees/");
+    assert_eq!(lines.count(), 1, "{excluded}");
+}
+
+#[test]
+fn i10_the_worktrees_of_a_bare_repository_are_looked_at_and_removed_like_others() {
+    let mut scene = Scene::new();
+    scene.git_in(
+        &scene.path(""),
+        &["clone", "-q", "--bare", "repo", "bare.git"],
+    );
+    let (bare, lead) = (scene.path("bare.git"), scene.path("lead"));
+    scene.git_in(&bare, &["worktree", "add", "-q", "../lead", "main"]);
+    scene.settings.location = Some(scene.path("trees"));
+    for begin in ["one", "two"] {
+        let made = scene.create(&lead, begin).unwrap();
+        scene.worktrees().settle(&made).unwrap();
+        for from in [&lead, &made.record.path] {
+            let (listed, _) = scene.worktrees().list(from).unwrap();
+            assert_eq!(listed[0].hazards, [], "{from:?}");
+        }
+        if begin == "two" {
+            // Its stashes are seen, too.
+            scene.write(&made.record.path, "b.txt", "stash me\n");
+            scene.git_in(&made.record.path, &["stash", "-q"]);
+            let (listed, _) = scene.worktrees().list(&made.record.path).unwrap();
+            assert_eq!(listed[0].hazards, [Hazard::Stashed(1)]);
+            continue;
+        }
+        let parted = scene.worktrees().part(&made.record.path, NOW).unwrap();
+        assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
+    }
+}
+
+#[test]
+fn i10_refs_in_tables_are_refused_by_name() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    // As git 2.45 and later make it with `--ref-format=reftable`, see gitrepository-layout(5).
+    fs::create_dir(repo.join(".git/reftable")).unwrap();
+    let refused = scene.create(&repo, "one").unwrap_err().to_string();
+    assert!(refused.contains("reftable"), "{refused}");
+    assert!(!repo.join(".claude").exists());
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use swarm_worktree::{Condition, Created, Hazard, Parting, WorktreeError};
+use swarm_worktree::{Condition, Created, Hazard, Parting, Pruned, WorktreeError};
 
 use crate::scene::{NOW, Scene, slug};
 
@@ -122,7 +122,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
     (
         "no git file",
         |_, at| fs::remove_file(at.join(".git")).unwrap(),
-        "cannot be found out",
+        "not as it was made: it has no usable `.git` file",
         false,
     ),
 ];
@@ -162,7 +162,7 @@ fn i4_no_removal_destroys_work() {
         );
         assert!(refused.to_string().contains(named), "{what}: {refused}");
         assert_eq!(everything(&scene, &made), before, "{what}");
-        let (gone, kept) = scene.worktrees().prune(&repo, false, NOW).unwrap();
+        let Pruned { gone, kept, .. } = scene.worktrees().prune(&repo, false, NOW).unwrap();
         assert_eq!((gone.len(), kept.len()), (0, 1), "{what}");
         let tips = made_of(&scene, &made.record.path);
         let forced = scene.worktrees().remove(&repo, &slug("one"), true, NOW);
@@ -374,12 +374,42 @@ fn prune_tells_what_it_would_do_and_touches_only_what_is_ours() {
         ("clean".to_owned(), Condition::Clean),
         ("gone".to_owned(), Condition::Gone),
     ];
-    let (would, kept) = scene.worktrees().prune(&repo, true, NOW).unwrap();
+    let Pruned {
+        gone: would, kept, ..
+    } = scene.worktrees().prune(&repo, true, NOW).unwrap();
     assert_eq!(names(would), wanted);
     assert_eq!(names(kept), [("work".to_owned(), Condition::Work)]);
     assert_eq!(scene.linked(&repo), 4);
-    let (gone, _) = scene.worktrees().prune(&repo, false, NOW).unwrap();
+    let Pruned { gone, .. } = scene.worktrees().prune(&repo, false, NOW).unwrap();
     assert_eq!(names(gone), wanted);
     assert_eq!(scene.branches(&repo), ["main", "theirs", "worktree-work"]);
     assert_eq!(scene.linked(&repo), 2);
+}
+
+#[test]
+fn i4_files_in_the_empty_folder_of_a_submodule_keep_the_worktree() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    scene.init("library");
+    scene.git_in(
+        &repo,
+        &["submodule", "--quiet", "add", "../library", "vendor"],
+    );
+    scene.commit(&repo, "submodule");
+    let made = scene.left("one");
+    // Git does not look below a submodule, not even one that is not there.
+    scene.write(&made.record.path, "vendor/notes.txt", "work\n");
+    assert_eq!(scene.status(&made.record.path), "");
+    for force in [false, true] {
+        let refused = scene
+            .worktrees()
+            .remove(&repo, &slug("one"), force, NOW)
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains("vendor"), "{refused}");
+    }
+    assert!(made.record.path.join("vendor/notes.txt").exists());
+    fs::remove_file(made.record.path.join("vendor/notes.txt")).unwrap();
+    let parted = scene.worktrees().part(&made.record.path, NOW).unwrap();
+    assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
 }

@@ -58,6 +58,11 @@ impl Scene {
         self.path("repo")
     }
 
+    /// Where swarm keeps what it knows of worktrees elsewhere.
+    pub(crate) fn own(&self) -> PathBuf {
+        self.path("root/swarm/worktrees")
+    }
+
     pub(crate) fn init(&self, name: &str) -> PathBuf {
         let repo = self.path(name);
         fs::create_dir_all(&repo).unwrap();
@@ -97,7 +102,7 @@ impl Scene {
 
     pub(crate) fn worktrees(&self) -> Worktrees {
         let git = Git::new(&self.git, environment(self.folder.path()));
-        Worktrees::new(git, self.settings.clone())
+        Worktrees::new(git, self.settings.clone(), self.own())
     }
 
     pub(crate) fn create(&self, from: &Path, slug: &str) -> Result<Created, WorktreeError> {

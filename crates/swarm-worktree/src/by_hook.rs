@@ -1,0 +1,414 @@
+//! Work trees that a program of the user's makes and takes away in git's place.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use swarm_fs::{HandedLock, ensure_private_dir, replace_alone};
+
+use crate::create::LOCK_WAIT;
+use crate::heads::look_at;
+use crate::places::fingerprint;
+use crate::record::read;
+use crate::{
+    Base, Condition, Created, FolderMaker, Hazard, Listed, Parting, Record, Removed, Request, Slug,
+    Stage, WorktreeError, usage,
+};
+
+/// The maker of folders, and where is kept what it made: their folders need be in no repository.
+#[derive(Debug, Clone)]
+pub(crate) struct ByHook {
+    maker: Arc<dyn FolderMaker>,
+    records: PathBuf,
+}
+
+impl ByHook {
+    pub(crate) fn new(maker: Arc<dyn FolderMaker>, records: PathBuf) -> Self {
+        Self { maker, records }
+    }
+
+    /// Whether new folders are its to make.
+    pub(crate) fn makes(&self) -> bool {
+        self.maker.makes()
+    }
+
+    /// Makes a folder, or takes one up that was made before and that nobody works in.
+    pub(crate) fn create(&self, request: &Request) -> Result<Created, WorktreeError> {
+        let from = self.origin(&request.from)?;
+        ensure_private_dir(&self.records)?;
+        let lock = HandedLock::take(&self.lock_path(&from, &request.slug), LOCK_WAIT)?;
+        let there = self.load(&from, &request.slug)?;
+        let created = match there {
+            Some(record) if record.path.is_dir() => self.take_up(record, request),
+            _ => self.make(from, request),
+        };
+        drop(lock);
+        created
+    }
+
+    fn take_up(&self, mut record: Record, request: &Request) -> Result<Created, WorktreeError> {
+        let slug = request.slug.to_string();
+        let used = usage::user_of(&record).map_err(|why| WorktreeError::InTheWay {
+            slug: slug.clone(),
+            why,
+        })?;
+        if let Some(by) = used {
+            return Err(WorktreeError::Taken { slug, by });
+        }
+        record.owner = request.owner.clone();
+        record.process = Some(request.process.clone());
+        record.in_use = true;
+        self.save(&record)?;
+        let notice = format!("{} was there already, with its work", record.path.display());
+        Ok(created(record, false, &request.from, vec![notice]))
+    }
+
+    fn make(&self, from: PathBuf, request: &Request) -> Result<Created, WorktreeError> {
+        let failed = |why: String| WorktreeError::Hook {
+            slug: request.slug.to_string(),
+            why,
+        };
+        let said = self
+            .maker
+            .make(&request.slug, &request.from, &request.owner)
+            .map_err(failed)?;
+        let path = usable(&said, &from).map_err(failed)?;
+        // Hooks of two names may print one path at the same time.
+        let _lock = HandedLock::take(&self.records.join("all.lock"), LOCK_WAIT)?;
+        if let Some(other) = self.meets(&path, &from, &request.slug)? {
+            return Err(failed(format!(
+                "it printed {}, and {} is the folder of the work tree `{}`; let it print another one for each name",
+                said.display(),
+                other.path.display(),
+                other.slug
+            )));
+        }
+        let seen = look_at(&path);
+        let branch = seen.as_ref().and_then(|seen| seen.branch.clone());
+        let record = Record {
+            version: Record::VERSION,
+            slug: request.slug.clone(),
+            path,
+            branch: String::new(),
+            base: Base {
+                sha: seen.and_then(|seen| seen.head).unwrap_or_default(),
+                branch,
+                upstream: None,
+                ahead: 0,
+                behind: 0,
+                snapshot_of: None,
+            },
+            from,
+            target: None,
+            owner: request.owner.clone(),
+            created_at: request.now,
+            stage: Stage::Ready,
+            in_use: true,
+            process: Some(request.process.clone()),
+            carried: Vec::new(),
+            notices: Vec::new(),
+            hooks_path: None,
+            git_folder: None,
+            git_settings: None,
+            taken: None,
+            taken_as: None,
+            by_hook: true,
+        };
+        self.save(&record)?;
+        Ok(created(record, true, &request.from, Vec::new()))
+    }
+
+    /// The work tree of another name that has this folder, holds it or lies in it.
+    fn meets(
+        &self,
+        path: &Path,
+        from: &Path,
+        slug: &Slug,
+    ) -> Result<Option<Record>, WorktreeError> {
+        let meets = |record: &Record| {
+            let is_other = record.from != from || record.slug != *slug;
+            is_other && (record.path.starts_with(path) || path.starts_with(&record.path))
+        };
+        Ok(self.all()?.0.into_iter().find(meets))
+    }
+
+    /// Whoever was given a folder works in it still, though it was handed back.
+    pub(crate) fn hold(&self, created: &Created) -> Result<(), WorktreeError> {
+        let record = &created.record;
+        let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
+        match self.load(&record.from, &record.slug)? {
+            Some(mut there) if !there.in_use => {
+                there.in_use = true;
+                there.process.clone_from(&record.process);
+                self.save(&there)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Has a folder taken away in which nobody has begun to work.
+    pub(crate) fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
+        let record = &created.record;
+        let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
+        let Some(mut record) = self.load(&record.from, &record.slug)? else {
+            return Ok(());
+        };
+        if record.owner != created.record.owner {
+            return Ok(());
+        }
+        hand_back(&mut record);
+        self.save(&record)?;
+        if created.fresh {
+            self.take_away(&record)?;
+        }
+        Ok(())
+    }
+
+    /// Writes down that nobody works in it any more.
+    pub(crate) fn release(&self, record: &Record) -> Result<(), WorktreeError> {
+        self.change(record, hand_back)
+    }
+
+    /// Writes down that the owner's life lock alone tells whether it is in use.
+    pub(crate) fn settle(&self, record: &Record) -> Result<(), WorktreeError> {
+        self.change(record, |record| record.process = None)
+    }
+
+    fn change(
+        &self,
+        record: &Record,
+        change: impl FnOnce(&mut Record),
+    ) -> Result<(), WorktreeError> {
+        let Some(mut record) = self.load(&record.from, &record.slug)? else {
+            return Ok(());
+        };
+        change(&mut record);
+        self.save(&record)
+    }
+
+    /// The end of whoever worked in it. It is kept: what it holds is known to nobody here.
+    pub(crate) fn part(&self, record: Record) -> Result<Parting, WorktreeError> {
+        self.release(&record)?;
+        Ok(Parting::Kept {
+            slug: record.slug,
+            path: record.path,
+            branch: String::new(),
+            why: vec![Hazard::MadeByHook],
+        })
+    }
+
+    /// Has a folder taken away. Only `force` says that nothing in it is missed. `None` where there is none of this name.
+    pub(crate) fn remove(
+        &self,
+        folder: &Path,
+        slug: &Slug,
+        force: bool,
+    ) -> Result<Option<Removed>, WorktreeError> {
+        let from = self.origin(folder)?;
+        if self.load(&from, slug)?.is_none() {
+            return Ok(None);
+        }
+        let _lock = HandedLock::take(&self.lock_path(&from, slug), LOCK_WAIT)?;
+        let Some(record) = self.load(&from, slug)? else {
+            return Ok(None);
+        };
+        let hazards = hazards(&record);
+        let in_use = |hazard: &Hazard| !matches!(hazard, Hazard::MadeByHook);
+        if !hazards.is_empty() && (!force || hazards.iter().any(in_use)) {
+            return Err(WorktreeError::Unsafe {
+                slug: slug.to_string(),
+                hazards,
+                forced: force,
+            });
+        }
+        self.take_away(&record)?;
+        Ok(Some(Removed {
+            slug: record.slug,
+            path: record.path,
+            branch: String::new(),
+            rescue: None,
+        }))
+    }
+
+    fn take_away(&self, record: &Record) -> Result<(), WorktreeError> {
+        let there = || record.path.symlink_metadata().is_ok();
+        if there() {
+            let taken = self.maker.take_away(record);
+            // What the hook says counts for nothing once the folder is gone.
+            if there() {
+                let why = taken.err().unwrap_or_else(|| {
+                    format!(
+                        "the hook has ended, and {} is still there",
+                        record.path.display()
+                    )
+                });
+                return Err(WorktreeError::NotRemoved {
+                    slug: record.slug.to_string(),
+                    why,
+                });
+            }
+        }
+        let path = self.file(&record.from, &record.slug);
+        std::fs::remove_file(&path).map_err(|source| WorktreeError::Read { path, source })
+    }
+
+    /// The record of the folder that `path` is in.
+    pub(crate) fn find(&self, path: &Path) -> Result<Option<Record>, WorktreeError> {
+        let Ok(path) = path.canonicalize() else {
+            return Ok(None);
+        };
+        let is_it = |record: &Record| {
+            let top = record.path.canonicalize();
+            top.is_ok_and(|top| path.starts_with(top))
+        };
+        Ok(self.all()?.0.into_iter().find(is_it))
+    }
+
+    /// The same if it was made for the project of `origin`.
+    pub(crate) fn find_beside(
+        &self,
+        origin: &Path,
+        folder: &Path,
+    ) -> Result<Option<Record>, WorktreeError> {
+        let project = self.origin(origin)?;
+        let found = self.find(folder)?;
+        Ok(found.filter(|record| record.from == project))
+    }
+
+    /// Those that were made for the project of a folder, and what is wrong with records that cannot be read.
+    pub(crate) fn list(
+        &self,
+        folder: &Path,
+    ) -> Result<(Vec<Listed>, Vec<WorktreeError>), WorktreeError> {
+        let from = self.origin(folder)?;
+        let (records, damaged) = self.all()?;
+        let own = records.into_iter().filter(|record| record.from == from);
+        Ok((own.map(described).collect(), damaged))
+    }
+
+    /// The project that a folder belongs to: of one in such a work tree the project that it was made for.
+    fn origin(&self, folder: &Path) -> Result<PathBuf, WorktreeError> {
+        Ok(match self.find(folder)? {
+            Some(record) => record.from,
+            None => top_of(folder),
+        })
+    }
+
+    fn all(&self) -> Result<(Vec<Record>, Vec<WorktreeError>), WorktreeError> {
+        Record::all_in(&self.records)
+    }
+
+    fn load(&self, from: &Path, slug: &Slug) -> Result<Option<Record>, WorktreeError> {
+        read(&self.file(from, slug))
+    }
+
+    fn save(&self, record: &Record) -> Result<(), WorktreeError> {
+        let path = self.file(&record.from, &record.slug);
+        let bytes = serde_json::to_vec_pretty(record).map_err(|error| WorktreeError::Damaged {
+            path: path.clone(),
+            why: error.to_string(),
+        })?;
+        Ok(replace_alone(&path, &bytes)?)
+    }
+
+    fn file(&self, from: &Path, slug: &Slug) -> PathBuf {
+        self.records.join(format!("{}.json", stem(from, slug)))
+    }
+
+    fn lock_path(&self, from: &Path, slug: &Slug) -> PathBuf {
+        self.records.join(format!("{}.lock", stem(from, slug)))
+    }
+}
+
+/// A name for the files of one work tree: projects have work trees of the same name.
+fn stem(from: &Path, slug: &Slug) -> String {
+    let hash = fingerprint(from);
+    format!("{}@{hash:016x}", slug.folder())
+}
+
+/// The project of a folder: its checkout, or the folder itself.
+fn top_of(folder: &Path) -> PathBuf {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let top = folder
+        .ancestors()
+        .find(|above| above.join(".git").symlink_metadata().is_ok());
+    top.map_or(folder.clone(), Path::to_owned)
+}
+
+/// The path that a hook of the project in `from` printed, if an agent can be kept in there.
+fn usable(said: &Path, from: &Path) -> Result<PathBuf, String> {
+    let shown = said.display();
+    let plain = |component: Component| !matches!(component, Component::ParentDir);
+    if said.is_absolute() && !said.components().all(plain) {
+        return Err(format!("it printed {shown}, a path with `..` in it"));
+    }
+    let path = from.join(said);
+    let real = path
+        .canonicalize()
+        .map_err(|error| format!("it printed {shown}, which cannot be used: {error}"))?;
+    if !real.is_dir() {
+        return Err(format!("it printed {shown}, which is no folder"));
+    }
+    if from.starts_with(&real) {
+        return Err(format!(
+            "it printed {shown}, which is the project itself or holds it"
+        ));
+    }
+    // What looks like a folder of the project must be one: behind a link there could be anything.
+    let below = path.starts_with(from) && !real.starts_with(from);
+    if below {
+        return Err(format!(
+            "it printed {shown}, which leads out of the project"
+        ));
+    }
+    Ok(real)
+}
+
+fn created(record: Record, fresh: bool, from: &Path, notices: Vec<String>) -> Created {
+    let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
+    let below = from
+        .strip_prefix(&record.from)
+        .map(|below| record.path.join(below));
+    let cwd = below.ok().filter(|below| below.is_dir());
+    let seen = look_at(&record.path);
+    Created {
+        cwd: cwd.map_or(record.path.clone(), |cwd| cwd.components().collect()),
+        branch: seen.as_ref().and_then(|seen| seen.branch.clone()),
+        head: seen.and_then(|seen| seen.head).unwrap_or_default(),
+        record,
+        fresh,
+        notices,
+    }
+}
+
+fn hand_back(record: &mut Record) {
+    record.in_use = false;
+    record.process = None;
+}
+
+fn hazards(record: &Record) -> Vec<Hazard> {
+    let mut found = Vec::new();
+    match usage::user_of(record) {
+        Ok(None) => {}
+        Ok(Some(by)) => found.push(Hazard::InUse(by)),
+        Err(why) => found.push(Hazard::Unknown(why)),
+    }
+    if record.path.symlink_metadata().is_ok() {
+        found.push(Hazard::MadeByHook);
+    }
+    found
+}
+
+fn described(record: Record) -> Listed {
+    let hazards = hazards(&record);
+    let condition = match hazards.first() {
+        None => Condition::Gone,
+        Some(Hazard::InUse(_)) => Condition::InUse,
+        Some(_) => Condition::Unknown,
+    };
+    Listed {
+        size: crate::list::size(&record.path),
+        record,
+        condition,
+        hazards,
+    }
+}

@@ -1,0 +1,24 @@
+//! Who makes folders in git's place.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::{Owner, Record, Slug};
+
+/// Makes the folders of work trees, and takes them away. Both block.
+pub trait FolderMaker: Send + Sync + fmt::Debug {
+    /// Whether new folders are its to make; otherwise git makes them.
+    fn makes(&self) -> bool;
+
+    /// Makes a folder for an agent whose parent works in `from`; gives its path, which may be relative to the project.
+    ///
+    /// # Errors
+    /// Why there is none, in words for a person.
+    fn make(&self, slug: &Slug, from: &Path, owner: &Owner) -> Result<PathBuf, String>;
+
+    /// Takes away a folder that it has made.
+    ///
+    /// # Errors
+    /// What is in the way, in words for a person.
+    fn take_away(&self, record: &Record) -> Result<(), String>;
+}

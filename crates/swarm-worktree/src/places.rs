@@ -1,0 +1,110 @@
+//! Which folders outside of main checkouts hold worktrees, and of which repository.
+//!
+//! The list lies below swarm's own root folder. Nothing beside the worktrees is believed: a clone may bring any file along,
+//! and whoever may write beside a checkout may put one there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use swarm_fs::{ensure_private_dir, read_optional, replace_alone};
+
+use crate::WorktreeError;
+
+/// The list: a file for each folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    files: PathBuf,
+}
+
+/// A folder that holds worktrees.
+#[derive(Debug, Serialize, Deserialize)]
+struct Place {
+    folder: PathBuf,
+    /// Git's folder for all checkouts of the repository.
+    common: PathBuf,
+}
+
+impl Places {
+    /// The list in this folder of swarm's own.
+    pub(crate) fn below(own: &Path) -> Self {
+        Self {
+            files: own.join("places"),
+        }
+    }
+
+    /// Writes down that a folder holds the worktrees of a repository.
+    pub(crate) fn enter(&self, folder: &Path, common: &Path) -> Result<(), WorktreeError> {
+        if self.repository_of(folder)?.as_deref() == Some(common) {
+            return Ok(());
+        }
+        ensure_private_dir(&self.files)?;
+        let path = self.file(folder);
+        let place = Place {
+            folder: folder.to_owned(),
+            common: common.to_owned(),
+        };
+        let bytes = serde_json::to_vec_pretty(&place).map_err(|error| damaged(&path, &error))?;
+        Ok(replace_alone(&path, &bytes)?)
+    }
+
+    /// Git's common folder of the repository whose worktrees a folder holds.
+    pub(crate) fn repository_of(&self, folder: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+        let place = read(&self.file(folder))?.filter(|place| place.folder == folder);
+        Ok(place.map(|place| place.common))
+    }
+
+    /// The folders that hold worktrees of a repository.
+    pub(crate) fn of_repository(&self, common: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
+        let entries = match fs::read_dir(&self.files) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|source| WorktreeError::Read {
+                path: self.files.clone(),
+                source,
+            })?,
+        };
+        let mut folders = Vec::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            // One that cannot be read makes no folder a place.
+            match read(&path) {
+                Ok(Some(place)) if place.common == common => folders.push(place.folder),
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "place of worktrees not read"),
+            }
+        }
+        Ok(folders)
+    }
+
+    fn file(&self, folder: &Path) -> PathBuf {
+        self.files
+            .join(format!("{:016x}.json", fingerprint(folder)))
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Place>, WorktreeError> {
+    let Some(bytes) = read_optional(path)? else {
+        return Ok(None);
+    };
+    let parsed = serde_json::from_slice(&bytes);
+    parsed.map(Some).map_err(|error| damaged(path, &error))
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> WorktreeError {
+    WorktreeError::Damaged {
+        path: path.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+/// FNV-1a with 64 bits: only to tell paths apart, and the same in every version of the program.
+pub(crate) fn fingerprint(path: &Path) -> u64 {
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
