@@ -6,6 +6,10 @@ use crate::control::Control;
 /// The exit code that blocks.
 const BLOCKS: i32 = 2;
 
+/// A shell's words for a program that is there and cannot be executed, and for one that is not there.
+const NOT_RUN: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
 /// One hook's answer.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -27,6 +31,15 @@ pub(crate) fn answer(ran: &Ran, limit: u64) -> Answer {
     match &ran.end {
         End::Exited(0) => said(ran),
         End::Exited(BLOCKS) => Answer::Block(ran.stderr.text()),
+        End::Exited(code @ (NOT_RUN | NOT_FOUND)) => {
+            let said = first_line(ran.stderr.text());
+            let what = if *code == NOT_FOUND {
+                "was not found"
+            } else {
+                "could not be executed"
+            };
+            Answer::Failed(format!("{what} (exit code {code}: {said})"))
+        }
         End::Exited(code) => Answer::Failed(match first_line(ran.stderr.text()) {
             line if line.is_empty() => format!("exited with {code}"),
             line => format!("exited with {code}: {line}"),

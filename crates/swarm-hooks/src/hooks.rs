@@ -30,7 +30,7 @@ pub struct HooksParts {
     pub settings: HookSettings,
     /// The variables of hooks, without keys of providers. `CLAUDE_PROJECT_DIR` is added.
     pub env: BTreeMap<String, String>,
-    /// Where they run: the project's folder.
+    /// Where they run: the project's folder. No agent may write there without being asked.
     pub project: PathBuf,
     /// Who is told what a person should see.
     pub notice: Arc<HookTrouble>,
@@ -54,14 +54,6 @@ impl fmt::Debug for HooksParts {
             .field("settings", &self.settings)
             .field("project", &self.project)
             .finish_non_exhaustive()
-    }
-}
-
-impl HooksParts {
-    /// The folder of the project that `cwd` is in: the top of its repository, else `cwd` itself.
-    pub fn project_of(cwd: &std::path::Path) -> PathBuf {
-        let top = cwd.ancestors().find(|folder| folder.join(".git").exists());
-        top.unwrap_or(cwd).to_owned()
     }
 }
 
@@ -148,7 +140,12 @@ impl HooksParts {
         let name = event.name();
         for failure in &outcome.failures {
             tracing::warn!(event = name, "a hook failed");
-            (self.notice)(format!("hook {name}: {failure}"));
+            let effect = if outcome.block.is_some() {
+                ""
+            } else {
+                "; nothing was held up by it"
+            };
+            (self.notice)(format!("hook {name}: {failure}{effect}"));
         }
         let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
         if let Some(why) = outcome.refusal() {

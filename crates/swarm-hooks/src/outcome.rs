@@ -40,7 +40,14 @@ impl HookOutcome {
             Answer::Text(text) => self.printed.push(text),
             Answer::Control(control) => self.obey(hook, *control),
             Answer::Block(text) => self.add_block(hook, Some(text)),
-            Answer::Failed(why) => self.failures.push(format!("`{}` {why}", short(hook))),
+            Answer::Failed(why) => {
+                let failure = format!("`{}` {why}", short(hook));
+                if hook.failure_blocks {
+                    let why = format!("the hook that has to agree failed: {failure}");
+                    self.add_block(hook, Some(why));
+                }
+                self.failures.push(failure);
+            }
             Answer::Interrupted => self.interrupted = true,
         }
     }

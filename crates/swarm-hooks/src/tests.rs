@@ -151,6 +151,42 @@ async fn exit_2_blocks_with_its_feedback_and_other_codes_are_only_told() {
 }
 
 #[tokio::test]
+async fn a_hook_that_is_not_there_is_told_of_and_blocks_where_it_says_so() {
+    let yard = Yard::new();
+    std::fs::File::create(yard.path("plain")).unwrap();
+    for (line, why) in [
+        ("./guard", "was not found (exit code 127: "),
+        ("no-such-program x", "was not found (exit code 127: "),
+        ("./plain", "could not be executed (exit code 126: "),
+    ] {
+        let outcome = yard.stop(&[line]).await;
+        assert_eq!(outcome.refusal(), None);
+        let told = yard.told().pop().unwrap();
+        assert!(
+            told.starts_with(&format!("hook Stop: `{line}` {why}")),
+            "{told}"
+        );
+        assert!(told.ends_with("; nothing was held up by it"), "{told}");
+    }
+    let guard = json!({"type": "command", "command": "./guard", "onFailure": "block"});
+    let hooks =
+        yard.hooks(&json!({"PreToolUse": [{"hooks": [guard]}], "Stop": [{"hooks": [guard]}]}));
+    let (hooks, never) = (AgentHooks::new(hooks, bob), CancellationToken::new());
+    let asked = hooks.fire(HookEvent::PreToolUse, Some("Bash"), json!({}), &never);
+    let why = asked.await.refusal().unwrap();
+    assert!(
+        why.contains("has to agree failed: `./guard` was not found"),
+        "{why}"
+    );
+    let ends = hooks.fire(HookEvent::Stop, None, json!({}), &never).await;
+    assert_eq!(
+        ends.refusal(),
+        None,
+        "the end of a turn waits for no such hook"
+    );
+}
+
+#[tokio::test]
 async fn answers_are_merged_in_the_order_of_the_settings_and_the_strictest_word_holds() {
     let yard = Yard::new();
     let decide = |word: &str, input: u32| {
@@ -263,15 +299,23 @@ async fn a_hook_that_a_signal_ends_has_failed() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_hook_is_ended_with_its_group_when_its_time_is_up() {
     let yard = Yard::new();
     let hooks = yard.hooks(&json!({"Stop": [{"hooks": [
-        {"type": "command", "command": "sleep 1000 & echo $! > pid; trap '' TERM; while :; do read -t 1 < /dev/zero; done", "timeout": 5}
+        {"type": "command", "command": "trap '' TERM; sleep 1000 & echo $! > part; mv part pid; while :; do read -t 1 < /dev/zero; done", "timeout": 5}
     ]}]}));
-    let outcome = AgentHooks::new(hooks, bob)
-        .fire(HookEvent::Stop, None, json!({}), &CancellationToken::new())
-        .await;
+    let hooks = AgentHooks::new(hooks, bob);
+    let never = CancellationToken::new();
+    let fired = hooks.fire(HookEvent::Stop, None, json!({}), &never);
+    // The clock stands still while this runs, and is moved once the hook has begun.
+    let time_passes = async {
+        while !yard.path("pid").exists() {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(std::time::Duration::from_secs(5)).await;
+    };
+    let (outcome, ()) = tokio::join!(fired, time_passes);
     assert!(
         outcome.failures[0].ends_with("took longer than 5 s and was ended"),
         "{outcome:?}"

@@ -9,8 +9,8 @@ use swarm_protocol::ToolKind;
 
 use crate::one_line::one_line;
 use crate::{
-    AskUserQuestion, Bash, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep, Read, TodoWrite,
-    ToolContext, Write,
+    AskUserQuestion, Bash, Confinement, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep, Read,
+    TodoWrite, ToolContext, Write,
 };
 
 /// Something a model can call.
@@ -75,8 +75,8 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
 pub struct Workplace {
     /// Its working folder there.
     pub cwd: PathBuf,
-    /// The uppermost folder: outside of it nothing is written.
-    pub root: PathBuf,
+    /// The folder outside of which nothing is written there, as it was found when the agent moved.
+    pub confine: Arc<Confinement>,
 }
 
 /// What a call gave.

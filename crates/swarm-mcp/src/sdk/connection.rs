@@ -85,7 +85,8 @@ impl Connection {
         let mut page = PaginatedRequestParams::default();
         loop {
             let asked = self.peer.list_tools(Some(page)).await;
-            let listed = asked.map_err(|error| format!("it does not list its tools: {error}"))?;
+            let listed =
+                asked.map_err(|error| format!("it does not list its tools: {}", failed(error)))?;
             tools.extend(listed.tools.into_iter().map(|tool| McpToolSpec {
                 name: tool.name.to_string(),
                 description: tool.description.as_deref().unwrap_or_default().to_owned(),
@@ -191,6 +192,9 @@ fn failed(error: ServiceError) -> McpError {
             McpError::Refused(format!("{} (code {})", error.message, error.code.0))
         }
         ServiceError::TransportClosed => McpError::Broken,
+        ServiceError::TransportSend(error) => {
+            McpError::Refused(http::describe(error.error.as_ref()))
+        }
         error => McpError::Refused(error.to_string()),
     }
 }

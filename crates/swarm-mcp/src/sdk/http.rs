@@ -9,6 +9,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, NoProxy, Proxy, Url};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransportConfig, StreamableHttpError,
 };
@@ -16,10 +17,14 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
+use super::client::{Failed, HttpClient};
 use crate::{McpError, McpHost};
 
-/// How the transport fails.
-type Failed = StreamableHttpError<reqwest::Error>;
+/// How often a broken stream is taken up again, 2 s and 4 s apart, before what waits for it fails.
+const STREAM_RETRIES: usize = 3;
+
+/// Characters of an answer that is told as an error.
+const MOST_TOLD: usize = 300;
 
 /// Hosts that a proxy cannot reach for us.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
@@ -29,17 +34,20 @@ pub(super) fn transport(
     url: &str,
     headers: &BTreeMap<String, String>,
     host: &McpHost,
-) -> Result<StreamableHttpClientTransport<Client>, McpError> {
+) -> Result<StreamableHttpClientTransport<HttpClient>, McpError> {
     let address = Url::parse(url)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
         .ok_or_else(|| {
             McpError::Address("its url is not an address; give it as https://HOST/PATH".to_owned())
         })?;
-    let config = StreamableHttpClientTransportConfig::with_uri(url)
+    let mut retries = ExponentialBackoff::default();
+    retries.max_times = Some(STREAM_RETRIES);
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(header_map(headers)?)
         .reinit_on_expired_session(true);
-    let client = client(&address, host)?;
+    config.retry_config = Arc::new(retries);
+    let client = HttpClient(client(&address, host)?);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
@@ -139,12 +147,16 @@ fn tls(needed: bool) -> Result<ClientConfig, McpError> {
 
 /// An error with its causes, each once, and without the address, which may hold a password.
 pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
-    if let Some(StreamableHttpError::Client(error)) = error.downcast_ref::<Failed>() {
-        return match error.source() {
-            // The layer above says only that sending failed.
-            Some(cause) => describe(cause),
-            None => error.to_string(),
-        };
+    match error.downcast_ref::<Failed>() {
+        Some(StreamableHttpError::Client(error)) => {
+            return match error.source() {
+                // The layer above says only that sending failed.
+                Some(cause) => describe(cause),
+                None => error.to_string(),
+            };
+        }
+        Some(StreamableHttpError::UnexpectedServerResponse(text)) => return without_page(text),
+        _ => {}
     }
     let mut text = error.to_string();
     let mut source = error.source();
@@ -156,4 +168,33 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
         source = cause.source();
     }
     text
+}
+
+/// What a server answered in place of a message: without a page that is made for browsers, and not all of it.
+fn without_page(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let page = ["<!doctype", "<html"]
+        .iter()
+        .filter_map(|tag| lower.find(tag));
+    let end = page.min().unwrap_or(text.len());
+    let told = text[..end].trim_end_matches([' ', ':', '\n', '\r']);
+    let mut short: String = told.chars().take(MOST_TOLD).collect();
+    if short.len() < told.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_for_browsers_is_not_told() {
+        let page = "HTTP 404 Not Found: <!DOCTYPE html>\n<html><pre>Cannot POST /</pre></html>";
+        let error: Failed = StreamableHttpError::UnexpectedServerResponse(page.into());
+        assert_eq!(describe(&error), "HTTP 404 Not Found");
+        let error: Failed = StreamableHttpError::UnexpectedServerResponse("é".repeat(400).into());
+        assert_eq!(describe(&error).chars().count(), MOST_TOLD + 1);
+    }
 }

@@ -12,7 +12,7 @@ use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneSpec, Place, TmuxBackend};
 use swarm_protocol::{Color, MemberName, SpawnId, TeamName};
 
 /// The deadline behind every wait; only a failing test gets there.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A folder that goes with the test.
 pub(crate) struct Folder(PathBuf);

@@ -40,6 +40,7 @@ impl Surrounded {
             })?;
             env.insert("TMPDIR".to_owned(), folder.into());
         }
+        env.insert("SWARM_SANDBOX".to_owned(), "1".into());
         let mut words = words.into_iter();
         // A plan begins with a helper.
         let program = words.next().unwrap_or_default();

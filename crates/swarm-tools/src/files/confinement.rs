@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::resolve;
+use super::{resolve, resolve_where};
 
 /// Where other work trees of a repository stand, below its main checkout.
 const WORKTREES: &str = ".claude/worktrees";
@@ -25,10 +25,15 @@ pub(crate) struct GitFolders {
 }
 
 impl Confinement {
-    /// Confines to `root` and all below it. If it is a linked work tree, its repository is found through its `.git`
-    /// file, so that git goes on working in it and refusals can name the path that is meant.
+    /// Confines to `root` and all below it. If it is a linked work tree, its repository is found here, once, through its
+    /// `.git` file, so that git goes on working in it and refusals can name the path that is meant. To be made when the
+    /// agent begins: later the agent has had its hands on that file.
     pub fn new(root: &Path) -> Self {
-        let root = resolve(root).unwrap_or_else(|| root.to_owned());
+        Self::exactly(resolve(root).unwrap_or_else(|| root.to_owned()))
+    }
+
+    /// The same for a folder whose links are resolved already, and which may since have been replaced by one.
+    pub(crate) fn exactly(root: PathBuf) -> Self {
         Self {
             git: GitFolders::of(&root),
             also: Vec::new(),
@@ -36,11 +41,13 @@ impl Confinement {
         }
     }
 
-    /// Also allows writing below `folder`: a scratch folder, notes or plans of the agent.
+    /// Also allows writing below `folder`: a scratch folder, notes or plans of the agent. Links in its path are not
+    /// followed: if it leads through one, nothing is allowed.
     #[must_use]
     pub fn also(mut self, folder: &Path) -> Self {
-        self.also
-            .push(resolve(folder).unwrap_or_else(|| folder.to_owned()));
+        if !folder.starts_with(&self.root) {
+            self.also.push(folder.to_owned());
+        }
         self
     }
 
@@ -49,10 +56,11 @@ impl Confinement {
         &self.root
     }
 
-    /// All folders to write in, that one first.
+    /// All folders to write in, that one first. The others only as long as no link leads to them.
     pub(crate) fn folders(&self) -> impl Iterator<Item = &Path> {
+        let also = self.also.iter().filter(|folder| leads_straight(folder));
         std::iter::once(&self.root)
-            .chain(&self.also)
+            .chain(also)
             .map(PathBuf::as_path)
     }
 
@@ -96,14 +104,31 @@ impl Confinement {
 
 impl GitFolders {
     /// Reads the `.git` file of a linked work tree (gitrepository-layout(5)).
+    ///
+    /// Whoever works in there can write any path into it. So it counts only if git's folders are where git makes them and
+    /// know this very work tree: others than the true ones could only lie where that agent writes anyway.
     fn of(root: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(root.join(".git")).ok()?;
-        let own = text.trim_end().strip_prefix("gitdir: ")?;
-        let own = resolve(&root.join(own))?;
-        let common = std::fs::read_to_string(own.join("commondir")).ok()?;
-        let common = resolve(&own.join(common.trim_end()))?;
-        Some(Self { own, common })
+        let file = root.join(".git");
+        let text = text(&file)?;
+        let own = resolve(&root.join(text.trim_end().strip_prefix("gitdir: ")?))?;
+        let named = |name: &str| resolve(&own.join(self::text(&own.join(name))?.trim_end()));
+        let common = named("commondir")?;
+        let is_its = own.parent() == Some(&common.join("worktrees"))
+            && named("gitdir").as_deref() == Some(&file);
+        is_its.then_some(Self { own, common })
     }
+}
+
+/// The text of a regular file. A pipe in its place would never be read to its end.
+fn text(path: &Path) -> Option<String> {
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    is_file
+        .then(|| std::fs::read_to_string(path).ok())
+        .flatten()
+}
+
+fn leads_straight(folder: &Path) -> bool {
+    resolve_where(folder, |_| false).is_some()
 }
 
 #[cfg(test)]
@@ -136,6 +161,10 @@ mod tests {
             ),
         );
         put(&own.join("commondir"), "../..\n");
+        put(
+            &own.join("gitdir"),
+            &format!("{}\n", root.join(".git").display()),
+        );
         root
     }
 
@@ -156,6 +185,52 @@ mod tests {
         assert!(sibling.ends_with("Name a path in it."), "{sibling}");
         assert_eq!(confine.main_checkout(), Some(base.join("main").as_path()));
         assert_eq!(confine.git().unwrap().common, base.join("main/.git"));
+    }
+
+    #[test]
+    fn a_git_file_that_leads_elsewhere_does_not_count() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let root = linked(&base);
+        let another = linked(&base.join("another"));
+        let theirs = base.join("another/main/.git/worktrees/a");
+        let elsewhere = [
+            // Another work tree's.
+            theirs.display().to_string(),
+            // One that looks like its own, of another repository.
+            "fake".to_owned(),
+        ];
+        fs::create_dir_all(root.join("fake")).unwrap();
+        put(&root.join("fake/gitdir"), "../.git");
+        put(
+            &root.join("fake/commondir"),
+            &base.join("another/main/.git").display().to_string(),
+        );
+        for path in elsewhere {
+            put(&root.join(".git"), &format!("gitdir: {path}\n"));
+            assert_eq!(Confinement::new(&root).git(), None, "{path}");
+        }
+        assert!(Confinement::new(&another).git().is_some());
+    }
+
+    #[test]
+    fn a_further_folder_is_none_once_a_link_leads_to_it() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let (notes, home) = (base.join("a/notes"), base.join("home"));
+        fs::create_dir_all(&notes).unwrap();
+        fs::create_dir_all(&home).unwrap();
+        let confine = Confinement::new(&base.join("tree")).also(&notes);
+        let (note, secret) = (notes.join("x"), home.join("x"));
+        assert_eq!(confine.refusal(&note, &note), None);
+        fs::remove_dir(&notes).unwrap();
+        std::os::unix::fs::symlink(&home, &notes).unwrap();
+        assert!(confine.refusal(&note, &secret).is_some());
+        assert_eq!(confine.folders().count(), 1);
+        // In the work tree there is nothing to allow.
+        let within = base.join("tree/.claude/x");
+        let confine = Confinement::new(&base.join("tree")).also(&within);
+        assert_eq!(confine.folders().count(), 1);
     }
 
     #[test]

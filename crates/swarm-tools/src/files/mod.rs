@@ -9,11 +9,10 @@ mod state;
 mod target;
 
 pub use confinement::Confinement;
-pub(crate) use confinement::GitFolders;
 pub(crate) use load::load;
 pub use protected::ProtectedPaths;
 pub(crate) use replace::{create, replace};
-pub(crate) use resolve::resolve;
+pub(crate) use resolve::{resolve, resolve_where};
 pub use state::FileState;
 pub(crate) use state::{ContentHasher, Freshness, Stamp};
 pub(crate) use target::{Target, touched};

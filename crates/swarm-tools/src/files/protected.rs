@@ -69,7 +69,10 @@ impl ProtectedPaths {
     /// Also leaves out of searches, and refuses to read, every path for which `test` says yes.
     #[must_use]
     pub fn hide_where(mut self, test: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
-        self.filter = Some(Arc::new(test));
+        let before = self.filter.take();
+        self.filter = Some(Arc::new(move |path| {
+            test(path) || before.as_ref().is_some_and(|before| before(path))
+        }));
         self
     }
 
@@ -206,7 +209,8 @@ mod tests {
     fn secrets_are_not_read_either() {
         let protected = ProtectedPaths::new(Path::new("/r"))
             .hide(Path::new("/run/spawn"))
-            .hide_where(|path| path.ends_with("id_rsa"));
+            .hide_where(|path| path.ends_with("id_rsa"))
+            .hide_where(|_| false);
         for path in [
             "/run/spawn/x",
             "/run/spawn",

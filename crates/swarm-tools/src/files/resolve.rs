@@ -10,6 +10,11 @@ const MOST_LINKS: usize = 40;
 /// Where an absolute path leads when every symbolic link in it is followed, a link to nothing included. What does not
 /// exist, or may not be looked at, is taken by its name. Nothing for a circle of links.
 pub(crate) fn resolve(path: &Path) -> Option<PathBuf> {
+    resolve_where(path, |_| true)
+}
+
+/// The same, following only links that stand where `follows` says. Nothing for a path through any other.
+pub(crate) fn resolve_where(path: &Path, follows: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let mut real = PathBuf::from("/");
     let mut links = 0;
     let mut rest: VecDeque<OsString> = names(path);
@@ -27,7 +32,7 @@ pub(crate) fn resolve(path: &Path) -> Option<PathBuf> {
             None => real = next,
             Some(to) => {
                 links += 1;
-                if links > MOST_LINKS {
+                if links > MOST_LINKS || !follows(&next) {
                     return None;
                 }
                 if to.is_absolute() {
@@ -79,6 +84,13 @@ mod tests {
             );
         }
         assert_eq!(resolve(&dir.join("loop")), None);
+        let below = |folder: &'static str| {
+            let folder = dir.join(folder);
+            move |link: &Path| !link.starts_with(&folder)
+        };
+        assert_eq!(resolve_where(&dir.join("deep"), below("")), None);
+        let deep = resolve_where(&dir.join("deep"), below("real"));
+        assert_eq!(deep, Some(dir.join("real/sub")));
         assert_eq!(resolve(Path::new("/../..")), Some(PathBuf::from("/")));
     }
 }

@@ -68,22 +68,68 @@ fn question(value: &Value) -> Result<AskedQuestion, String> {
     })
 }
 
+/// What a person writes before words that are an answer as they stand.
+const OTHER: &str = "other:";
+
 impl AskedQuestion {
     /// A person's words as the answer: the number of an option stands for its label, several numbers with commas
-    /// between them for several, and anything else for itself.
-    pub fn answer(&self, words: &str) -> String {
-        let by_number = |word: &str| {
-            let number: usize = word.trim().parse().ok()?;
-            let (label, _) = self.options.get(number.checked_sub(1)?)?;
-            Some(label.clone())
-        };
+    /// between them for several where that is allowed, and anything else for itself. A number that names no option is
+    /// far more likely a slip than an answer, so it is one only behind `other:`. The error is for the person.
+    ///
+    /// # Errors
+    /// The options that there are.
+    pub fn answer(&self, words: &str) -> Result<String, String> {
         let words = words.trim();
-        let labels: Option<Vec<String>> = if self.several {
-            words.split(',').map(by_number).collect()
-        } else {
-            by_number(words).map(|label| vec![label])
+        if let Some(own) = self.own_words(words) {
+            return if own.is_empty() {
+                Err(format!("the answer to \"{}\" is empty", self.question))
+            } else {
+                Ok(own.to_owned())
+            };
+        }
+        let chosen: Option<Vec<&str>> = words.split(',').map(|one| self.by_number(one)).collect();
+        match chosen {
+            Some(labels) if labels.len() == 1 || self.several => Ok(labels.join(", ")),
+            _ => Err(self.not_an_option(words)),
+        }
+    }
+
+    /// The words themselves, where they are not meant to choose by number.
+    fn own_words<'a>(&self, words: &'a str) -> Option<&'a str> {
+        let head = words.get(..OTHER.len());
+        if head.is_some_and(|head| head.eq_ignore_ascii_case(OTHER)) {
+            return Some(words[OTHER.len()..].trim());
+        }
+        let is_number = |word: &str| {
+            let word = word.trim().trim_start_matches(['-', '+', '#']);
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
         };
-        labels.map_or_else(|| words.to_owned(), |labels| labels.join(", "))
+        let is_label = self.options.iter().any(|(label, _)| label == words);
+        let chooses = !self.options.is_empty() && !is_label && words.split(',').all(is_number);
+        (!chooses).then_some(words)
+    }
+
+    fn by_number(&self, word: &str) -> Option<&str> {
+        let number: usize = word.trim().trim_start_matches('#').parse().ok()?;
+        let (label, _) = self.options.get(number.checked_sub(1)?)?;
+        Some(label)
+    }
+
+    fn not_an_option(&self, words: &str) -> String {
+        let options: Vec<_> = (1..)
+            .zip(&self.options)
+            .map(|(number, (label, _))| format!("{number} {label}"))
+            .collect();
+        let takes = if self.several {
+            "takes numbers of these"
+        } else {
+            "takes the number of one of these"
+        };
+        format!(
+            "`{words}` is no choice: \"{}\" {takes}: {}; write `{OTHER} {words}` if these are your own words",
+            self.question,
+            options.join(", ")
+        )
     }
 }
 
@@ -97,12 +143,11 @@ pub fn answered(input: &Value, answers: &[String]) -> Result<Value, String> {
         };
         return Err(format!("there are {} answers to {wanted}", answers.len()));
     }
+    let mut map = Map::new();
+    for (question, words) in questions.iter().zip(answers) {
+        map.insert(question.question.clone(), question.answer(words)?.into());
+    }
     let mut with = input.clone();
-    let map: Map<String, Value> = questions
-        .iter()
-        .zip(answers)
-        .map(|(question, words)| (question.question.clone(), question.answer(words).into()))
-        .collect();
     with[ANSWERS] = Value::Object(map);
     Ok(with)
 }
@@ -130,15 +175,41 @@ mod tests {
         for (several, words, answer) in [
             (false, "2", "SQLite"),
             (false, " 1 ", "Postgres"),
-            (false, "3", "3"),
-            (false, "0", "0"),
-            (false, "1,2", "1,2"),
+            (false, "#2", "SQLite"),
+            (false, "SQLite", "SQLite"),
             (false, "neither, ask Bob", "neither, ask Bob"),
+            (false, "2 replicas", "2 replicas"),
+            (false, "other: 7", "7"),
+            (false, "Other:1", "1"),
             (true, "1, 2", "Postgres, SQLite"),
+            (true, "2", "SQLite"),
             (true, "1, both", "1, both"),
         ] {
             let with = answered(&input(several), &[words.to_owned()]).unwrap();
             assert_eq!(with["answers"]["Which database?"], answer, "{words}");
+        }
+        let open = json!({"questions": [{"question": "How many?"}]});
+        let with = answered(&open, &["7".to_owned()]).unwrap();
+        assert_eq!(with["answers"]["How many?"], "7");
+    }
+
+    #[test]
+    fn a_number_that_is_no_option_is_refused_with_the_options() {
+        for (several, words) in [
+            (false, "7"),
+            (false, "0"),
+            (false, "-1"),
+            (false, "1,2"),
+            (false, ""),
+            (false, "other:"),
+            (true, "1,7"),
+        ] {
+            let refused = answered(&input(several), &[words.to_owned()]);
+            let Err(why) = refused else {
+                panic!("{words}: {refused:?}")
+            };
+            let is_told = why.contains("1 Postgres, 2 SQLite") && why.contains("`other: ");
+            assert!(is_told || why.contains("empty"), "{words}: {why}");
         }
     }
 

@@ -29,6 +29,12 @@ pub enum SandboxError {
         "this kernel has no sandbox for shell commands (landlock) and `sandbox.required` is set, so the command was not run"
     )]
     Absent,
+    /// A folder was replaced by a link, or is not where it was when it was granted.
+    #[error(
+        "the sandbox cannot be set up: {} is a symbolic link or leads through one, and none is followed; the command was not run",
+        .0.display()
+    )]
+    Link(PathBuf),
     /// The kernel refused.
     #[error("the sandbox cannot be set up: {0}; the command was not run")]
     Ruleset(#[from] RulesetError),
@@ -68,7 +74,7 @@ pub fn become_command(arguments: impl IntoIterator<Item = OsString>) -> SandboxE
         return SandboxError::Arguments(COMMAND.into());
     };
     match restrict(&writable) {
-        Err(error) => return error.into(),
+        Err(error) => return error,
         Ok(SandboxLevel::Absent) if required => return SandboxError::Absent,
         Ok(_) => {}
     }

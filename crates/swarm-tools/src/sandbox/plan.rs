@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use swarm_protocol::SandboxUse;
 
 use super::entry::{COMMAND, REQUIRED, WRITE};
-use crate::files::{GitFolders, resolve};
+use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
 /// Devices that programs write to.
@@ -50,7 +50,8 @@ pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
     let confine = match (guards.sandbox, &ctx.confine) {
         (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => return Ok(None),
         (_, Some(confine)) => Confinement::clone(confine),
-        (SandboxUse::Always, None) => Confinement::new(&ctx.cwd),
+        // That folder has no links in it; one that has come since is not followed.
+        (SandboxUse::Always, None) => Confinement::exactly(ctx.cwd.clone()),
     };
     if guards.helper.is_empty() {
         return if guards.required {
@@ -82,27 +83,35 @@ struct Places {
 impl Places {
     fn of(confine: &Confinement, ctx: &ToolContext) -> Self {
         let mut writable: Vec<PathBuf> = confine.folders().map(Path::to_owned).collect();
-        if let Some(GitFolders { own, common }) = confine.git() {
-            writable.push(own.clone());
-            writable.extend(SHARED_BY_GIT.map(|name| common.join(name)));
+        let mut others: Vec<PathBuf> = ctx.guards.write.clone();
+        if let Some(git) = confine.git() {
+            writable.push(git.own.clone());
+            others.extend(SHARED_BY_GIT.map(|name| git.common.join(name)));
         }
-        writable.extend(DEVICES.map(PathBuf::from));
-        writable.extend(ctx.guards.write.iter().cloned());
         let usual = ctx.env.get("TMPDIR").map_or("/tmp", String::as_str);
         let kept = kept(confine, ctx);
-        let safe = |folder: &str| {
-            let real = resolve(Path::new(folder)).filter(|real| real != Path::new("/"))?;
-            let holds_none = !kept.iter().any(|path| path.starts_with(&real));
-            holds_none.then_some(real)
+        let safe = |real: &PathBuf| {
+            real != Path::new("/") && !kept.iter().any(|path| path.starts_with(real))
         };
-        let temporary = match (safe(usual), confine.git()) {
-            (None, Some(git)) => Some(git.own.join(OWN_TEMPORARY)),
-            _ => None,
+        // A link that commands may have made is not followed. Each folder is granted as it is found here, or not at all:
+        // whoever opens it follows none.
+        let mut reach = writable.clone();
+        reach.extend(others.iter().filter_map(|path| resolve(path)));
+        let all_temporary = std::iter::once(usual).chain(TEMPORARY).map(Path::new);
+        reach.extend(all_temporary.clone().filter_map(resolve).filter(safe));
+        let found = |path: &Path| {
+            resolve_where(path, |link| {
+                !reach.iter().any(|folder| link.starts_with(folder))
+            })
         };
-        writable.extend(std::iter::once(usual).chain(TEMPORARY).filter_map(safe));
+        let has_usual = found(Path::new(usual)).as_ref().is_some_and(safe);
+        let git = confine.git().filter(|_| !has_usual);
+        writable.extend(DEVICES.iter().filter_map(|path| found(Path::new(path))));
+        writable.extend(others.iter().filter_map(|path| found(path)));
+        writable.extend(all_temporary.filter_map(found).filter(safe));
         Self {
             writable,
-            temporary,
+            temporary: git.map(|git| git.own.join(OWN_TEMPORARY)),
         }
     }
 }
@@ -178,6 +187,30 @@ mod tests {
             let ctx = context(base.path(), guards, confined);
             assert_eq!(plan(&ctx).is_err(), expected, "{sandbox} {confined}");
         }
+    }
+
+    #[test]
+    fn links_are_followed_only_where_commands_cannot_have_made_them() {
+        use std::os::unix::fs::symlink;
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let of_the_user = base.join("home/cache");
+        std::fs::create_dir_all(base.join("disk/cache")).unwrap();
+        std::fs::create_dir_all(base.join("home")).unwrap();
+        std::fs::create_dir_all(base.join("secret")).unwrap();
+        symlink(base.join("disk/cache"), &of_the_user).unwrap();
+        let guards = ShellGuards {
+            helper: vec!["/helper".into()],
+            write: vec![of_the_user.clone(), of_the_user.join("inner")],
+            ..ShellGuards::default()
+        };
+        let ctx = context(&base, guards, true);
+        let secret = base.join("secret");
+        symlink(&secret, base.join("disk/cache/inner")).unwrap();
+        let words = plan(&ctx).unwrap().unwrap().words;
+        let has = |path: &Path| words.iter().any(|word| word == path);
+        assert!(has(&base.join("disk/cache")), "{words:?}");
+        assert!(!has(&secret) && !has(&of_the_user), "{words:?}");
     }
 
     #[test]

@@ -3,9 +3,14 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, path_beneath_rules,
+    ABI, AccessFs, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetStatus,
 };
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::io::Errno;
+
+use super::SandboxError;
 
 /// The newest interface whose rights we know to be those of writing.
 const KNOWN: ABI = ABI::V3;
@@ -31,20 +36,43 @@ pub fn sandbox_level() -> SandboxLevel {
 }
 
 /// From here on the present thread, and every program it becomes or starts, writes below these paths alone. Those that do
-/// not exist are left out.
-pub(super) fn restrict<P: AsRef<Path>>(writable: &[P]) -> Result<SandboxLevel, RulesetError> {
-    let writing = AccessFs::from_write(KNOWN);
+/// not exist are left out; one that leads through a symbolic link is refused, since an agent may have made that.
+pub(super) fn restrict<P: AsRef<Path>>(writable: &[P]) -> Result<SandboxLevel, SandboxError> {
+    let rules = writable
+        .iter()
+        .filter_map(|path| grant(path.as_ref()).transpose());
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(writing)?
+        .handle_access(AccessFs::from_write(KNOWN))?
         .create()?
-        .add_rules(path_beneath_rules(writable, writing))?
+        .add_rules(rules)?
         .restrict_self()?;
     Ok(match status.ruleset {
         RulesetStatus::FullyEnforced => SandboxLevel::Full,
         RulesetStatus::PartiallyEnforced => SandboxLevel::Partial,
         RulesetStatus::NotEnforced => SandboxLevel::Absent,
     })
+}
+
+/// The right to write at a path, or below it. None where it cannot be opened.
+fn grant(path: &Path) -> Result<Option<PathBeneath<OwnedFd>>, SandboxError> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(Errno::LOOP) => return Err(SandboxError::Link(path.to_owned())),
+        opened => opened.ok(),
+    };
+    Ok(opened.map(|opened| {
+        let writing = AccessFs::from_write(KNOWN);
+        let is_folder = fstat(&opened)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
+        // The kernel refuses rights on a file that only a folder can have.
+        let rights = if is_folder {
+            writing
+        } else {
+            writing & AccessFs::from_file(KNOWN)
+        };
+        PathBeneath::new(opened, rights)
+    }))
 }
 
 #[cfg(test)]
@@ -63,12 +91,28 @@ mod tests {
     }
 
     #[test]
+    fn a_path_through_a_link_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("real/inner")).unwrap();
+        std::os::unix::fs::symlink(base.join("real"), base.join("link")).unwrap();
+        for path in ["link", "link/", "link/inner"] {
+            let refused = grant(&base.join(path));
+            assert!(matches!(refused, Err(SandboxError::Link(_))), "{path}");
+        }
+        assert!(grant(&base.join("real/inner")).unwrap().is_some());
+        assert!(grant(Path::new("/dev/null")).unwrap().is_some());
+        assert!(grant(&base.join("nothing/inner")).unwrap().is_none());
+    }
+
+    #[test]
     fn a_restricted_thread_writes_where_it_may_and_reads_everywhere() {
         if kernel_has_none() {
             return;
         }
         let base = tempfile::tempdir().unwrap();
-        let (own, other) = (base.path().join("own"), base.path().join("other"));
+        let base = base.path().canonicalize().unwrap();
+        let (own, other) = (base.join("own"), base.join("other"));
         for folder in [&own, &other] {
             fs::create_dir_all(folder).unwrap();
             fs::File::create(folder.join("there")).unwrap();

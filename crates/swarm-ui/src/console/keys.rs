@@ -58,6 +58,7 @@ fn of_key(key: KeyEvent) -> Option<Key> {
 fn of_control(c: char) -> Option<Key> {
     match c {
         'a' => Some(Key::Home),
+        'b' => Some(Key::Background),
         'c' => Some(Key::Interrupt),
         'd' => Some(Key::EndOfInput),
         'e' => Some(Key::End),

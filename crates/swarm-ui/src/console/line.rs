@@ -16,6 +16,8 @@ pub enum PaneInput {
     Line(String),
     /// To end the present turn.
     Interrupt,
+    /// Not to wait for the sub-agents of the present turn.
+    Background,
     /// To end the member.
     Shutdown,
 }
@@ -37,6 +39,8 @@ pub(crate) enum Key {
     DeleteWord,
     /// Esc and Ctrl-C.
     Interrupt,
+    /// Ctrl-B.
+    Background,
     /// Ctrl-D.
     EndOfInput,
     /// The terminal has another size.
@@ -77,6 +81,7 @@ impl InputLine {
             Key::ClearBefore => self.remove(0, self.cursor),
             Key::DeleteWord => self.remove(self.word_start(), self.cursor),
             Key::Interrupt => return Some(PaneInput::Interrupt),
+            Key::Background => return Some(PaneInput::Background),
             Key::EndOfInput if self.text.is_empty() => return Some(PaneInput::Shutdown),
             Key::Delete | Key::EndOfInput => self.remove(self.cursor, self.after()),
             Key::Resized => {}
@@ -254,6 +259,7 @@ mod tests {
         assert_eq!(line.key(Key::EndOfInput), Some(PaneInput::Shutdown));
         let mut line = typed(&[text("ab"), Key::Home, Key::EndOfInput, Key::Backspace]);
         assert_eq!(line.key(Key::Interrupt), Some(PaneInput::Interrupt));
+        assert_eq!(line.key(Key::Background), Some(PaneInput::Background));
         assert_eq!(line.key(Key::Enter), Some(PaneInput::Line("b".to_owned())));
     }
 

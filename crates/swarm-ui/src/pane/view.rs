@@ -50,6 +50,9 @@ pub struct PaneView<W: Write> {
     tokens: u64,
     /// What the terminal is told, where it is told.
     title: Option<BorderTitle>,
+    /// How a person at the pane lets a turn go on that waits for a sub-agent, and whether this turn has said so.
+    hint: Option<String>,
+    hinted: bool,
 }
 
 /// What is on the screen of the text of the model message under way.
@@ -108,6 +111,8 @@ impl<W: Write> PaneView<W> {
             turns: 0,
             tokens: 0,
             title: None,
+            hint: None,
+            hinted: false,
         }
     }
 
@@ -119,6 +124,13 @@ impl<W: Write> PaneView<W> {
             self.sheet.unseen(&sequence);
         }
         self.title = Some(title);
+        self
+    }
+
+    /// Also says, once in a turn that waits for a sub-agent, how a person at the pane lets it go on beside it.
+    #[must_use]
+    pub fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 
@@ -138,7 +150,10 @@ impl<W: Write> PaneView<W> {
 
     fn draw(&mut self, event: &AgentEvent) {
         match event {
-            AgentEvent::TurnStarted => self.rule(),
+            AgentEvent::TurnStarted => {
+                self.hinted = false;
+                self.rule();
+            }
             AgentEvent::TextDelta { text } => self.text(text),
             AgentEvent::ThinkingDelta { .. } => self.thinking(),
             AgentEvent::TextDiscarded => self.discarded(),
@@ -179,6 +194,18 @@ impl<W: Write> PaneView<W> {
             self.close_text();
             self.sheet.settle();
             self.sheet.line(&line);
+        }
+        let is_waited_for = matches!(
+            event,
+            AgentEvent::SubAgentStarted {
+                parent: None,
+                background: false,
+                ..
+            }
+        );
+        if let Some(hint) = self.hint.clone().filter(|_| is_waited_for && !self.hinted) {
+            self.hinted = true;
+            self.notice(&hint);
         }
     }
 

@@ -1,0 +1,156 @@
+//! The HTTP client under the transport: what servers answer beside the standard is brought back to it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use reqwest::Client;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId};
+use rmcp::transport::common::client_side_sse::BoxedSseResponse;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+
+/// How a request over HTTP fails.
+pub(super) type Failed = StreamableHttpError<reqwest::Error>;
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// A client whose every request is answered or fails. Servers refuse a request with 400 and an error that names no
+/// request (its id is null), which nobody would connect with the request that waits for it; and many say so that they
+/// do not know the session, where the standard says 404.
+#[derive(Debug, Clone)]
+pub(super) struct HttpClient(pub(super) Client);
+
+impl StreamableHttpClient for HttpClient {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let sent = Sent::of(&message, session_id.is_some());
+        let client = &self.0;
+        let posted = client.post_message(uri, message, session_id, auth_header, custom_headers);
+        sent.read(posted.await)
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let sent = Sent::of(&message, session_id.is_some());
+        let posted = self.0.post_message_with_max_sse_event_size(
+            uri,
+            message,
+            session_id,
+            auth_header,
+            custom_headers,
+            max_sse_event_size,
+        );
+        sent.read(posted.await)
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<(), Failed> {
+        let client = &self.0;
+        let deleted = client.delete_session(uri, session_id, auth_header, custom_headers);
+        deleted.await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<BoxedSseResponse, Failed> {
+        let client = &self.0;
+        let opened = client.get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
+        opened.await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<BoxedSseResponse, Failed> {
+        let opened = self.0.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            custom_headers,
+            max_sse_event_size,
+        );
+        opened.await
+    }
+}
+
+/// What has to be known of a message to read what comes back.
+struct Sent {
+    /// Its id, where it is a request.
+    request: Option<RequestId>,
+    in_session: bool,
+}
+
+impl Sent {
+    fn of(message: &ClientJsonRpcMessage, in_session: bool) -> Self {
+        let request = match message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        Self {
+            request,
+            in_session,
+        }
+    }
+
+    fn read(
+        self,
+        posted: Result<StreamableHttpPostResponse, Failed>,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let Some(request) = self.request else {
+            return posted;
+        };
+        let names_session = |text: &str| text.to_ascii_lowercase().contains("session");
+        match posted {
+            // It has not run the request: it could not even tell which one it was.
+            Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut refusal), session))
+                if refusal.id.as_ref() != Some(&request) =>
+            {
+                if self.in_session && names_session(&refusal.error.message) {
+                    return Err(StreamableHttpError::SessionExpired);
+                }
+                refusal.id = Some(request);
+                let refusal = JsonRpcMessage::Error(refusal);
+                Ok(StreamableHttpPostResponse::Json(refusal, session))
+            }
+            Err(StreamableHttpError::UnexpectedServerResponse(text))
+                if self.in_session && text.starts_with("HTTP 400") && names_session(&text) =>
+            {
+                Err(StreamableHttpError::SessionExpired)
+            }
+            posted => posted,
+        }
+    }
+}
