@@ -19,6 +19,7 @@ mod session;
 mod spawner;
 mod subagent;
 mod totals;
+mod trained;
 mod transcript;
 mod turn;
 mod worktree;
@@ -40,8 +41,9 @@ pub use subagent::{
     SubAgents,
 };
 pub use totals::Totals;
+pub use trained::{SkillError, Trained};
 pub use transcript::{
     BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
 };
-pub use turn::{Submitted, TurnOutcome, TurnSignals, told_by_hooks};
+pub use turn::{Submitted, TurnOutcome, TurnSignals, Withheld, told_by_hooks};
 pub use worktree::{WorktreeIsolator, worktree_tools};

@@ -1,11 +1,12 @@
 //! The mode and rules in force for an agent, shared with whoever may change them during a turn.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use swarm_policy::{Decision, Question, RuleSet, Suggestion, decide};
+use swarm_policy::{Anchors, Decision, Question, ReadFilter, RuleSet, Suggestion, decide};
 use swarm_protocol::PermissionMode;
-use swarm_tools::ModeSwitch;
+use swarm_tools::{ModeSwitch, ProtectedPaths};
 
 /// Where granted rules say that they come from.
 const GRANTED: &str = "session";
@@ -15,6 +16,8 @@ pub struct Rights {
     ceiling: PermissionMode,
     /// Whose rights bound these at every moment.
     parent: Option<Arc<Rights>>,
+    /// Where the rules were written.
+    anchors: Anchors,
     inner: RwLock<Inner>,
     changed: Option<Box<ChangedFn>>,
 }
@@ -80,6 +83,7 @@ impl Rights {
         Self {
             ceiling,
             parent: None,
+            anchors: Anchors::default(),
             inner: RwLock::new(Inner {
                 mode,
                 before_plan: None,
@@ -89,16 +93,29 @@ impl Rights {
         }
     }
 
+    /// The same where relative rules start elsewhere too.
+    #[must_use]
+    pub fn anchored(self, anchors: Anchors) -> Self {
+        Self { anchors, ..self }
+    }
+
     /// The rights of a sub-agent: those of its parent at every moment, in a mode of its own if that is stricter. What
-    /// the parent loses it loses too; what is granted to it is its own alone.
-    pub fn under(parent: Arc<Self>, mode: Option<PermissionMode>) -> Self {
+    /// the parent loses it loses too; what is granted to it is its own alone. `anchors` say where the parent's relative
+    /// rules start, `own` are rules that it has beside them.
+    pub fn under(
+        parent: Arc<Self>,
+        mode: Option<PermissionMode>,
+        anchors: Anchors,
+        own: RuleSet,
+    ) -> Self {
         Self {
             ceiling: parent.ceiling,
             parent: Some(parent),
+            anchors,
             inner: RwLock::new(Inner {
                 mode: mode.unwrap_or(PermissionMode::BypassPermissions),
                 before_plan: None,
-                rules: RuleSet::default(),
+                rules: own,
             }),
             changed: None,
         }
@@ -115,6 +132,28 @@ impl Rights {
     /// The mode that the mode in force never rises above.
     pub fn ceiling(&self) -> PermissionMode {
         self.ceiling
+    }
+
+    /// Where relative rules start besides the working folder `cwd`; of an agent that has moved to a copy of it, besides
+    /// that one.
+    pub(crate) fn anchors(&self, cwd: &Path, moved: Option<&Path>) -> Anchors {
+        match moved {
+            Some(copy) => self.anchors.below(cwd, Some(copy)),
+            None => self.anchors.clone(),
+        }
+    }
+
+    /// These paths and what no search in the folder `cwd` may show.
+    pub(crate) fn hiding(
+        &self,
+        protected: &ProtectedPaths,
+        cwd: &Path,
+        anchors: Anchors,
+        home: Option<&Path>,
+    ) -> Arc<ProtectedPaths> {
+        let unreadable = ReadFilter::denials(&self.rules(), cwd, home).anchored(anchors);
+        let protected = protected.clone();
+        Arc::new(protected.hide_where(move |path| unreadable.hides(path)))
     }
 
     /// The mode in force.
@@ -220,7 +259,7 @@ mod tests {
         rules.add(swarm_policy::Behavior::Ask, rule, "test");
         let widest = PermissionMode::BypassPermissions;
         let parent = std::sync::Arc::new(Rights::new(widest, rules, widest));
-        let child = Rights::under(parent, Some(widest));
+        let child = Rights::under(parent, Some(widest), Anchors::default(), RuleSet::default());
         for (command, left) in [("git push origin", false), ("make", true)] {
             let question = Question {
                 tool: "Bash",
@@ -228,6 +267,7 @@ mod tests {
                 input: &serde_json::json!({"command": command}),
                 read_only: false,
                 cwd: std::path::Path::new("/repo"),
+                anchors: Anchors::NONE,
                 home: None,
                 touches: &[],
             };

@@ -1,6 +1,6 @@
 //! What a model is told of the agents that it may start.
 
-use swarm_policy::{AgentCatalog, AgentDefinition, RuleSet, denied_type};
+use swarm_policy::{AgentCatalog, AgentDefinition, RuleSet, denied_type, servers_without_tools};
 
 /// Says so where a rule forbids agents of this type.
 pub(super) fn refuse_denied(rules: &RuleSet, agent_type: &str) -> Result<(), String> {
@@ -32,11 +32,7 @@ pub(crate) fn missing_servers<'a>(
     definition: &'a AgentDefinition,
     tool_names: &[String],
 ) -> Vec<&'a str> {
-    let rests = tool_names
-        .iter()
-        .filter_map(|name| name.strip_prefix("mcp__"));
-    let servers = rests.filter_map(|rest| rest.split("__").next());
-    swarm_policy::missing_servers(definition, servers)
+    servers_without_tools(definition, tool_names.iter().map(String::as_str))
 }
 
 /// The description of the tool.

@@ -1,33 +1,20 @@
 //! Waiting for a sub-agent.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use crate::subagent::{Parent, Record, SubAgents, completed, launched};
-
-/// Ends a sub-agent that nobody waits for any more, unless it works in the background.
-struct Link(Arc<Record>);
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        if !self.0.view().background {
-            self.0.parent_left();
-        }
-    }
-}
+use crate::subagent::{Link, Parent, SubAgents, completed, launched};
 
 /// Waits for a sub-agent's end; less long where it goes to the background.
 pub(super) async fn wait(
     agents: &SubAgents,
     parent: &Parent,
-    record: Arc<Record>,
+    record: Link,
     cancel: &CancellationToken,
 ) -> ToolOutput {
     let limits = agents.limits();
-    let link = Link(Arc::clone(&record));
     let too_long = async {
         match limits.background_after() {
             Some(after) => tokio::time::sleep(after).await,
@@ -52,7 +39,6 @@ pub(super) async fn wait(
             }
         }
     }
-    drop(link);
     if record.view().background {
         launched(&record, parent.can_read(&record))
     } else {

@@ -58,17 +58,6 @@ impl SubAgents {
         records.iter().map(|record| record.name.clone()).collect()
     }
 
-    /// Ends a sub-agent because a person wants so: no message starts it again. False when none of this id or name runs.
-    pub async fn stop_by_person(&self, who: &str) -> bool {
-        let record = self.find(who).filter(|record| record.view().is_running());
-        let Some(record) = record else {
-            return false;
-        };
-        record.stop(StoppedBy::Person);
-        record.until(|view| view.settled).await;
-        true
-    }
-
     /// Whether the agent of the process has something to wait for: a sub-agent works in the background, or the word of
     /// its end was not taken yet.
     pub fn is_busy(&self) -> bool {

@@ -3,24 +3,44 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use swarm_hooks::HookOutcome;
 use swarm_policy::{HookEvent, Isolation};
 use swarm_protocol::{AgentEvent, SubAgentId};
 use tokio_util::sync::CancellationToken;
 
 use super::child::Child;
 use super::drive::{Ended, drive};
-use super::record::{Finding, Record, SubAgentStatus, View};
+use super::record::{Finding, Link, Record, SubAgentStatus, View};
 use super::{Parent, SubAgentRequest, SubAgents};
-use crate::{AgentTool, Injected, Totals, told_by_hooks};
+use crate::{Injected, Totals, told_by_hooks};
 
 impl SubAgents {
-    /// Starts a sub-agent and returns at once. The error is for the model.
+    /// Starts a sub-agent and returns as soon as it works. The error is for the model.
+    ///
+    /// Who gives this future up has started nothing: what was half done is undone behind its back.
     pub(crate) async fn start(
         &self,
         parent: &Arc<Parent>,
         request: SubAgentRequest,
         cancel: &CancellationToken,
-    ) -> Result<Arc<Record>, String> {
+    ) -> Result<Link, String> {
+        let (agents, parent) = (self.me()?, Arc::clone(parent));
+        let cancel = cancel.child_token();
+        let given_up = cancel.clone().drop_guard();
+        let start = async move { agents.start_whole(&parent, request, &cancel).await };
+        let started = tokio::spawn(start).await;
+        given_up.disarm();
+        started.unwrap_or_else(|_| {
+            Err("The sub-agent was not started through a defect of the program.".to_owned())
+        })
+    }
+
+    async fn start_whole(
+        &self,
+        parent: &Arc<Parent>,
+        request: SubAgentRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Link, String> {
         let root = self.root()?;
         let id = SubAgentId::random();
         let record = {
@@ -35,8 +55,8 @@ impl SubAgents {
         };
         let prompt = Injected::prompt(record.request.prompt.clone());
         match self.prepare(&record, cancel).await {
-            Ok(child) => match self.begin(&record, child, vec![prompt]).await {
-                Ok(()) => Ok(record),
+            Ok(child) => match self.begin(&record, child, vec![prompt], cancel).await {
+                Ok(()) => Ok(Link(record)),
                 Err(why) => Err(self.forget(&record, &why).await),
             },
             Err(why) => Err(self.forget(&record, &why).await),
@@ -44,17 +64,23 @@ impl SubAgents {
     }
 
     /// Takes a sub-agent up again that has ended, with something new to read; it works in the background. The error is
-    /// for the model.
+    /// for the model. It goes its way even if nobody waits for this.
     pub(crate) async fn resume(
         &self,
         record: &Arc<Record>,
         input: Vec<Injected>,
     ) -> Result<(), String> {
-        let agent_type = record.agent_type();
-        let is_known = record.is_fork() || agent_type == AgentTool::GENERAL;
-        if !is_known && self.catalog().find(agent_type).is_none() {
+        let (agents, record) = (self.me()?, Arc::clone(record));
+        let resume = async move { agents.resume_whole(&record, input).await };
+        tokio::spawn(resume).await.unwrap_or_else(|_| {
+            Err("the sub-agent does not go on through a defect of the program".to_owned())
+        })
+    }
+
+    async fn resume_whole(&self, record: &Arc<Record>, input: Vec<Injected>) -> Result<(), String> {
+        if let Some(why) = record.hindrance() {
             return Err(format!(
-                "{} cannot go on: its definition `{agent_type}` is gone. Start another agent",
+                "{} cannot go on: {why}. Start another agent",
                 record.name
             ));
         }
@@ -90,7 +116,7 @@ impl SubAgents {
         });
         let cancel = record.live().cancel.clone();
         let begun = match self.prepare(record, &cancel).await {
-            Ok(child) => self.begin(record, child, input).await,
+            Ok(child) => self.begin(record, child, input, &cancel).await,
             Err(why) => Err(why),
         };
         if let Err(why) = begun {
@@ -119,6 +145,7 @@ impl SubAgents {
                 );
             };
             let from = self.moved(record)?.map(|moved| moved.cwd);
+            let from = from.filter(|cwd| cwd.is_dir());
             let from = from.unwrap_or_else(|| record.parent.parts.tool_context.cwd.clone());
             let folder = isolator.prepare(&record.id, &from, cancel.clone()).await?;
             record.live().folder = Some(folder);
@@ -133,6 +160,7 @@ impl SubAgents {
         record: &Arc<Record>,
         mut child: Child,
         mut input: Vec<Injected>,
+        cancel: &CancellationToken,
     ) -> Result<(), String> {
         let notice = record.live().folder.as_ref().map(|own| own.notice.clone());
         input.extend(
@@ -140,16 +168,7 @@ impl SubAgents {
                 .filter(|notice| !notice.is_empty())
                 .map(Injected::prompt),
         );
-        let hooks = &child.session.parts().hooks;
-        let (agent_type, cancel) = (record.agent_type(), record.live().cancel.clone());
-        let outcome = hooks
-            .fire(
-                HookEvent::SubagentStart,
-                Some(agent_type),
-                json!({}),
-                &cancel,
-            )
-            .await;
+        let outcome = announce(&child, record, cancel).await?;
         input.extend(told_by_hooks(&outcome));
         child
             .session
@@ -192,4 +211,28 @@ impl SubAgents {
         });
         Ok(())
     }
+}
+
+/// Tells the hooks, which may take their time: the caller can give up meanwhile, and the sub-agent can be stopped.
+async fn announce(
+    child: &Child,
+    record: &Record,
+    cancel: &CancellationToken,
+) -> Result<HookOutcome, String> {
+    let (stopped, cancel) = (record.live().cancel.clone(), cancel.child_token());
+    let hooks = &child.session.parts().hooks;
+    let agent_type = Some(record.agent_type());
+    let told = hooks.fire(HookEvent::SubagentStart, agent_type, json!({}), &cancel);
+    tokio::pin!(told);
+    let outcome = tokio::select! {
+        outcome = &mut told => outcome,
+        () = stopped.cancelled() => {
+            cancel.cancel();
+            told.await
+        }
+    };
+    if cancel.is_cancelled() || stopped.is_cancelled() {
+        return Err("The sub-agent was not started: it was stopped before it began.".to_owned());
+    }
+    Ok(outcome)
 }

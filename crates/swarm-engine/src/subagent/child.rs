@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use swarm_mcp::AgentServers;
-use swarm_policy::{ModeSource, ModelRequest, choose_mode, choose_model};
+use swarm_policy::{Anchors, ModeSource, ModelRequest, choose_mode, choose_model};
 use swarm_tools::{Confinement, FileState, Tool, ToolContext, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::gate::{Answered, ChildGate};
+use super::hold::HeldModel;
 use super::mailbox::Mailbox;
 use super::prompt::system_prompt;
 use super::record::Record;
@@ -16,8 +17,8 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::{
-    AgentParts, AgentTool, EngineLimits, ForkPoint, NoSpawner, Rights, Session, TranscriptAuthor,
-    TranscriptFile,
+    AgentParts, AgentTool, EngineLimits, ForkPoint, NoSpawner, Rights, Session, Trained,
+    TranscriptAuthor, TranscriptFile,
 };
 
 /// A sub-agent that is ready to take its turn.
@@ -43,13 +44,11 @@ impl SubAgents {
         let model = self.model_for(record)?;
         let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
         let mut parts = self.parts(record, model, &sink)?;
-        let definition = Some(&record.request.definition);
-        let ceiling = record.parent.tool_ceiling.below(definition);
-        let parent = Parent::of(Some(record.id.clone()), record.depth(), &parts, ceiling);
-        let parent = Arc::new(Parent {
-            is_fork: record.is_fork(),
-            ..parent
+        record.live().held.get_or_insert_with(|| {
+            let tools = parts.tools.iter();
+            tools.map(|tool| tool.name().to_owned()).collect()
         });
+        let parent = Arc::new(as_parent(record, &parts));
         let tools: Vec<_> = parts
             .tools
             .into_iter()
@@ -70,6 +69,21 @@ impl SubAgents {
         };
         let session = session.map_err(|error| error.to_string())?;
         Ok(Child { session, sink })
+    }
+
+    /// A sub-agent of an earlier process as those below it know it. The error says, as half a sentence, what of it is gone.
+    pub(super) fn as_recalled_parent(&self, record: &Arc<Record>) -> Result<Parent, String> {
+        let name = &record.name;
+        if let Some(why) = &record.barred {
+            return Err(format!("{name} above it cannot go on either: {why}"));
+        }
+        if record.request.isolation.is_some() && record.live().folder.is_none() {
+            return Err(format!("the folder of {name} above it is gone"));
+        }
+        let model = self.model_for(record)?;
+        let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
+        let parts = self.parts(record, model, &sink)?;
+        Ok(as_parent(record, &parts))
     }
 
     /// The Agent tool of the pool is its owner's: each agent has one that knows who calls.
@@ -102,11 +116,34 @@ impl SubAgents {
         self.kit().models.model(&chosen.written)
     }
 
-    /// The folder to which the agent of the process has moved, for a sub-agent whose parent works where that began.
+    /// The folder to which the agent of the process had moved when this sub-agent began, if its parent works where that
+    /// one began. It stays there whatever becomes of that.
     pub(super) fn moved(&self, record: &Record) -> Result<Option<Workplace>, String> {
+        let mut live = record.live();
+        if live.runs > 0 || live.place.is_some() {
+            return Ok(live.place.clone());
+        }
         let origin = &record.parent.parts.tool_context.cwd;
         let pool = self.root()?.pool;
-        Ok(pool.iter().find_map(|tool| tool.workplace(origin)))
+        live.place = pool.iter().find_map(|tool| tool.workplace(origin));
+        Ok(live.place.clone())
+    }
+
+    /// What its definition adds. A memory may be written to from within a work tree too; where the sub-agent has one of
+    /// its own, the memory is its parent's repository's, since the work tree goes.
+    fn trained(&self, record: &Record, context: &mut ToolContext) -> Result<Trained, String> {
+        let kit = self.kit();
+        let definition = &record.request.definition;
+        let home = match record.request.isolation {
+            Some(_) => &record.parent.parts.tool_context.cwd,
+            None => &context.cwd,
+        };
+        let trained = Trained::of(definition, &kit.equipment.skills, home, &kit.root)
+            .map_err(|error| format!("The sub-agent was not started: {error}"))?;
+        if let (Some(memory), Some(confine)) = (&trained.memory, &context.confine) {
+            context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
+        }
+        Ok(trained)
     }
 
     fn parts(
@@ -117,14 +154,17 @@ impl SubAgents {
     ) -> Result<AgentParts, String> {
         let (parent, request) = (&record.parent.parts, &record.request);
         let limits = &self.kit().equipment.limits;
-        let context = tool_context(record, self.moved(record)?);
+        let moved = self.moved(record)?;
+        let anchors = anchors(record, moved.as_ref());
+        let mut context = tool_context(record, moved, &anchors);
         let definition = &request.definition;
+        let trained = self.trained(record, &mut context)?;
         let mode = choose_mode(
             parent.rights.mode(),
             definition.permission_mode,
             request.mode,
         );
-        let (tools, system) = {
+        let (mut tools, system) = {
             let live = record.live();
             let own = live.servers.as_ref();
             let all = self.root()?.pool;
@@ -135,11 +175,15 @@ impl SubAgents {
                 None => {
                     let all = pool_with(all, definition, own);
                     let mut system = system_prompt(definition, &context.cwd, &self.kit().platform);
+                    system.extend(trained.instructions.iter().cloned());
                     system.extend(own.and_then(AgentServers::remark));
                     (pool::tools(&all, record, mode.mode, limits), system)
                 }
             }
         };
+        if let Some(held) = &record.live().held {
+            tools = tools.within(held);
+        }
         // Where nobody asks for a stricter mode it stays the parent's, whatever becomes of that.
         let stricter = (mode.source != ModeSource::Parent).then_some(mode.mode);
         let own_effort = definition.effort.as_deref();
@@ -147,11 +191,21 @@ impl SubAgents {
         Ok(AgentParts {
             name: format!("{}/{}", parent.name, record.agent_type()),
             system,
-            model: model.client,
+            model: Arc::new(HeldModel {
+                inner: model.client,
+                agents: self.weak(),
+                record: Arc::clone(record),
+                sink: Arc::clone(sink),
+            }),
             model_name: model.name,
             tools: tools.offered,
             withheld: tools.withheld,
-            rights: Arc::new(Rights::under(Arc::clone(&parent.rights), stricter)),
+            rights: Arc::new(Rights::under(
+                Arc::clone(&parent.rights),
+                stricter,
+                anchors,
+                trained.rules(record.agent_type()),
+            )),
             gate: Arc::new(ChildGate {
                 parent: Arc::clone(&parent.gate),
                 id: record.id.clone(),
@@ -185,13 +239,36 @@ impl SubAgents {
     }
 }
 
+/// The agent of a record as its own sub-agents know it.
+fn as_parent(record: &Record, parts: &AgentParts) -> Parent {
+    let definition = Some(&record.request.definition);
+    let ceiling = record.parent.tool_ceiling.below(definition);
+    Parent {
+        is_fork: record.is_fork(),
+        ..Parent::of(Some(record.id.clone()), record.depth(), parts, ceiling)
+    }
+}
+
+/// Where the parent's relative rules start for the sub-agent.
+fn anchors(record: &Record, moved: Option<&Workplace>) -> Anchors {
+    let parent = &record.parent.parts;
+    let origin = &parent.tool_context.cwd;
+    let moved = moved.map(|moved| moved.cwd.as_path());
+    let live = record.live();
+    let copy = live.folder.as_ref().map(|own| own.path.as_path());
+    let anchors = parent.rights.anchors(origin, moved);
+    anchors.below(moved.unwrap_or(origin), copy)
+}
+
 /// What the calls of the sub-agent get. What it knows of files is its parent's knowledge at this moment.
-fn tool_context(record: &Record, moved: Option<Workplace>) -> ToolContext {
-    let parent = &record.parent.parts.tool_context;
+fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) -> ToolContext {
+    let parts = &record.parent.parts;
+    let parent = &parts.tool_context;
     let folder = record.live().folder.clone();
-    let root = folder.as_ref().map(|own| &own.root);
-    let root = root.or(moved.as_ref().map(|moved| &moved.root));
-    let confine = root.map(|root| Arc::new(Confinement::new(root)));
+    let confine = match &folder {
+        Some(own) => Some(Arc::new(Confinement::new(&own.root))),
+        None => moved.as_ref().map(|moved| Arc::clone(&moved.confine)),
+    };
     let cwd = folder
         .map(|own| own.path)
         .or_else(|| record.request.cwd.clone())
@@ -203,8 +280,16 @@ fn tool_context(record: &Record, moved: Option<Workplace>) -> ToolContext {
         .clone();
     let mut env: BTreeMap<String, String> = (*parent.env).clone();
     env.insert("SWARM_SUB_AGENT_ID".to_owned(), record.id.to_string());
+    let cwd = cwd.unwrap_or_else(|| parent.cwd.clone());
+    let protected = if cwd == parent.cwd {
+        Arc::clone(&parent.protected)
+    } else {
+        let (home, anchors) = (parts.home.as_deref(), anchors.clone());
+        parts.rights.hiding(&parent.protected, &cwd, anchors, home)
+    };
     ToolContext {
-        cwd: cwd.unwrap_or_else(|| parent.cwd.clone()),
+        cwd,
+        protected,
         files: Arc::new(Mutex::new(files)),
         env: Arc::new(env),
         confine: confine.or_else(|| parent.confine.clone()),

@@ -36,9 +36,15 @@ pub(super) async fn drive(
             // What came at the last moment is read too.
             None if is_finished => {
                 let mail = std::mem::take(&mut record.live().mail);
-                let ids = match child.session.deliver(mail) {
+                let ids = match child.session.deliver(mail.clone()) {
                     Ok(delivery) => delivery.added,
-                    Err(error) => return failed(error.to_string(), totals),
+                    Err(error) => {
+                        // It is read when the sub-agent is taken up again.
+                        let mut live = record.live();
+                        live.mail.splice(0..0, mail);
+                        live.open = false;
+                        return failed(error.to_string(), totals);
+                    }
                 };
                 child.session.parts().interjections.delivered(&ids).await;
             }
@@ -91,7 +97,7 @@ fn close(record: &Record, outcome: &TurnOutcome, totals: Totals) -> Option<Ended
             SubAgentStatus::Failed,
             Some("the model was silent for longer than the stall limit".to_owned()),
         ),
-        (_, Some(StoppedBy::Agent | StoppedBy::Person)) => (SubAgentStatus::Killed, None),
+        (_, Some(StoppedBy::Agent)) => (SubAgentStatus::Killed, None),
         (_, Some(StoppedBy::Parent | StoppedBy::Process)) => (SubAgentStatus::Interrupted, None),
         (outcome, None) => (SubAgentStatus::Failed, outcome.trouble()),
     };

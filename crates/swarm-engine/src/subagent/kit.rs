@@ -1,6 +1,7 @@
 //! What the sub-agents of a process are made from.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_mcp::McpServers;
@@ -39,6 +40,8 @@ pub struct SubAgentKit {
     pub servers: Option<Arc<McpServers>>,
     /// Time for transcripts.
     pub clock: Arc<dyn Clock>,
+    /// The root folder of all state, below which memories are.
+    pub root: PathBuf,
     /// Name of the operating system, for system prompts.
     pub platform: String,
 }

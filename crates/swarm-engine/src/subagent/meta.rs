@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use swarm_fs::{FsError, read_optional, replace_alone};
+use swarm_policy::Isolation;
 use swarm_protocol::{Effort, PermissionMode, SubAgentId, UnixMs, Usage};
 
 use super::SubAgentStatus;
@@ -43,13 +44,18 @@ pub(super) struct Mark {
     pub(super) effort: Option<Effort>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cwd: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) isolation: Option<Isolation>,
+    /// Where the agent of the process had moved when this one began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<Place>,
+    /// The tools that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tools: Option<Vec<String>>,
     pub(super) background: bool,
     pub(super) status: SubAgentStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// Whether a person stopped it.
-    #[serde(default)]
-    pub(super) by_person: bool,
     /// Whether its parent has heard of its last end.
     pub(super) told: bool,
     pub(super) runs: u32,
@@ -62,6 +68,13 @@ pub(super) struct Mark {
     pub(super) requests: u64,
     pub(super) tool_calls: u64,
     pub(super) duration_ms: u64,
+}
+
+/// A folder to which an agent had moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Place {
+    pub(super) cwd: PathBuf,
+    pub(super) root: PathBuf,
 }
 
 impl Meta {
@@ -85,10 +98,15 @@ impl Meta {
                 mode: record.request.mode,
                 effort: record.request.effort,
                 cwd: record.request.cwd.clone(),
+                isolation: record.request.isolation,
+                place: live.place.as_ref().map(|place| Place {
+                    cwd: place.cwd.clone(),
+                    root: place.confine.root().to_owned(),
+                }),
+                tools: live.held.clone(),
                 background: view.background,
                 status: view.status,
                 error: finding.error.clone(),
-                by_person: live.stopped_by == Some(super::record::StoppedBy::Person),
                 told: live.told,
                 runs: live.runs,
                 started_at: live.started,

@@ -54,10 +54,12 @@ impl Parent {
         let output = record.output();
         let rights = &self.parts.rights;
         let input = json!({"file_path": output});
+        let cwd = &self.parts.tool_context.cwd;
         let question = Question {
             tool: "Read",
             input: &input,
-            cwd: &self.parts.tool_context.cwd,
+            cwd,
+            anchors: &rights.anchors(cwd, None),
             home: self.parts.home.as_deref(),
             touches: std::slice::from_ref(&output),
             read_only: true,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use swarm_policy::{AgentKind, AgentLimits, PoolRequest, RemovedTool, tool_pool};
+use swarm_policy::{AgentKind, AgentLimits, FilterLayer, PoolRequest, RemovedTool, tool_pool};
 use swarm_protocol::PermissionMode;
 use swarm_tools::Tool;
 
 use super::record::Record;
 use crate::AgentTool;
-use crate::worktree::MOVING;
+use crate::worktree::{MOVING, fixed};
 
 /// What a sub-agent has, and what it could have had.
 pub(super) struct Tools {
@@ -17,12 +17,26 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// The parent's tools as they are, for a fork: no layer is asked.
+    /// The parent's tools as they are, for a fork: no layer is asked. It moves nobody with them.
     pub(super) fn exactly(tools: &[Arc<dyn Tool>]) -> Self {
         Self {
-            offered: tools.to_vec(),
+            offered: fixed(tools),
             withheld: Vec::new(),
         }
+    }
+
+    /// Those of these names alone: what an agent has that is taken up again.
+    pub(super) fn within(mut self, held: &[String]) -> Self {
+        let was_held = |tool: &str| held.iter().any(|name| name == tool);
+        for tool in self.offered.iter().filter(|tool| !was_held(tool.name())) {
+            self.withheld.push(RemovedTool {
+                tool: tool.name().to_owned(),
+                layer: FilterLayer::ParentCeiling,
+                why: "you did not have it when you began".to_owned(),
+            });
+        }
+        self.offered.retain(|tool| was_held(tool.name()));
+        self
     }
 }
 

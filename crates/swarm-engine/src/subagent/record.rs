@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use swarm_mcp::AgentServers;
 use swarm_protocol::{SubAgentId, UnixMs};
+use swarm_tools::Workplace;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -45,10 +46,8 @@ impl SubAgentStatus {
 /// Who ended a sub-agent before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoppedBy {
-    /// An agent, which may start it again by a message.
+    /// An agent; a message starts it again.
     Agent,
-    /// A person, against whose will no agent starts it again.
-    Person,
     /// The end of its parent's turn.
     Parent,
     /// The end of the process.
@@ -108,6 +107,10 @@ pub(super) struct Live {
     /// Whether its parent has heard of its last end.
     pub(super) told: bool,
     pub(super) folder: Option<IsolatedFolder>,
+    /// The names of the tools that it began with: it never has others.
+    pub(super) held: Option<Vec<String>>,
+    /// Where the agent of the process had moved when this one began below it.
+    pub(super) place: Option<Workplace>,
     /// Its MCP servers in the run under way.
     pub(super) servers: Option<AgentServers>,
 }
@@ -121,10 +124,33 @@ pub(crate) struct Record {
     pub(crate) parent: Arc<Parent>,
     /// What it was started with; `background` says only what was asked for.
     pub(crate) request: SubAgentRequest,
+    /// Why it cannot be taken up again, where something is gone that its rights follow from.
+    pub(super) barred: Option<String>,
     /// Where its files begin: transcript, description and result differ in their endings.
     pub(super) stem: PathBuf,
     pub(super) live: Mutex<Live>,
     pub(crate) view: watch::Sender<View>,
+}
+
+/// A sub-agent and whoever waits for it. It ends with this, unless it works in the background.
+#[derive(Debug)]
+pub(crate) struct Link(pub(super) Arc<Record>);
+
+impl std::ops::Deref for Link {
+    type Target = Arc<Record>;
+
+    fn deref(&self) -> &Arc<Record> {
+        &self.0
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let view = self.0.view();
+        if !view.background && !view.settled {
+            self.0.parent_left();
+        }
+    }
 }
 
 impl Record {
@@ -142,6 +168,7 @@ impl Record {
             name,
             parent,
             request,
+            barred: None,
             live: Mutex::new(Live {
                 open: true,
                 ..Live::default()
@@ -199,6 +226,15 @@ impl Record {
     /// Whether the name or the id is meant.
     pub(crate) fn is_called(&self, who: &str) -> bool {
         who == self.id.as_str() || who.eq_ignore_ascii_case(&self.name)
+    }
+
+    /// Why it cannot be taken up again, as half a sentence.
+    pub(super) fn hindrance(&self) -> Option<String> {
+        let place = self.live().place.clone();
+        let place = place.filter(|_| self.request.isolation.is_none());
+        let gone = place.filter(|place| !place.cwd.is_dir());
+        let gone = gone.map(|place| format!("its folder {} is gone", place.cwd.display()));
+        self.barred.clone().or(gone)
     }
 
     /// The transcript.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use swarm_policy::{AgentDefinition, ToolCeiling};
 use swarm_protocol::AgentEvent;
 use swarm_tools::Tool;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::admission::Admission;
 use super::interject::WithNotifications;
@@ -25,6 +25,8 @@ pub struct SubAgents {
     root: OnceLock<Root>,
     inner: Mutex<Inner>,
     changed: Notify,
+    /// Whether those in the background are to wait.
+    pub(super) held: watch::Sender<bool>,
 }
 
 /// What is taken from the agent that the process is for.
@@ -58,6 +60,7 @@ impl SubAgents {
             root: OnceLock::new(),
             inner: Mutex::default(),
             changed: Notify::new(),
+            held: watch::Sender::new(false),
         })
     }
 

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use swarm_model::ContentBlock;
 use swarm_policy::AgentDefinition;
 use swarm_protocol::{AgentEvent, SubAgentId};
+use swarm_tools::{Confinement, Workplace};
 
 use super::meta::{Mark, Meta};
-use super::record::{Finding, Live, Record, StoppedBy, View};
+use super::record::{Finding, Live, Record, View};
 use super::registry::Root;
 use super::{IsolatedFolder, Parent, SubAgentRequest, SubAgentStatus, SubAgents};
 use crate::fork::{FORK, fork_definition};
 use crate::transcript::Entry;
-use crate::{Totals, TranscriptAuthor, TranscriptFile};
+use crate::{AgentTool, Totals, TranscriptAuthor, TranscriptFile};
 
 /// What a file's name ends in that describes a sub-agent.
 const ENDING: &str = ".meta.json";
@@ -22,15 +23,22 @@ impl SubAgents {
     /// Takes in what an earlier process left: those that it did not tell of are told of now, and all can go on by a
     /// message.
     pub(super) fn reopen(&self, root: &Root) {
-        let mut found: Vec<_> = std::fs::read_dir(&root.folder)
+        let mut found: Vec<(SubAgentId, Meta, Mark)> = std::fs::read_dir(&root.folder)
             .into_iter()
             .flatten()
             .flatten()
             .filter_map(|file| read(&file.path()))
             .collect();
-        found.sort_by(|(one, _, a), (two, _, b)| (a.started_at, one).cmp(&(b.started_at, two)));
+        // Those above first, since rights come from them.
+        found.sort_by_key(|(_, _, mark)| mark.depth);
+        let mut records: Vec<Arc<Record>> = Vec::with_capacity(found.len());
         for (id, meta, mark) in found {
-            let record = Arc::new(self.recall(root, id, meta, mark));
+            let parent = self.parent_of(root, &mark, &records);
+            let record = self.recall(root, parent, id, meta, mark);
+            records.push(Arc::new(record));
+        }
+        records.sort_by_key(|record| (record.live().started, record.id.clone()));
+        for record in records {
             let was_cut = record.view().is_running();
             if was_cut {
                 self.take_stock(root, &record);
@@ -42,11 +50,53 @@ impl SubAgents {
         }
     }
 
-    fn recall(&self, root: &Root, id: SubAgentId, meta: Meta, mark: Mark) -> Record {
+    /// The agent that started a sub-agent. Where it is not known any more, the one of the process, and what is gone as
+    /// half a sentence: the sub-agent is told of then, and does not go on.
+    fn parent_of(
+        &self,
+        root: &Root,
+        mark: &Mark,
+        above: &[Arc<Record>],
+    ) -> (Arc<Parent>, Option<String>) {
+        let Some(id) = &mark.parent else {
+            return (Arc::clone(&root.parent), None);
+        };
+        let parent = above.iter().find(|record| record.id == *id);
+        let parent = parent.map_or_else(
+            || Err(format!("the agent {id} that started it is gone")),
+            |record| self.as_recalled_parent(record),
+        );
+        match parent {
+            Ok(parent) => (Arc::new(parent), None),
+            Err(why) => {
+                let stand_in = Parent {
+                    id: mark.parent.clone(),
+                    depth: mark.depth.saturating_sub(1),
+                    ..Parent::clone(&root.parent)
+                };
+                (Arc::new(stand_in), Some(why))
+            }
+        }
+    }
+
+    fn recall(
+        &self,
+        root: &Root,
+        (parent, mut barred): (Arc<Parent>, Option<String>),
+        id: SubAgentId,
+        meta: Meta,
+        mark: Mark,
+    ) -> Record {
         let definition = match meta.agent_type.as_str() {
             FORK => Some(fork_definition()),
             named => self.catalog().find(named).cloned(),
         };
+        if definition.is_none() && meta.agent_type != AgentTool::GENERAL {
+            barred = Some(format!("its definition `{}` is gone", meta.agent_type));
+        }
+        if meta.agent_type == FORK && mark.tools.is_none() {
+            barred = Some("which tools it had is not known".to_owned());
+        }
         let definition =
             definition.unwrap_or_else(|| AgentDefinition::new(&*meta.agent_type, "", ""));
         let request = SubAgentRequest {
@@ -59,18 +109,10 @@ impl SubAgents {
             effort: mark.effort,
             background: mark.background,
             cwd: mark.cwd,
-            isolation: meta
-                .worktree_path
-                .as_ref()
-                .map(|_| swarm_policy::Isolation::Worktree),
+            isolation: mark.isolation,
             tool_use_id: mark.tool_use_id,
         };
-        let parent = Parent {
-            id: mark.parent,
-            depth: mark.depth.saturating_sub(1),
-            ..Parent::clone(&root.parent)
-        };
-        let record = Record::new(id, mark.name, Arc::new(parent), request, &root.folder);
+        let record = Record::new(id, mark.name, parent, request, &root.folder);
         let folder = meta.worktree_path.map(|path| IsolatedFolder {
             root: path.clone(),
             path,
@@ -79,7 +121,6 @@ impl SubAgents {
         });
         *record.live() = Live {
             open: false,
-            stopped_by: mark.by_person.then_some(StoppedBy::Person),
             started: mark.started_at,
             runs: mark.runs,
             told: mark.told,
@@ -99,6 +140,11 @@ impl SubAgents {
                 kept: folder.clone(),
             },
             folder,
+            held: mark.tools,
+            place: mark.place.map(|place| Workplace {
+                cwd: place.cwd,
+                confine: Arc::new(Confinement::new(&place.root)),
+            }),
             ..Live::default()
         };
         record.view.send_replace(View {
@@ -106,7 +152,7 @@ impl SubAgents {
             settled: true,
             background: mark.background,
         });
-        record
+        Record { barred, ..record }
     }
 
     /// What a sub-agent had come to when its process died under it. A call that waited for it has an error for a result.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_tools::BackgroundAgents;
 
-use super::record::{Record, StoppedBy};
+use super::record::Record;
 use super::{SubAgentStatus, SubAgents};
 use crate::Injected;
 
@@ -30,11 +30,6 @@ impl SubAgents {
         }
         // It is on its way out: what follows its end has to be over first.
         record.until(|view| view.settled).await;
-        if record.live().stopped_by == Some(StoppedBy::Person) {
-            return Err(format!(
-                "{name} was stopped by a person and is not started again; do without it or start another agent"
-            ));
-        }
         let was = record.view().status;
         self.resume(record, vec![Injected::prompt(text)]).await?;
         let was = match was {

@@ -1,6 +1,6 @@
 //! Events of a sub-agent, on their way to whoever watches the process.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use swarm_protocol::{AgentEvent, SubAgentId};
 use tokio::time::Instant;
@@ -34,16 +34,37 @@ impl ChildSink {
         }
     }
 
+    /// Until the returned value is dropped it is not the model that is silent.
+    pub(super) fn wait(&self) -> Wait<'_> {
+        self.lock().calls += 1;
+        Wait(self)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pulse> {
+        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Since when nothing has come from the model, where something should.
     pub(super) fn silent_since(&self) -> Option<Instant> {
-        let pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
+        let pulse = self.lock();
         (pulse.calls == 0).then_some(pulse.last)
+    }
+}
+
+/// A wait for something else than the model.
+pub(super) struct Wait<'a>(&'a ChildSink);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let mut pulse = self.0.lock();
+        pulse.calls = pulse.calls.saturating_sub(1);
+        pulse.last = Instant::now();
     }
 }
 
 impl EventSink for ChildSink {
     fn emit(&self, event: AgentEvent) {
-        let mut pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pulse = self.lock();
         pulse.last = Instant::now();
         match &event {
             AgentEvent::ToolStarted { .. } => pulse.calls += 1,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use swarm_model::ContentBlock;
 use swarm_policy::{Decision, HookEvent, Question, Suggestion};
 use swarm_protocol::AgentEvent;
-use swarm_tools::{Confinement, ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
+use swarm_tools::{ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
@@ -180,7 +180,11 @@ impl Session {
         call_context.cancel = cancel.child_token();
         call_context.tool_use_id.clone_from(&call.id);
         if let Some(moved) = self.moved() {
-            call_context.confine = Some(Arc::new(Confinement::new(&moved.root)));
+            let rights = &self.parts.rights;
+            let anchors = rights.anchors(&call_context.cwd, Some(&moved.cwd));
+            let (protected, home) = (&call_context.protected, self.parts.home.as_deref());
+            call_context.protected = rights.hiding(protected, &moved.cwd, anchors, home);
+            call_context.confine = Some(moved.confine);
             call_context.cwd = moved.cwd;
         }
         let mut output = call::run(ready, call_context, self.parts.limits.cancel_grace).await;
@@ -269,11 +273,13 @@ impl Session {
     fn asked_of_rights<T>(&self, ready: &Ready, ask: impl FnOnce(&Question<'_>) -> T) -> T {
         let moved = self.moved();
         let origin = &self.parts.tool_context.cwd;
-        let cwd = moved.as_ref().map_or(origin, |moved| &moved.cwd);
+        let moved = moved.as_ref().map(|moved| moved.cwd.as_path());
+        let cwd = moved.unwrap_or(origin);
         ask(&Question {
             tool: ready.tool.name(),
             input: &ready.input,
             cwd,
+            anchors: &self.parts.rights.anchors(origin, moved),
             home: self.parts.home.as_deref(),
             touches: &ready.tool.touches(&ready.input, cwd),
             read_only: ready.tool.is_read_only(&ready.input),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use swarm_hooks::{HookOutcome, Permission, Subject};
 use swarm_model::ContentBlock;
 use swarm_policy::HookEvent;
-use swarm_protocol::{AgentEvent, Envelope};
+use swarm_protocol::{AgentEvent, Envelope, MessageId};
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +16,9 @@ use crate::{Ask, Delivery, EngineError, GateAnswer, Injected, Session};
 
 /// How often in a row hooks may keep a turn from ending, as in Claude Code.
 const HELD: u32 = 8;
+
+/// Why a prompt that no hook has judged to the end is withheld.
+const CUT_OFF: &str = "it was interrupted";
 
 impl Session {
     /// Runs the hooks of an event of this session's agent. `matched` is what their matchers are held against.
@@ -37,46 +40,48 @@ impl Session {
         hooks.fire_as(event, matched, refine, fields, cancel).await
     }
 
-    /// Makes prompts part of the conversation as [`Session::deliver`] does, after hooks have read them. What a hook
-    /// refuses the model does not see; that it was refused stands in the transcript, and whatever messages it was made
-    /// of count as delivered.
+    /// Makes prompts part of the conversation as [`Session::deliver`] does, each after hooks have read it; `context` stands
+    /// before them and is not judged. What a hook refuses the model does not see, and its neighbours reach it all the
+    /// same; that it was refused stands in the transcript, and the messages it was made of count as delivered. A message
+    /// whose hooks were cut off is not delivered and waits where it is; a prompt that waits nowhere is withheld.
     ///
     /// # Errors
     /// [`EngineError::Transcript`]; nothing was delivered then.
     pub async fn submit(
         &mut self,
-        input: Vec<Injected>,
+        context: Vec<Injected>,
+        prompts: Vec<Injected>,
         cancel: &CancellationToken,
     ) -> Result<Submitted, EngineError> {
-        if input.is_empty() || !self.parts.hooks.any(HookEvent::UserPromptSubmit, None) {
-            let delivery = self.deliver(input)?;
-            return Ok(Submitted {
-                delivery,
-                refused: None,
+        let (mut input, mut withheld) = (context, Vec::new());
+        for prompt in prompts {
+            let fields = json!({"prompt": prompt.text});
+            // One after the other: a user's program need not bear that it runs twice at a time.
+            let outcome = self
+                .fire(HookEvent::UserPromptSubmit, None, fields, cancel)
+                .await;
+            if outcome.interrupted && !prompt.message_ids.is_empty() {
+                continue;
+            }
+            let cut_off = || outcome.interrupted.then(|| CUT_OFF.to_owned());
+            let refused = outcome.refusal().or_else(|| outcome.stop.clone());
+            let Some(why) = refused.or_else(cut_off) else {
+                input.push(prompt);
+                input.extend(told_by_hooks(&outcome));
+                continue;
+            };
+            let note = format!("A prompt was withheld from you by a hook of the user: {why}");
+            withheld.push(Withheld {
+                message_ids: prompt.message_ids.clone(),
+                why,
+            });
+            input.push(Injected {
+                text: Envelope::system(&note).render(),
+                ..prompt
             });
         }
-        let texts: Vec<_> = input.iter().map(|piece| piece.text.as_str()).collect();
-        let fields = json!({"prompt": texts.join("\n\n")});
-        let outcome = self
-            .fire(HookEvent::UserPromptSubmit, None, fields, cancel)
-            .await;
-        let refused = outcome.refusal().or_else(|| outcome.stop.clone());
-        let mut input = input;
-        if let Some(why) = &refused {
-            let note = format!("A prompt was withheld from you by a hook of the user: {why}");
-            let note = Envelope::system(&note).render();
-            input = input
-                .into_iter()
-                .map(|piece| Injected {
-                    text: note.clone(),
-                    ..piece
-                })
-                .collect();
-        } else {
-            input.extend(told_by_hooks(&outcome));
-        }
         let delivery = self.deliver(input)?;
-        Ok(Submitted { delivery, refused })
+        Ok(Submitted { delivery, withheld })
     }
 
     /// Lets hooks judge a call, after which rules and mode do. A hook may refuse a call, have it asked about, change its
@@ -245,8 +250,17 @@ impl Session {
 pub struct Submitted {
     /// As from [`Session::deliver`].
     pub delivery: Delivery,
-    /// Why a hook withheld them from the model.
-    pub refused: Option<String>,
+    /// Those that hooks kept from the model.
+    pub withheld: Vec<Withheld>,
+}
+
+/// A prompt that a hook kept from the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// The messages that it was; none for a prompt that is no message.
+    pub message_ids: Vec<MessageId>,
+    /// Why, in the hook's words.
+    pub why: String,
 }
 
 /// What hooks tell the model, as a piece of input of its own.

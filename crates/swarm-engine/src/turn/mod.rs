@@ -11,6 +11,6 @@ mod request;
 mod signals;
 mod step;
 
-pub use hooks::{Submitted, told_by_hooks};
+pub use hooks::{Submitted, Withheld, told_by_hooks};
 pub use outcome::TurnOutcome;
 pub use signals::TurnSignals;

@@ -1,5 +1,6 @@
 //! `EnterWorktree`.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace};
 use swarm_worktree::{Created, Slug};
 use uuid::Uuid;
 
-use super::stay::{Stay, blocking};
+use super::stay::{Entered, Stay, blocking};
 
 #[derive(Debug)]
 pub(super) struct EnterWorktree(pub(super) Arc<Stay>);
@@ -48,7 +49,8 @@ impl Tool for EnterWorktree {
     }
 
     fn kind(&self) -> ToolKind {
-        ToolKind::Team
+        // It makes and removes files of the repository.
+        ToolKind::Other
     }
 
     fn is_read_only(&self, _input: &Value) -> bool {
@@ -76,8 +78,8 @@ impl Tool for EnterWorktree {
 impl EnterWorktree {
     async fn enter(&self, input: Value, ctx: &ToolContext) -> Result<Created, String> {
         let input: Input = serde_json::from_value(input).map_err(|error| error.to_string())?;
-        if let Some(created) = &*self.0.entered() {
-            let path = created.record.path.display();
+        if let Some(entered) = &*self.0.entered() {
+            let path = entered.created.record.path.display();
             return Err(format!(
                 "you are in the worktree {path}: leave it with ExitWorktree first"
             ));
@@ -91,7 +93,7 @@ impl EnterWorktree {
             (None, Some(path)) => {
                 let path = ctx.cwd.join(path);
                 blocking(move || {
-                    let found = place.worktrees.find(&path)?;
+                    let found = place.worktrees.find_beside(&place.origin, &path)?;
                     let found = found.ok_or(swarm_worktree::WorktreeError::NotFound {
                         slug: path.display().to_string(),
                         repository: place.origin.clone(),
@@ -107,7 +109,7 @@ impl EnterWorktree {
                 blocking(move || place.take(&place.origin, slug)).await?
             }
         };
-        *self.0.entered() = Some(created.clone());
+        *self.0.entered() = Some(Entered::new(created.clone()));
         Ok(created)
     }
 }
@@ -115,12 +117,17 @@ impl EnterWorktree {
 fn told(created: &Created) -> ToolOutput {
     let record = &created.record;
     let mut text = format!(
-        "You are in the worktree {} now.\nworktreePath: {}\nworktreeBranch: {}\nbase: {}",
+        "You are in the worktree {} now.\nworktreePath: {}",
         record.slug,
         record.path.display(),
-        record.branch,
-        record.base.describe()
     );
+    if record.by_hook {
+        text.push_str("\nA hook of the user made it.");
+    } else {
+        let (branch, base) = (&record.branch, record.base.describe());
+        // Writing into a String cannot fail.
+        let _infallible = write!(text, "\nworktreeBranch: {branch}\nbase: {base}");
+    }
     for notice in &created.notices {
         text.push('\n');
         text.push_str(notice);

@@ -56,7 +56,8 @@ impl Tool for ExitWorktree {
     }
 
     fn kind(&self) -> ToolKind {
-        ToolKind::Team
+        // It makes and removes files of the repository.
+        ToolKind::Other
     }
 
     fn is_read_only(&self, _input: &Value) -> bool {
@@ -81,7 +82,9 @@ impl ExitWorktree {
     async fn leave(&self, input: Value) -> Result<String, String> {
         let input: Input = serde_json::from_value(input).map_err(|error| error.to_string())?;
         let entered = self.0.entered().clone();
-        let created = entered.ok_or("you are in no worktree that you entered")?;
+        let created = entered
+            .ok_or("you are in no worktree that you entered")?
+            .created;
         let (place, moved) = (Arc::clone(&self.0), created.clone());
         let done = blocking(move || match input.action {
             Action::Keep => place.worktrees.release(&moved).map(|()| None),
@@ -102,18 +105,24 @@ impl ExitWorktree {
         };
         *self.0.entered() = None;
         let mut text = format!(
-            "You are back in {}.\nworktreePath: {path}\nworktreeBranch: {}\n",
+            "You are back in {}.\nworktreePath: {path}\n",
             self.0.origin.display(),
-            created.record.branch
         );
+        let both = if created.record.by_hook {
+            "It"
+        } else {
+            // Writing into a String cannot fail.
+            let _infallible = writeln!(text, "worktreeBranch: {}", created.record.branch);
+            "Each of them"
+        };
         let rescue = removed.as_ref().and_then(|removed| removed.rescue.as_ref());
         // Writing into a String cannot fail.
         let _infallible = match (&removed, rescue) {
-            (None, _) => write!(text, "Both are kept."),
-            (Some(_), None) => write!(text, "Both are gone."),
+            (None, _) => write!(text, "{both} stays as it was left."),
+            (Some(_), None) => write!(text, "{both} is gone."),
             (Some(_), Some(saved)) => write!(
                 text,
-                "Both are gone; what they held is saved in {} and {}.",
+                "{both} is gone; what was there is saved in {} and {}.",
                 saved.reference,
                 saved.patch.display()
             ),
@@ -122,8 +131,20 @@ impl ExitWorktree {
     }
 }
 
-/// Removes the worktree, or says what speaks against it; then it is in use again.
+/// Removes the worktree, or says what speaks against it; whatever it is, it is in use again then.
 fn remove(
+    place: &Stay,
+    created: &Created,
+    discard: bool,
+) -> Result<Result<Removed, Vec<Hazard>>, swarm_worktree::WorktreeError> {
+    let done = try_to_remove(place, created, discard);
+    if !matches!(done, Ok(Ok(_))) {
+        place.worktrees.hold(created)?;
+    }
+    done
+}
+
+fn try_to_remove(
     place: &Stay,
     created: &Created,
     discard: bool,
@@ -140,6 +161,5 @@ fn remove(
             .remove(&record.from, &record.slug, true, now)
             .map(Ok);
     }
-    place.take(&record.from, record.slug.clone())?;
     Ok(Err(why))
 }

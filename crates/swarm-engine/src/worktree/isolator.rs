@@ -50,8 +50,10 @@ impl Isolator for WorktreeIsolator {
             return Err("it was interrupted".to_owned());
         }
         let mut notice = moved_notice(from, &created.cwd);
-        // Writing into a String cannot fail.
-        let _infallible = write!(notice, " It began at {}.", created.record.base.describe());
+        if !created.record.by_hook {
+            // Writing into a String cannot fail.
+            let _infallible = write!(notice, " It began at {}.", created.record.base.describe());
+        }
         for line in &created.notices {
             let _infallible = write!(notice, "\n{line}");
         }

@@ -2,9 +2,11 @@
 
 mod enter;
 mod exit;
+mod fixed;
 mod isolator;
 mod stay;
 
+pub(crate) use fixed::fixed;
 pub use isolator::WorktreeIsolator;
 pub(crate) use stay::MOVING;
 pub use stay::worktree_tools;

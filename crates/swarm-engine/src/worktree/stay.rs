@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use swarm_protocol::Clock;
-use swarm_tools::{Tool, Workplace};
+use swarm_tools::{Confinement, Tool, Workplace};
 use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
 
 use super::enter::EnterWorktree;
@@ -40,11 +40,28 @@ pub(super) struct Stay {
     pub(super) clock: Arc<dyn Clock>,
     process: ProcessMark,
     pub(super) origin: PathBuf,
-    entered: Mutex<Option<Created>>,
+    entered: Mutex<Option<Entered>>,
+}
+
+/// A worktree that an agent has entered.
+#[derive(Debug, Clone)]
+pub(super) struct Entered {
+    pub(super) created: Created,
+    /// As it was found then: later its files are the agent's.
+    confine: Arc<Confinement>,
+}
+
+impl Entered {
+    pub(super) fn new(created: Created) -> Self {
+        Self {
+            confine: Arc::new(Confinement::new(&created.record.path)),
+            created,
+        }
+    }
 }
 
 impl Stay {
-    pub(super) fn entered(&self) -> MutexGuard<'_, Option<Created>> {
+    pub(super) fn entered(&self) -> MutexGuard<'_, Option<Entered>> {
         // The guarded value is replaced whole.
         self.entered.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -53,9 +70,9 @@ impl Stay {
     pub(super) fn moved_from(&self, origin: &Path) -> Option<Workplace> {
         let entered = self.entered();
         let entered = entered.as_ref().filter(|_| self.origin == origin);
-        entered.map(|created| Workplace {
-            cwd: created.cwd.clone(),
-            root: created.record.path.clone(),
+        entered.map(|entered| Workplace {
+            cwd: entered.created.cwd.clone(),
+            confine: Arc::clone(&entered.confine),
         })
     }
 

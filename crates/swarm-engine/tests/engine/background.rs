@@ -162,14 +162,31 @@ async fn one_that_is_stopped_keeps_its_work_and_goes_on_by_a_message() {
     assert_eq!(outcomes(&family), ["killed", "completed"]);
 }
 
-#[tokio::test]
-async fn one_that_a_person_stopped_is_not_started_again() {
-    let mut family = launched().await;
-    assert!(family.agents.stop_by_person("slow-1").await);
+#[tokio::test(start_paused = true)]
+async fn one_that_is_held_asks_for_nothing_and_is_not_taken_for_stalled() {
+    let limits = AgentLimits {
+        stall_s: 5,
+        ..AgentLimits::default()
+    };
+    let mut family = family_with(limits);
+    let inner = agent("slow", &json!({}));
+    family.cast.plays("bob", [calls([beside()]), says("done")]);
+    family
+        .cast
+        .plays("bob/slow", [calls([inner]), says("late news")]);
+    family
+        .cast
+        .plays("bob/slow/slow", [Line::Gated("part".into())]);
+    family.turn("go").await;
+    family.cast.at_gate(1).await;
+    family.agents.hold(true);
+    family.cast.open();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    assert_eq!(family.cast.asked_by("bob/slow").len(), 1);
+    assert!(family.agents.is_busy());
+    family.agents.hold(false);
     family.hear().await;
-    assert!(family.world.on_disk().contains("<status>killed</status>"));
-    let refused = family.send("slow-1", "go on").await.unwrap().unwrap_err();
-    assert!(refused.contains("stopped by a person"), "{refused}");
+    assert_eq!(outcomes(&family), ["completed", "completed"]);
 }
 
 #[tokio::test(start_paused = true)]

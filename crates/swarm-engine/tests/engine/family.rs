@@ -183,6 +183,10 @@ impl Family {
         Self::build(world, Arc::new(NoSpawner), equipment, Arc::default())
     }
 
+    pub(crate) fn equipped(world: World, equipment: Equipment) -> Self {
+        Self::build(world, Arc::new(NoSpawner), equipment, Arc::default())
+    }
+
     /// The same agent in a process of its own, after this one has died.
     pub(crate) fn reborn(self, definitions: Vec<AgentDefinition>) -> Self {
         let equipment = Equipment {
@@ -204,6 +208,7 @@ impl Family {
             isolator: None,
             servers: None,
             clock: Arc::new(SystemClock),
+            root: world.scratch.path().to_owned(),
             platform: "test".to_owned(),
         });
         let transcript = world.transcript();

@@ -1,8 +1,14 @@
 //! Messages: delivered once, durable first, urgent ones between calls.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::json;
-use swarm_engine::Injected;
+use swarm_engine::{Injected, Session};
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_policy::HookSettings;
 use swarm_protocol::MessageId;
+use tokio_util::sync::CancellationToken;
 
 use crate::model::{call, say};
 use crate::tools::{Log, change, echo};
@@ -147,4 +153,79 @@ fn what_cannot_be_written_was_not_delivered() {
     );
     assert!(!session.has_message(&id("m1")));
     assert!(!session.needs_turn());
+}
+
+/// A session whose prompts are read by a hook with this command line, which runs in `folder`.
+fn judged(world: &World, folder: &tempfile::TempDir, line: &str) -> Session {
+    let hook = json!([{"hooks": [{"type": "command", "command": line}]}]);
+    let (settings, _) = HookSettings::read(&json!({"UserPromptSubmit": hook}), "a test");
+    let hooks = Hooks::new(HooksParts {
+        settings,
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        project: folder.path().to_owned(),
+        notice: Arc::new(|_| {}),
+    });
+    let mut parts = world.parts();
+    parts.hooks = AgentHooks::new(hooks, Subject::default);
+    Session::open(world.transcript(), parts).unwrap()
+}
+
+#[tokio::test]
+async fn a_hook_withholds_the_message_that_it_refuses_and_no_other() {
+    let (world, folder) = (World::new(vec![]), tempfile::tempdir().unwrap());
+    let guard =
+        "cat > input; echo >> count; if grep -q secret input; then echo no secrets >&2; exit 2; fi";
+    let mut session = judged(&world, &folder, guard);
+    let secret = Injected::message(id("m2"), "the secret is 7");
+    let submitted = session
+        .submit(
+            vec![Injected::prompt("a secret of the context")],
+            vec![letter("m1"), secret, letter("m3")],
+            &on(),
+        )
+        .await
+        .unwrap();
+    assert_eq!(submitted.delivery.added, [id("m1"), id("m2"), id("m3")]);
+    let withheld: Vec<_> = submitted
+        .withheld
+        .iter()
+        .map(|one| (one.message_ids.clone(), one.why.as_str()))
+        .collect();
+    assert_eq!(withheld, [(vec![id("m2")], "no secrets")]);
+    let on_disk = world.on_disk();
+    for there in [
+        "a secret of the context",
+        "text of m1",
+        "text of m3",
+        "withheld from you by a hook of the user: no secrets",
+    ] {
+        assert!(on_disk.contains(there), "{there}: {on_disk}");
+    }
+    assert!(!on_disk.contains("the secret is 7"), "{on_disk}");
+    assert!(session.has_message(&id("m2")), "it is not sent again");
+    let count = std::fs::read_to_string(folder.path().join("count")).unwrap();
+    assert_eq!(count.lines().count(), 3, "once for each");
+}
+
+#[tokio::test]
+async fn a_prompt_whose_hook_is_cut_off_does_not_reach_the_model() {
+    let (world, folder) = (World::new(vec![]), tempfile::tempdir().unwrap());
+    let mut session = judged(&world, &folder, "exit 2");
+    let off = CancellationToken::new();
+    off.cancel();
+    let prompt = Injected::prompt("the secret is 7");
+    let submitted = session.submit(vec![], vec![prompt], &off).await.unwrap();
+    assert_eq!(submitted.withheld[0].why, "it was interrupted");
+    assert!(!world.on_disk().contains("the secret"));
+}
+
+#[tokio::test]
+async fn a_message_whose_hook_is_cut_off_waits_where_it_is() {
+    let (world, folder) = (World::new(vec![]), tempfile::tempdir().unwrap());
+    let mut session = judged(&world, &folder, "exit 2");
+    let off = CancellationToken::new();
+    off.cancel();
+    let submitted = session.submit(vec![], vec![letter("m1")], &off).await;
+    assert_eq!(submitted.unwrap().delivery.added, []);
+    assert!(!session.has_message(&id("m1")) && !session.needs_turn());
 }

@@ -314,7 +314,12 @@ async fn p5_what_the_parent_loses_the_child_loses_and_grants_stay_below() {
     use swarm_engine::Rights;
     use swarm_policy::{Destination, RuleValue, Suggestion};
     let parent = crate::world::rights(PermissionMode::AcceptEdits);
-    let child = Rights::under(parent.clone(), None);
+    let child = Rights::under(
+        parent.clone(),
+        None,
+        swarm_policy::Anchors::default(),
+        RuleSet::default(),
+    );
     assert_eq!(child.mode(), PermissionMode::AcceptEdits);
     assert!(!child.set_mode(PermissionMode::BypassPermissions));
     let grant = Suggestion::AddRules {

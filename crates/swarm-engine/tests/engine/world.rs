@@ -124,6 +124,7 @@ pub(crate) struct World {
     pub(crate) rights: Arc<Rights>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) limits: EngineLimits,
+    pub(crate) hooks: swarm_hooks::AgentHooks,
 }
 
 impl World {
@@ -141,6 +142,7 @@ impl World {
                 cancel_grace: Duration::from_millis(50),
                 ..EngineLimits::default()
             },
+            hooks: swarm_hooks::AgentHooks::default(),
         };
         *world.mail.transcript.lock().unwrap() = world.path();
         world
@@ -189,7 +191,7 @@ impl World {
             gate: self.gate.clone(),
             events: self.watcher.clone(),
             interjections: self.mail.clone(),
-            hooks: swarm_hooks::AgentHooks::default(),
+            hooks: self.hooks.clone(),
             forks: ForkPoint::default(),
             limits: self.limits.clone(),
             home: None,

@@ -1,0 +1,210 @@
+//! What an agent brings along by its definition: skills in its first context, and a memory. The same for teammates and
+//! sub-agents.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use swarm_fs::{read_beginning, repository_top};
+use swarm_policy::{AgentDefinition, Behavior, MemoryScope, Rule, RuleSet};
+use swarm_protocol::Skill;
+use swarm_tools::skill_text;
+
+/// Of the index of a memory, as Claude Code reads it.
+const MEMORY_LINES: usize = 200;
+const MEMORY_BYTES: usize = 25_000;
+
+/// Enough of the file to see that it does not fit.
+const MEMORY_READ: u64 = 64 * 1024;
+
+/// A skill that a definition names cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error("the agent type {agent_type} names the skill `{}`: {why}", .skill.escape_debug())]
+pub struct SkillError {
+    /// The type.
+    pub agent_type: String,
+    /// The skill.
+    pub skill: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// What a definition adds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trained {
+    /// Blocks for the system prompt.
+    pub instructions: Vec<String>,
+    /// The folder of its memory.
+    pub memory: Option<PathBuf>,
+}
+
+impl Trained {
+    /// Reads what a definition names: its skills are among `skills`, its memory is below `root` or that of the repository
+    /// around `cwd`.
+    ///
+    /// # Errors
+    /// [`SkillError`] for a skill that is not there or cannot be read.
+    pub fn of(
+        definition: &AgentDefinition,
+        skills: &[Skill],
+        cwd: &Path,
+        root: &Path,
+    ) -> Result<Self, SkillError> {
+        let mut trained = Self::default();
+        for name in &definition.skills {
+            let text = skill(name, skills).map_err(|why| SkillError {
+                agent_type: definition.name.clone(),
+                skill: name.clone(),
+                why,
+            })?;
+            let text = format!("# Skill: {name}\n{text}");
+            trained.instructions.push(text);
+        }
+        if let Some(scope) = definition.memory {
+            let home = match scope {
+                // Links of the user's own towards it are followed here. In a repository, where an agent may make them,
+                // nobody follows one.
+                MemoryScope::User => root.canonicalize().unwrap_or_else(|_| root.to_owned()),
+                MemoryScope::Project | MemoryScope::Local => repository_top(cwd).join(".claude"),
+            };
+            let folder = home.join(memory_folder(scope, &definition.name));
+            trained.instructions.push(memory(&home, &folder));
+            trained.memory = Some(folder);
+        }
+        Ok(trained)
+    }
+
+    /// What lets file tools write into the memory, whatever the mode asks about; denials hold all the same.
+    pub fn rules(&self, agent_type: &str) -> RuleSet {
+        let mut rules = RuleSet::default();
+        let Some(folder) = &self.memory else {
+            return rules;
+        };
+        // Two slashes begin an absolute path in a rule.
+        match Rule::parse(&format!("Edit(/{}/**)", folder.display())) {
+            Ok(rule) => rules.add(Behavior::Allow, rule, format!("memory of {agent_type}")),
+            Err(error) => tracing::warn!(%error, "the memory is asked about at each change"),
+        }
+        rules
+    }
+}
+
+fn skill(name: &str, skills: &[Skill]) -> Result<String, String> {
+    let found = skills.iter().find(|skill| skill.name == name);
+    let found = found.ok_or_else(|| {
+        "there is no such folder with a SKILL.md in .claude/skills of the repository or in skills below the root folder"
+            .to_owned()
+    })?;
+    skill_text(found, "").map_err(|error| format!("{}: {error}", found.path.display()))
+}
+
+/// Where below the user's or the repository's folder an agent of a type keeps what it learns. A plugin's name is parted
+/// from the type's by a colon, which a folder should not have.
+fn memory_folder(scope: MemoryScope, agent_type: &str) -> PathBuf {
+    let kind = match scope {
+        MemoryScope::User | MemoryScope::Project => "agent-memory",
+        MemoryScope::Local => "agent-memory-local",
+    };
+    Path::new(kind).join(agent_type.replace(':', "-"))
+}
+
+fn memory(home: &Path, folder: &Path) -> String {
+    let mut text = format!(
+        "# Memory\nYou keep what you learn in {}, across conversations. You may read and write files there with Read, \
+         Write and Edit. MEMORY.md in it is shown to you at each start, its first {MEMORY_LINES} lines: keep it short, \
+         correct what is wrong in it, and move details into files of their own beside it. Note what will help next \
+         time, not what you did.\n\n## MEMORY.md\n",
+        folder.display()
+    );
+    match index(home, folder) {
+        Ok(Some(bytes)) => text.push_str(&beginning(&String::from_utf8_lossy(&bytes))),
+        Ok(None) => text.push_str("(it is empty yet)"),
+        // Into a String, which takes everything.
+        Err(why) => _ = write!(text, "(it is not shown: {why})"),
+    }
+    text
+}
+
+/// What stands in the index, if it is a file that lies where it says: a repository may bring a link along, and an agent
+/// may leave one, to what its rules keep from it.
+fn index(home: &Path, folder: &Path) -> Result<Option<Vec<u8>>, String> {
+    let (Ok(home), Ok(real)) = (home.canonicalize(), folder.canonicalize()) else {
+        return Ok(None);
+    };
+    if !real.starts_with(&home) {
+        return Err(format!(
+            "{} leads out of {}",
+            folder.display(),
+            home.display()
+        ));
+    }
+    read_beginning(&real.join("MEMORY.md"), MEMORY_READ).map_err(|error| error.to_string())
+}
+
+/// The lines that fit.
+fn beginning(text: &str) -> String {
+    let mut kept = String::new();
+    for line in text.lines().take(MEMORY_LINES) {
+        if kept.len() + line.len() + 1 > MEMORY_BYTES {
+            break;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    if kept.len() < text.trim_end().len() {
+        kept.push_str("(the rest does not fit: shorten it)");
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_long_memory_is_cut_at_lines_and_bytes() {
+        let many = "x\n".repeat(300);
+        assert_eq!(beginning(&many).lines().count(), MEMORY_LINES + 1);
+        let wide = format!("{}\n", "y".repeat(999)).repeat(40);
+        assert_eq!(beginning(&wide).lines().count(), 25 + 1);
+        assert_eq!(beginning("a\nb\n"), "a\nb\n");
+    }
+
+    #[test]
+    fn a_memory_stays_in_its_folder() {
+        let folder = memory_folder(MemoryScope::User, "kit:a");
+        assert_eq!(folder, Path::new("agent-memory/kit-a"));
+        let folder = memory_folder(MemoryScope::Local, "a");
+        assert_eq!(folder, Path::new("agent-memory-local/a"));
+    }
+
+    #[test]
+    fn a_memory_shows_nothing_that_lies_elsewhere() {
+        let base = tempfile::tempdir().unwrap();
+        let (home, elsewhere) = (base.path().join("home"), base.path().join("elsewhere"));
+        let folder = home.join("agent-memory/a");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        swarm_fs::replace_alone(&elsewhere.join("MEMORY.md"), b"the secret is 7").unwrap();
+        assert!(memory(&home, &folder).ends_with("(it is empty yet)"));
+        symlink(elsewhere.join("MEMORY.md"), folder.join("MEMORY.md")).unwrap();
+        symlink(&elsewhere, home.join("agent-memory/b")).unwrap();
+        for folder in [&folder, &home.join("agent-memory/b")] {
+            let shown = memory(&home, folder);
+            assert!(shown.contains("(it is not shown: "), "{shown}");
+            assert!(!shown.contains("the secret"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_memory_holds_nobody_up() {
+        let home = tempfile::tempdir().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(home.path().join("MEMORY.md"))
+            .status();
+        assert!(made.unwrap().success());
+        let shown = memory(home.path(), home.path());
+        assert!(shown.contains("not a regular file"), "{shown}");
+    }
+}
