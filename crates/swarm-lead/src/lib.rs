@@ -18,8 +18,8 @@ mod team_tools;
 mod tests;
 
 pub use census::{
-    LeadStanding, ProcessKind, Reaped, Seen, Standing, Stray, census, end_marked_of, lead_standing,
-    reap,
+    LeadStanding, ProcessKind, Reaped, Seen, Standing, Stray, census, end_marked_of, lead_marks,
+    lead_standing, reap,
 };
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;

@@ -23,10 +23,16 @@ impl WorkMerger for WorktreeMerger {
             let Some(record) = worktrees.find(&path)? else {
                 return Ok(None);
             };
-            worktrees.merge(&record.from, &record.slug).map(Some)
+            if record.by_hook {
+                return Ok(Some(None));
+            }
+            let merged = worktrees.merge(&record.from, &record.slug);
+            merged.map(|merged| Some(Some(merged)))
         });
         match merged.await {
-            Ok(Some(merged)) => {
+            // Git has no part in it, and its branch, if there is one, is nobody's here.
+            Ok(Some(None)) => Ok(()),
+            Ok(Some(Some(merged))) => {
                 tracing::info!(branch = %merged.branch, target = %merged.target, outcome = merged.outcome.name(), "merged");
                 Ok(())
             }

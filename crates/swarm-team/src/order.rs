@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use swarm_policy::{
-    AgentDefinition, Equipment, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
+    AgentDefinition, Anchors, Equipment, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
 };
 use swarm_protocol::{
     AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs, WorktreeReport,
@@ -94,6 +95,9 @@ pub struct SpawnOrder {
     /// Whether its work is merged when it completes a task.
     #[serde(default)]
     pub merges: bool,
+    /// How work trees for its sub-agents are made, as the crate that makes them writes it.
+    #[serde(default)]
+    pub worktree_settings: Value,
     /// `provider/model`.
     pub model: String,
     /// Who chose the model.
@@ -107,6 +111,9 @@ pub struct SpawnOrder {
     pub deny: Vec<RuleText>,
     /// Rules in force: calls that are asked about.
     pub ask: Vec<RuleText>,
+    /// Where relative rules start besides the working folder: they were written for its spawner's.
+    #[serde(default)]
+    pub anchors: Anchors,
     /// The conversation to continue or begin.
     pub session_id: SessionId,
     /// Further text for the system prompt.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
     AgentParts, EngineLimits, EventSink, ForkPoint, NoSpawner, Rights, Session, SubAgentKit,
-    SubAgents, TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
+    SubAgents, Trained, TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -29,7 +29,7 @@ use crate::gate::QueueGate;
 use crate::interject::UrgentMail;
 use crate::prompt::system_prompt;
 use crate::reporter::Reporter;
-use crate::trained::Trained;
+use crate::servers;
 use crate::{TeammateError, TeammateParts};
 
 /// A teammate, ready to say hello.
@@ -51,6 +51,10 @@ pub(crate) fn assemble(
     watcher: &Arc<FolderWatcher>,
     servers: &ProcessServers,
 ) -> Result<Assembled, TeammateError> {
+    // Where the process is told to end meanwhile, that is why servers are missing.
+    if !parts.terminate.is_cancelled() {
+        servers::require(&parts.order, servers)?;
+    }
     let team = parts.order.agent.team.clone();
     let reporter = Arc::new(reporter(&mut parts));
     let (store, order, root) = (parts.store, parts.order, parts.root);
@@ -67,9 +71,10 @@ pub(crate) fn assemble(
         seat.merge_with(merger);
     }
     let mut rules = order.rules()?;
-    let trained = Trained::of(&order, &root)?;
-    trained.allow(&order, &mut rules);
-    let unreadable = ReadFilter::denials(&rules, &order.cwd, parts.home.as_deref());
+    let trained = trained(&order, &root)?;
+    rules.extend(trained.rules(order.agent_type.as_deref().unwrap_or_default()));
+    let unreadable = ReadFilter::denials(&rules, &order.cwd, parts.home.as_deref())
+        .anchored(order.anchors.clone());
     let shutdown = Arc::new(ShutdownDesk::default());
     let desk = Arc::new(MailDesk::new(
         Arc::clone(&seat),
@@ -82,6 +87,7 @@ pub(crate) fn assemble(
         isolator: parts.isolator,
         servers: Some(Arc::clone(servers.pool())),
         clock: Arc::clone(&parts.clock),
+        root: root.clone(),
         platform: parts.process.platform.clone(),
     });
     let mut tools = tools(&seat, &shutdown, &order.equipment, &sub_agents);
@@ -95,11 +101,11 @@ pub(crate) fn assemble(
         limits: order.limits,
     };
     let rights = Arc::new(rights(&seat, &order, rules));
-    let tool_context = tool_context(&order, &root, &seat, unreadable);
+    let tool_context = tool_context(&order, &root, &seat, unreadable, trained.memory.as_deref());
     let path = find_transcript(&root, &order.cwd, order.session_id);
     let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
     let limits = limits(&order);
-    let report = trained.report(&order, &limits);
+    let report = report(&order, &limits, &trained);
     let mut system = system_prompt(&order, &parts.process, &trained.instructions);
     system.extend(servers.remark());
     let mut agent = AgentParts {
@@ -146,6 +152,37 @@ pub(crate) fn assemble(
     })
 }
 
+/// What it is by its definition, brings along, and remembers.
+fn trained(order: &SpawnOrder, root: &Path) -> Result<Trained, TeammateError> {
+    let Some(definition) = &order.definition else {
+        return Ok(Trained::default());
+    };
+    let mut trained = Trained::of(definition, &order.equipment.skills, &order.cwd, root)?;
+    if !definition.prompt.trim().is_empty() {
+        let text = format!("# What you are: {}\n{}", definition.name, definition.prompt);
+        trained.instructions.insert(0, text);
+    }
+    Ok(trained)
+}
+
+/// What is in force of its definition, for hello.
+fn report(
+    order: &SpawnOrder,
+    limits: &EngineLimits,
+    trained: &Trained,
+) -> Option<DefinitionReport> {
+    let definition = order.definition.as_ref()?;
+    Some(DefinitionReport {
+        agent_type: definition.name.clone(),
+        model_source: order.model_source.map(|source| source.to_string()),
+        max_turns: limits.max_turns,
+        effort: limits.effort,
+        skills: definition.skills.clone(),
+        memory: trained.memory.clone(),
+        initial_prompt: definition.initial_prompt.is_some(),
+    })
+}
+
 /// The hooks of the member: those of the settings, and those of its own definition. It is no sub-agent, so the end of its
 /// turn is `Stop`.
 fn hooks(
@@ -159,7 +196,11 @@ fn hooks(
     let hooks = Hooks::new(HooksParts {
         settings: order.equipment.hooks.clone(),
         env: order.env.clone(),
-        project: HooksParts::project_of(&order.cwd),
+        project: order
+            .equipment
+            .project
+            .clone()
+            .unwrap_or_else(|| order.cwd.clone()),
         notice: Arc::new(move |line| reporter.notice(line)),
     });
     let own = order.definition.as_ref().map(|it| it.hooks.clone());
@@ -206,7 +247,8 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
 /// The rights of the member, which it writes down for people to look at.
 fn rights(seat: &Arc<Seat>, order: &SpawnOrder, rules: RuleSet) -> Rights {
     let (seat, agent, spawn_id) = (Arc::clone(seat), order.agent.clone(), order.spawn_id);
-    Rights::new(order.mode, rules, order.mode).told_to(move |rights| {
+    let rights = Rights::new(order.mode, rules, order.mode).anchored(order.anchors.clone());
+    rights.told_to(move |rights| {
         let report = in_force(rights, spawn_id);
         if let Err(error) = seat.store.write_rights(&agent.team, &agent.name, &report) {
             // It is only looked at: no decision rests on the file.
@@ -235,6 +277,9 @@ fn in_force(rights: &Rights, spawn_id: SpawnId) -> RightsReport {
         directories: rules.directories.clone(),
     }
 }
+
+/// How a person at the pane lets a turn go on.
+const TO_BACKGROUND: &str = "to go on without waiting for it: Ctrl-B";
 
 fn reporter(parts: &mut TeammateParts) -> Reporter {
     let order = &parts.order;
@@ -265,6 +310,12 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         BackendType::Tmux => view.titled(order.agent.name.clone()),
         _ => view,
     };
+    let view = match (&parts.person, &parts.process.backend) {
+        (None, _) => view,
+        // There the key is the usual prefix of commands, and passed on when it is typed twice.
+        (Some(_), BackendType::Tmux) => view.hinting(format!("{TO_BACKGROUND} (in tmux twice)")),
+        (Some(_), _) => view.hinting(TO_BACKGROUND),
+    };
     Reporter::new(
         Arc::clone(&parts.clock),
         order.agent.clone(),
@@ -293,16 +344,21 @@ fn tool_context(
     root: &Path,
     seat: &Seat,
     unreadable: ReadFilter,
+    memory: Option<&Path>,
 ) -> ToolContext {
     let protected = ProtectedPaths::new(root).hide_where(move |path| unreadable.hides(path));
     ToolContext {
         cwd: order.cwd.clone(),
         env: Arc::new(order.env.clone()),
         protected: Arc::new(protected),
-        confine: order
-            .worktree
-            .as_ref()
-            .map(|tree| Arc::new(Confinement::new(&tree.toplevel))),
+        confine: order.worktree.as_ref().map(|tree| {
+            let confined = Confinement::new(&tree.toplevel);
+            Arc::new(
+                memory
+                    .iter()
+                    .fold(confined, |confined, memory| confined.also(memory)),
+            )
+        }),
         guards: Arc::new(order.equipment.shell.clone()),
         files: Arc::new(Mutex::new(FileState::new())),
         modes: None,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use swarm_engine::{Injected, TurnOutcome};
-use swarm_protocol::{MemberState, Task};
+use swarm_engine::{Injected, Totals, TurnOutcome};
+use swarm_protocol::{IdleNotification, MemberState, Task};
 use swarm_team::Seat;
 
 use crate::duty::{Duty, names};
@@ -19,6 +19,8 @@ pub(crate) struct Debrief {
     outbox: Outbox,
     /// Tasks that were in progress at the end of the last turn.
     unreported: Vec<Task>,
+    /// Reports of turns whose sub-agents are still at work; absent where there was no such turn.
+    waiting: Option<Vec<String>>,
     /// Why the lead does not know of the last turn.
     untold: Option<String>,
 }
@@ -36,6 +38,7 @@ impl Debrief {
             duty,
             outbox,
             unreported: Vec::new(),
+            waiting: None,
             untold: None,
         }
     }
@@ -45,18 +48,53 @@ impl Debrief {
         self.duty.turn_begins();
     }
 
+    /// Keeps the report of a turn until its sub-agents have ended; false where the turn did not come to its end by itself,
+    /// of which the lead hears at once.
+    pub(crate) fn waits(&mut self, outcome: &TurnOutcome) -> bool {
+        if !matches!(outcome, TurnOutcome::Finished { .. }) {
+            return false;
+        }
+        self.duty.turn_ends(Some(outcome.text()));
+        let report = self.notice(outcome).result;
+        self.waiting.get_or_insert_default().extend(report);
+        true
+    }
+
+    /// The end of a turn that the lead was not told of.
+    pub(crate) fn overdue(&self) -> Option<TurnOutcome> {
+        self.waiting.is_some().then(|| TurnOutcome::Finished {
+            text: String::new(),
+            spent: Totals::default(),
+        })
+    }
+
+    /// The member ends: what the lead was to hear later it hears now.
+    pub(crate) fn leaves(&mut self) {
+        if let Some(outcome) = self.overdue() {
+            self.turn_ends(&outcome, false);
+        }
+        self.send();
+    }
+
+    fn notice(&self, outcome: &TurnOutcome) -> IdleNotification {
+        idle::notice(
+            self.seat.name.to_string(),
+            self.seat.clock.now().iso(),
+            outcome,
+            &self.reporter.turn_mail(),
+        )
+    }
+
     /// Tells the lead of a turn that is over. Gives what the model is to be reminded of, where it may go on (`goes_on`)
     /// and has open tasks; the lead is told of these once the model has been reminded of them.
     pub(crate) fn turn_ends(&mut self, outcome: &TurnOutcome, goes_on: bool) -> Option<Injected> {
         if matches!(outcome, TurnOutcome::Suspended { .. }) {
             return None;
         }
-        let mut notice = idle::notice(
-            self.seat.name.to_string(),
-            self.seat.clock.now().iso(),
-            outcome,
-            &self.reporter.turn_mail(),
-        );
+        let mut notice = self.notice(outcome);
+        let mut reports = self.waiting.take().unwrap_or_default();
+        reports.extend(notice.result.take());
+        notice.result = (!reports.is_empty()).then(|| idle::cut(&reports.join("\n\n")));
         let is_finished = matches!(outcome, TurnOutcome::Finished { .. });
         self.duty.turn_ends(is_finished.then(|| outcome.text()));
         let open = self.duty.open();

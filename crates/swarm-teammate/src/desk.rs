@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use swarm_engine::Injected;
-use swarm_protocol::{AgentEvent, MessageId, RequestId, TeamName, UnixMs};
-use swarm_store::StoreError;
-use swarm_team::{Incoming, Seat, ShutdownDesk, ShutdownVerdict, sort_mail};
+use swarm_engine::{Injected, Withheld};
+use swarm_protocol::{AgentEvent, MemberName, MessageId, RequestId, TeamName, UnixMs};
+use swarm_store::{Draft, StoreError};
+use swarm_team::{Incoming, Seat, ShutdownDesk, ShutdownVerdict, sort_mail, summary_of};
+
+use crate::chores::Chores;
 
 /// The mail of one teammate.
 #[derive(Debug)]
@@ -18,6 +20,7 @@ pub(crate) struct MailDesk {
     typed: Mutex<HashSet<MessageId>>,
     /// A shutdown request written before this instant was meant for an earlier spawn of the name.
     joined_at: OnceLock<UnixMs>,
+    chores: Chores,
 }
 
 impl MailDesk {
@@ -28,6 +31,7 @@ impl MailDesk {
             shutdown,
             typed: Mutex::default(),
             joined_at: OnceLock::new(),
+            chores: Chores::default(),
         }
     }
 
@@ -54,6 +58,7 @@ impl MailDesk {
     /// What the model shall read, oldest first. A shutdown request goes to the shutdown desk, and frames that no
     /// teammate handles are acknowledged away.
     pub(crate) fn take(&self) -> Result<Vec<Incoming>, StoreError> {
+        self.chores.done()?;
         let mut messages = Vec::new();
         let mut handled = Vec::new();
         for incoming in sort_mail(self.seat.store.take_unread(&self.team, &self.seat.name)?) {
@@ -79,6 +84,7 @@ impl MailDesk {
 
     /// What may be let in between two tool calls: urgent mail, and a shutdown request, which also goes to the desk.
     pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
+        self.chores.done()?;
         let unread = self.seat.store.take_unread(&self.team, &self.seat.name)?;
         let urgent = sort_mail(unread)
             .into_iter()
@@ -152,13 +158,68 @@ impl MailDesk {
         }
     }
 
-    /// Enters in the journal that messages are in the durable transcript, and marks them as read.
-    pub(crate) fn delivered(&self, ids: &[MessageId]) -> Result<(), StoreError> {
+    /// Enters in the journal that messages are in the durable transcript, and marks them as read. Nothing waits for it
+    /// before the next look at the mail, which tells of a failure: they are acknowledged when they come again.
+    pub(crate) fn delivered(&self, ids: Vec<MessageId>) {
         if ids.is_empty() {
-            return Ok(());
+            return;
         }
-        let delivered = self.seat.store.delivered(&self.team, &self.seat.name, ids);
-        delivered.map(drop)
+        let (seat, team) = (Arc::clone(&self.seat), self.team.clone());
+        self.chores.begin(move || {
+            let delivered = seat.store.delivered(&team, &seat.name, &ids);
+            delivered.map(drop)
+        });
+    }
+
+    /// Notes in the roster, for other programs, that a turn is under way.
+    pub(crate) fn turn_begins(&self) {
+        let (seat, team) = (Arc::clone(&self.seat), self.team.clone());
+        self.chores.begin(move || {
+            set_active(&seat, &team, true);
+            Ok(())
+        });
+    }
+
+    /// Waits for what was begun and not waited for.
+    pub(crate) fn settle(&self) {
+        if let Err(error) = self.chores.done() {
+            tracing::warn!(member = %self.seat.name, %error, "mail not acknowledged yet");
+        }
+    }
+
+    /// Notes that the turn is over, once all that was begun in it is written.
+    pub(crate) fn turn_ends(&self) {
+        self.settle();
+        set_active(&self.seat, &self.team, false);
+    }
+
+    /// Tells whoever wrote a message that a hook kept it from this member. What the program itself sends has nobody to
+    /// tell, and so no such notice is followed by another.
+    pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
+        for incoming in messages {
+            let Incoming::Prose(entry) = incoming else {
+                continue;
+            };
+            let is_it =
+                |one: &&Withheld| incoming.id().is_some_and(|id| one.message_ids.contains(id));
+            let (Some(one), Ok(sender)) = (
+                withheld.iter().find(is_it),
+                MemberName::parse(entry.from.trim()),
+            ) else {
+                continue;
+            };
+            let name = &self.seat.name;
+            let text = format!(
+                "{name} was not shown your message ({}): a hook of the user withholds it. {}",
+                summary_of(&entry.text, entry.summary.as_deref()),
+                one.why
+            );
+            let notice = Draft::system(name.as_str(), text)
+                .with_summary(format!("{name} was not shown your message"));
+            if let Err(error) = self.seat.store.send(&self.team, &sender, notice) {
+                tracing::warn!(member = %name, %sender, %error, "sender not told");
+            }
+        }
     }
 
     fn acknowledge(&self, ids: &[MessageId]) -> Result<Vec<MessageId>, StoreError> {
@@ -166,5 +227,12 @@ impl MailDesk {
             return Ok(Vec::new());
         }
         self.seat.store.ack(&self.team, &self.seat.name, ids)
+    }
+}
+
+fn set_active(seat: &Seat, team: &TeamName, active: bool) {
+    if let Err(error) = seat.store.set_active(team, &seat.name, active) {
+        // `isActive` is a courtesy to other programs; our own state report says the same.
+        tracing::debug!(member = %seat.name, %error, "isActive not written");
     }
 }

@@ -1,6 +1,6 @@
 //! Why a teammate cannot go on.
 
-use swarm_engine::EngineError;
+use swarm_engine::{EngineError, SkillError};
 use swarm_fs::FsError;
 use swarm_store::StoreError;
 use swarm_team::OrderError;
@@ -20,15 +20,21 @@ pub enum TeammateError {
     /// The transcript.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A skill of its definition is not there.
-    #[error("the agent type {agent_type} names the skill `{}`: {looked}", .skill.escape_debug())]
-    Skill {
+    /// A skill of its definition.
+    #[error(transparent)]
+    Skill(#[from] SkillError),
+    /// MCP servers that its type needs.
+    #[error(
+        "agent type `{agent_type}` needs MCP servers that are not there: {}{why}",
+        missing.join(", ")
+    )]
+    Servers {
         /// The type.
         agent_type: String,
-        /// The skill.
-        skill: String,
-        /// What was looked for.
-        looked: String,
+        /// What it needs and has no tool of.
+        missing: Vec<String>,
+        /// What became of the servers, in brackets; empty where nothing is known.
+        why: String,
     },
     /// A blocking step was lost.
     #[error("a step of the program was cut off: {0}")]

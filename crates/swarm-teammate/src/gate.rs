@@ -116,11 +116,7 @@ impl PermissionGate for QueueGate {
             tool_use_id: ask.tool_use_id,
             input: ask.input,
             description: ask.description,
-            suggestions: ask
-                .suggestions
-                .iter()
-                .filter_map(|s| serde_json::to_value(s).ok())
-                .collect(),
+            suggestions: ask.suggestions,
         };
         let answer = self.queue(&call, &cancel).await;
         self.reporter.state(MemberState::Working, None);
@@ -130,10 +126,7 @@ impl PermissionGate for QueueGate {
                 updates,
             }) => GateAnswer::Allow {
                 updated_input,
-                grants: updates
-                    .into_iter()
-                    .filter_map(|update| serde_json::from_value(update).ok())
-                    .collect(),
+                grants: updates,
             },
             Ok(PermissionAnswer::Denied(why)) => GateAnswer::Deny { why },
             Err(error) => GateAnswer::Deny {

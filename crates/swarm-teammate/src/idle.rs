@@ -67,7 +67,8 @@ pub(crate) fn notice(
     }
 }
 
-fn cut(text: &str) -> String {
+/// A text that fits into a notice.
+pub(crate) fn cut(text: &str) -> String {
     if text.len() <= RESULT_BYTES {
         return text.to_owned();
     }

@@ -26,9 +26,6 @@ impl Interjections for UrgentMail {
     }
 
     async fn delivered(&self, ids: &[MessageId]) {
-        if let Err(error) = self.0.delivered(ids) {
-            // It is in the transcript, so it is only acknowledged when it comes again.
-            tracing::warn!(member = %self.0.seat.name, %error, "urgent mail not acknowledged");
-        }
+        self.0.delivered(ids.to_vec());
     }
 }

@@ -1,6 +1,7 @@
 //! The child program: inbox → turns → idle notice → shutdown.
 
 mod assemble;
+mod chores;
 mod debrief;
 mod desk;
 mod duty;
@@ -20,7 +21,6 @@ mod prompt;
 mod reporter;
 mod servers;
 mod start;
-mod trained;
 mod turn;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::{Injected, Session, SubAgents};
+use swarm_engine::{Injected, Session, SubAgents, TurnOutcome};
 use swarm_fs::{FolderWatcher, Subscription};
 use swarm_protocol::{Event, LeadProcess, MemberState, OnLost, ShutdownRequest, TeamName};
 use swarm_store::{StoreError, TeamStore};
@@ -109,7 +109,7 @@ impl Life {
     async fn step(&mut self) -> Result<Option<Ending>, TeammateError> {
         if self.terminate.is_cancelled() {
             // What waits in the inbox stays unread.
-            self.debrief.send();
+            self.debrief.leaves();
             return Ok(Some(Ending::Terminated));
         }
         if !self.has_its_place()? {
@@ -124,6 +124,7 @@ impl Life {
         let asked_here = !messages.is_empty() && self.hold.is_some();
         self.receive(messages).await?;
         if let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() {
+            self.debrief.leaves();
             self.agree(&request)?;
             return Ok(Some(Ending::ShutDown));
         }
@@ -133,6 +134,7 @@ impl Life {
             return Ok(Some(Ending::ShutDown));
         }
         if let Some(lead) = lost.filter(|_| self.on_lost == OnLost::Stop) {
+            self.debrief.leaves();
             self.reporter.state(MemberState::Stopped, Some(loss(&lead)));
             return Ok(Some(Ending::LeadLost));
         }
@@ -143,6 +145,13 @@ impl Life {
             self.stand_by().await;
         } else if self.session.needs_turn() {
             self.turn().await?;
+        } else if let Some(outcome) = self
+            .debrief
+            .overdue()
+            .filter(|_| !self.sub_agents.is_busy())
+        {
+            // They ended without a word that would have made a turn: whoever stopped them knows.
+            self.end_turn(&outcome).await?;
         } else {
             self.rest().await;
         }
@@ -188,6 +197,8 @@ impl Life {
             (None, Some(mark)) => Some(Hold::Paused(mark)),
             (None, None) => None,
         };
+        // A turn that was suspended holds them before this is known here.
+        self.sub_agents.hold(hold.is_some());
         if hold == self.hold {
             return;
         }
@@ -306,12 +317,14 @@ impl Life {
             .filter_map(|message| message.id().cloned())
             .collect();
         if !fresh.is_empty() {
-            let mut input = self.context.clone();
-            input.extend(self.initial_prompt.clone().map(Injected::prompt));
-            input.extend(self.desk.inject(&fresh));
-            let submitted = self.session.submit(input, &self.terminate).await?;
+            let initial = self.initial_prompt.clone().map(Injected::prompt);
+            let prompts = initial.into_iter().chain(self.desk.inject(&fresh));
+            let (context, prompts) = (self.context.clone(), prompts.collect());
+            let submitted = self.session.submit(context, prompts, &self.terminate);
+            let submitted = submitted.await?;
             self.context.clear();
             self.initial_prompt = None;
+            self.desk.tell_senders(&fresh, &submitted.withheld);
             let delivery = submitted.delivery;
             ids.extend(delivery.added);
             ids.extend(delivery.known);
@@ -319,14 +332,14 @@ impl Life {
             self.resting = None;
             self.reporter.state(MemberState::Working, None);
         }
-        self.desk.delivered(&ids)?;
+        self.desk.delivered(ids);
         Ok(())
     }
 
     async fn turn(&mut self) -> Result<(), TeammateError> {
         self.resting = None;
         self.debrief.turn_begins();
-        self.set_active(true);
+        self.desk.turn_begins();
         // A turn of a parked member is one that the person at its pane asked for.
         let minds_the_lead = self.on_lost != OnLost::Continue && self.hold.is_none();
         let watch = TurnWatch {
@@ -335,28 +348,38 @@ impl Life {
             inbox: &mut self.inbox,
             pause: &mut self.pause,
             person: &mut self.person,
+            sub_agents: &self.sub_agents,
             lead: minds_the_lead.then_some(&mut self.lead),
             terminate: &self.terminate,
             grace: self.grace,
         };
         let outcome = watch.run(&mut self.session).await;
-        self.set_active(false);
+        self.desk.turn_ends();
         self.enter(Event::TurnEnded {
             member: self.seat.name.clone(),
             outcome: outcome.word().to_owned(),
             usage: outcome.spent().usage,
             model: self.model.clone(),
         });
+        self.end_turn(&outcome).await
+    }
+
+    /// What follows a turn. While a sub-agent works in the background the member is not idle: nobody is told so, and
+    /// nothing is called forgotten, until that is over.
+    async fn end_turn(&mut self, outcome: &TurnOutcome) -> Result<(), TeammateError> {
         let goes_on = self.desk.shutdown.verdict() == ShutdownVerdict::None;
+        if goes_on && self.sub_agents.is_busy() && self.debrief.waits(outcome) {
+            return Ok(());
+        }
         if goes_on {
-            match self.may_go_idle(&outcome).await? {
+            match self.may_go_idle(outcome).await? {
                 IdleVerdict::Idle => {}
                 IdleVerdict::GoesOn => return Ok(()),
                 IdleVerdict::Ends(why) => self.ended_by_hook = Some(why),
             }
         }
         let goes_on = goes_on && self.ended_by_hook.is_none();
-        if let Some(reminder) = self.debrief.turn_ends(&outcome, goes_on) {
+        if let Some(reminder) = self.debrief.turn_ends(outcome, goes_on) {
             self.session.deliver(vec![reminder])?;
         }
         Ok(())
@@ -366,13 +389,6 @@ impl Life {
     fn enter(&self, event: Event) {
         if let Err(error) = self.store.journal(&self.team, event) {
             tracing::warn!(team = %self.team, member = %self.seat.name, %error, "event not entered in the journal");
-        }
-    }
-
-    fn set_active(&self, active: bool) {
-        if let Err(error) = self.store.set_active(&self.team, &self.seat.name, active) {
-            // `isActive` is a courtesy to other programs; our own state report says the same.
-            tracing::debug!(member = %self.seat.name, %error, "isActive not written");
         }
     }
 }

@@ -121,6 +121,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     life.begin_session().await;
     let reporter = Arc::clone(&life.reporter);
     let ending = life.go_on().await;
+    life.desk.settle();
     life.sub_agents.shut_down().await;
     life.end_session(ending.as_ref().ok().copied()).await;
     servers.close().await;

@@ -108,8 +108,8 @@ impl Person {
                 let now = seat.clock.now();
                 request_shutdown(&*seat.store, team, &seat.name, now, Some(ASKED_HERE))?;
             }
-            // Only a turn can be interrupted, and whoever runs it sees to that.
-            PaneInput::Interrupt => {}
+            // Only in a turn is there something to interrupt or to wait for, and whoever runs it sees to that.
+            PaneInput::Interrupt | PaneInput::Background => {}
         }
         Ok(())
     }

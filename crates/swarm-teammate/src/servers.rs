@@ -1,9 +1,12 @@
 //! The member's MCP servers.
 
 use swarm_mcp::{McpHost, ProcessServers};
+use swarm_policy::servers_without_tools;
 use swarm_store::TeamStore;
 use swarm_team::SpawnOrder;
 use tokio_util::sync::CancellationToken;
+
+use crate::TeammateError;
 
 /// Finds out the tools of the member's servers. Those that its lead has listed are started at their first call.
 pub(crate) async fn start(
@@ -24,4 +27,29 @@ pub(crate) async fn start(
         format!("agent {}", definition.name)
     });
     ProcessServers::start(settings, host, uses, &origin, stop).await
+}
+
+/// Whether the servers that its type needs have tools: it would be no agent of that type without them.
+///
+/// # Errors
+/// [`TeammateError::Servers`], with what became of those that failed.
+pub(crate) fn require(order: &SpawnOrder, servers: &ProcessServers) -> Result<(), TeammateError> {
+    let Some(definition) = &order.definition else {
+        return Ok(());
+    };
+    let tools: Vec<_> = servers.tools().collect();
+    let missing = servers_without_tools(definition, tools.iter().map(|tool| tool.name()));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let problems: Vec<_> = servers.problems().iter().map(ToString::to_string).collect();
+    Err(TeammateError::Servers {
+        agent_type: definition.name.clone(),
+        missing: missing.into_iter().map(str::to_owned).collect(),
+        why: if problems.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", problems.join("; "))
+        },
+    })
 }

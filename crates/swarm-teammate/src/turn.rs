@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_engine::{Session, TurnOutcome, TurnSignals};
+use swarm_engine::{Session, SubAgents, TurnOutcome, TurnSignals};
 use swarm_fs::Subscription;
 use swarm_protocol::{MemberState, RequestId};
 use swarm_ui::PaneInput;
@@ -22,6 +22,7 @@ pub(crate) struct TurnWatch<'a> {
     pub(crate) inbox: &'a mut Subscription,
     pub(crate) pause: &'a mut PauseWatch,
     pub(crate) person: &'a mut Person,
+    pub(crate) sub_agents: &'a SubAgents,
     /// Absent where the turn goes on without a lead.
     pub(crate) lead: Option<&'a mut LeadWatch>,
     pub(crate) terminate: &'a CancellationToken,
@@ -85,11 +86,20 @@ impl TurnWatch<'_> {
     }
 
     fn take(&mut self, input: PaneInput, cancel: &CancellationToken) {
-        if input == PaneInput::Interrupt {
-            self.reporter.notice("interrupted by you");
-            cancel.cancel();
-        } else {
-            self.person.take(input, Some("read between two calls"));
+        match input {
+            PaneInput::Interrupt => {
+                self.reporter.notice("interrupted by you");
+                cancel.cancel();
+            }
+            PaneInput::Background => {
+                let line = match self.sub_agents.send_to_background(None) {
+                    0 => "no sub-agent is waited for".to_owned(),
+                    1 => "the sub-agent goes on in the background".to_owned(),
+                    many => format!("{many} sub-agents go on in the background"),
+                };
+                self.reporter.notice(line);
+            }
+            input => self.person.take(input, Some("read between two calls")),
         }
     }
 
@@ -101,6 +111,9 @@ impl TurnWatch<'_> {
             let detail = format!("{}; the running call is let to its end", loss(&lead));
             self.reporter.state(MemberState::Parked, Some(detail));
             suspend.cancel();
+            // The turn does not wait for what asks its model no more; whoever takes up the turn is told of its end.
+            self.sub_agents.hold(true);
+            self.sub_agents.send_to_background(None);
         }
     }
 

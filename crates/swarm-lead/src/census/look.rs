@@ -9,6 +9,7 @@ use swarm_tools::processes::{Marked, Process, all_marked, command_line};
 
 use super::rosters::Rosters;
 use super::{ProcessKind, Seen, Standing, Stray};
+use crate::ProcessIdentity;
 
 /// The variable that marks every process of a member.
 pub(super) const MARK: &str = "SWARM_SPAWN_ID";
@@ -23,6 +24,20 @@ const LEAD: &str = "SWARM_LEAD_PROCESS";
 /// The value of [`LEAD`] for a process: the pid alone may belong to another one later.
 pub(crate) fn lead_mark(pid: u32, start: &str) -> (String, String) {
     (LEAD.to_owned(), format!("{pid}@{start}"))
+}
+
+/// All marks by which what a lead starts is found, and ended once the lead is gone.
+pub fn lead_marks(
+    root: &Path,
+    spawn_id: SpawnId,
+    process: &ProcessIdentity,
+) -> [(String, String); 4] {
+    [
+        (ROOT.to_owned(), root.display().to_string()),
+        (NAME.to_owned(), LEAD_NAME.to_owned()),
+        (MARK.to_owned(), spawn_id.to_string()),
+        lead_mark(process.pid, &process.start),
+    ]
 }
 
 /// Every process of swarm that can be seen: leads by their life locks, members and what they started by the mark in

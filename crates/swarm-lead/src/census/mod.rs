@@ -8,7 +8,8 @@ mod seen;
 
 pub(crate) use leads::life_record;
 pub use leads::{LeadStanding, lead_standing};
-pub use look::census;
+#[cfg(test)]
 pub(crate) use look::lead_mark;
+pub use look::{census, lead_marks};
 pub use reap::{Reaped, end_marked_of, reap};
 pub use seen::{ProcessKind, Seen, Standing, Stray};

@@ -24,7 +24,7 @@ use super::desk::LeadDesk;
 use super::gate::LeadGate;
 use super::prompt::system_prompt;
 use super::reporter::Reporter;
-use crate::census::lead_mark;
+use crate::census::lead_marks;
 use crate::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
 use crate::{Deployment, Leadership, WorktreeMerger};
 
@@ -93,6 +93,7 @@ pub(super) fn assemble(
         })),
         servers: Some(Arc::clone(servers.pool())),
         clock: Arc::clone(&dep.clock),
+        root: dep.root.clone(),
         platform: parts.platform.clone(),
     });
     let mut system = system_prompt(parts);
@@ -156,7 +157,11 @@ fn hooks(
     let hooks = Hooks::new(HooksParts {
         settings: dep.equipment.hooks.clone(),
         env: (*context.env).clone(),
-        project: HooksParts::project_of(&dep.cwd),
+        project: dep
+            .equipment
+            .project
+            .clone()
+            .unwrap_or_else(|| dep.cwd.clone()),
         notice: Arc::new(move |line| reporter.notice(line)),
     });
     let base = Subject {
@@ -212,13 +217,7 @@ fn process_mark(deployment: &Deployment) -> ProcessMark {
 pub(super) fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
     let dep = &parts.deployment;
     let mut env = dep.shell_env.clone();
-    env.insert(
-        "CLAUDE_CONFIG_DIR".to_owned(),
-        dep.root.display().to_string(),
-    );
-    env.insert("SWARM_NAME".to_owned(), MemberName::lead().to_string());
-    env.insert("SWARM_SPAWN_ID".to_owned(), dep.spawn_id.to_string());
-    env.extend([lead_mark(dep.process.pid, &dep.process.start)]);
+    env.extend(lead_marks(&dep.root, dep.spawn_id, &dep.process));
     env
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use swarm_fs::Liveness;
 use swarm_protocol::{Event, MemberName, TeamName, Usage};
 use swarm_store::TeamStore;
+use swarm_worktree::Hazard;
 use tokio_util::sync::CancellationToken;
 
 use super::report::{MemberLine, RunReport, TaskLine};
@@ -90,6 +91,7 @@ pub(super) async fn left_worktrees(deployment: &Deployment, team: &TeamName) -> 
             branch: listed.record.branch.clone(),
             kept: true,
             why: listed.hazards.iter().map(ToString::to_string).collect(),
+            can_be_merged: listed.hazards.iter().all(Hazard::can_be_merged),
         })
     });
     left.collect()

@@ -63,11 +63,7 @@ impl PermissionGate for LeadGate {
             tool_use_id: ask.tool_use_id,
             input: ask.input,
             description: ask.description,
-            suggestions: ask
-                .suggestions
-                .iter()
-                .filter_map(|s| serde_json::to_value(s).ok())
-                .collect(),
+            suggestions: ask.suggestions,
         };
         let answer = self.queue(&team, &call, &cancel).await;
         self.reporter.state(MemberState::Working, None);
@@ -77,10 +73,7 @@ impl PermissionGate for LeadGate {
                 updates,
             }) => GateAnswer::Allow {
                 updated_input,
-                grants: updates
-                    .into_iter()
-                    .filter_map(|update| serde_json::from_value(update).ok())
-                    .collect(),
+                grants: updates,
             },
             Ok(PermissionAnswer::Denied(why)) => GateAnswer::Deny { why },
             Err(error) => GateAnswer::Deny {

@@ -158,6 +158,9 @@ impl Run {
 
     async fn work(&mut self, prompt: String) -> Result<Outcome, LeadError> {
         if let Some(why) = self.begin(prompt).await? {
+            if self.parts.stop.is_cancelled() {
+                return Ok(Outcome::Interrupted);
+            }
             return Ok(Outcome::LeadFailed(format!(
                 "a hook withheld the prompt: {why}"
             )));
@@ -210,7 +213,8 @@ impl Run {
         self.session
             .deliver(told_by_hooks(&outcome).into_iter().collect())?;
         let prompt = vec![Injected::prompt(prompt)];
-        Ok(self.session.submit(prompt, &stop).await?.refused)
+        let submitted = self.session.submit(Vec::new(), prompt, &stop).await?;
+        Ok(submitted.withheld.into_iter().next().map(|one| one.why))
     }
 
     /// Lets hooks know that the session is over.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::replace_alone;
+use swarm_fs::replace_passing;
 use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
 use swarm_protocol::{Color, Hello, TeamName};
 use swarm_team::{SpawnOrder, check_hello};
@@ -61,7 +61,8 @@ impl Attempt<'_> {
         let file = folder.join(SpawnOrder::file_name(self.order.spawn_id));
         // An order is strings, numbers and paths of text.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
-        replace_alone(&file, &bytes)?;
+        // Taken away by the child at once, and of no use to anybody after a power cut.
+        replace_passing(&file, &bytes)?;
         let mut hello = watch_hello(self.deployment, self.team, name);
         let pane = self.backend.open(&self.pane_spec()).await?;
         *opened = Some(pane.clone());

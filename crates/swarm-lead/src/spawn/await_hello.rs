@@ -8,6 +8,7 @@ use std::time::Duration;
 use swarm_fs::{NameFilter, Subscription};
 use swarm_panes::{Pane, PaneBackend, PaneStatus};
 use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
+use swarm_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Deployment, LeadError};
@@ -50,7 +51,11 @@ pub(super) async fn await_hello(
     let ended = backend.exited(pane);
     tokio::pin!(deadline, ended);
     loop {
-        let said = deployment.store.hello(expected.team, expected.name)?;
+        let said = match deployment.store.hello(expected.team, expected.name) {
+            // A power cut may have left half of what an earlier spawn said; this one replaces the file as a whole.
+            Err(StoreError::Damaged { .. }) => None,
+            said => said?,
+        };
         if let Some(said) = said.filter(|said| said.spawn_id == expected.spawn_id) {
             return Ok(said);
         }

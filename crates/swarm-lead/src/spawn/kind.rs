@@ -1,8 +1,7 @@
 //! What a member is to be by its type: definition, mode and model.
 
 use swarm_policy::{
-    AgentDefinition, Behavior, ChosenModel, Rule, RuleSet, choose_mode, denied_type,
-    missing_servers,
+    AgentDefinition, Behavior, ChosenModel, Rule, RuleSet, choose_mode, hidden_type,
 };
 use swarm_protocol::PermissionMode;
 
@@ -40,12 +39,7 @@ pub(super) fn definition<'a>(
             rules.add(Behavior::Deny, rule, text.origin.clone());
         }
     }
-    let servers = deployment.equipment.mcp.servers.keys().map(String::as_str);
-    let missing = missing_servers(definition, servers);
-    let why = denied_type(&definition.name, &rules).or_else(|| {
-        (!missing.is_empty()).then(|| format!("it needs the MCP server {}", missing.join(" and ")))
-    });
-    match why {
+    match hidden_type(definition, &rules, &deployment.equipment.mcp) {
         Some(why) => Err(LeadError::TypeNotToBeHad {
             member: options.name.clone(),
             asked: definition.name.clone(),

@@ -1,8 +1,9 @@
 //! The order a child is given.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use swarm_policy::{AgentDefinition, ChosenModel};
+use swarm_policy::{AgentDefinition, Anchors, ChosenModel};
 use swarm_protocol::{
     AgentId, Member, PermissionMode, SessionId, SpawnId, TeamName, UnixMs, WorktreeReport,
 };
@@ -49,6 +50,30 @@ fn ordered(created: &Created) -> WorktreeReport {
     }
 }
 
+/// Where the rules start that hold for the actor's folder: there too for a member elsewhere, and in a work tree as in
+/// the checkout that it is of.
+fn anchors(deployment: &Deployment, cwd: &Path, created: Option<&Created>) -> Anchors {
+    let actor = &deployment.cwd;
+    let Some(created) = created else {
+        return if cwd == actor {
+            Anchors::default()
+        } else {
+            Anchors::NONE.below(actor, None)
+        };
+    };
+    let record = &created.record;
+    let original = match created.cwd.strip_prefix(&record.path) {
+        Ok(rest) => record.from.components().chain(rest.components()).collect(),
+        Err(_) => record.from.clone(),
+    };
+    let there = if original == *actor {
+        Anchors::default()
+    } else {
+        Anchors::NONE.below(actor, None)
+    };
+    there.below(&original, Some(&created.cwd))
+}
+
 pub(super) fn build(
     deployment: &Deployment,
     team: &TeamName,
@@ -73,12 +98,16 @@ pub(super) fn build(
         cwd: options.cwd.clone(),
         worktree: values.worktree.as_ref().map(ordered),
         merges: deployment.worktrees.settings().merge == MergeMode::Auto,
+        // Words, paths and lists of them always serialize; a path that is no text leaves the usual settings.
+        worktree_settings: serde_json::to_value(deployment.worktrees.settings())
+            .unwrap_or_default(),
         model: values.model.written,
         model_source: Some(values.model.source),
         mode: values.mode,
         allow: deployment.rules.allow.clone(),
         deny: deployment.rules.deny.clone(),
         ask: deployment.rules.ask.clone(),
+        anchors: anchors(deployment, &options.cwd, values.worktree.as_ref()),
         session_id: values.session_id,
         instructions: Vec::new(),
         env,

@@ -381,6 +381,29 @@ async fn a_lower_mode_than_the_ceiling_is_honoured() {
 }
 
 #[tokio::test]
+async fn p5_a_member_elsewhere_is_told_where_the_rules_begin() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let spawned = options(&world);
+    let sub = spawned.cwd.join("sub");
+    std::fs::create_dir(&sub).unwrap();
+    stage
+        .spawn(
+            &world,
+            SpawnOptions {
+                cwd: sub,
+                ..spawned
+            },
+        )
+        .await
+        .unwrap();
+    let actor = &world.deployment.cwd;
+    let anchors = stage.order().0.anchors;
+    assert_eq!(anchors.above, std::slice::from_ref(actor));
+    assert_eq!(anchors.grants.as_ref(), Some(actor));
+}
+
+#[tokio::test]
 async fn a_spawn_that_is_cancelled_is_undone() {
     let world = World::new();
     let stage = Stage::new();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::Member;
-use swarm_worktree::Parting;
+use swarm_worktree::{Hazard, Parting};
 
 use crate::Deployment;
 use crate::spawn::blocking;
@@ -26,6 +26,9 @@ pub struct LeftWorktree {
     /// Why it is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
+    /// Whether git can merge what is committed in it as it is.
+    #[serde(default, skip_serializing)]
+    pub can_be_merged: bool,
 }
 
 impl LeftWorktree {
@@ -37,12 +40,26 @@ impl LeftWorktree {
             branch,
             ..
         } = self;
-        if self.kept {
+        if self.kept && branch.is_empty() {
             format!(
-                "the work tree of {member} is kept: {} on {branch} ({}); `swarm worktree merge {}` merges what is committed",
+                "the work tree of {member} is kept: {} ({}); `swarm worktree remove --force {}` has your hook take it away",
                 path.display(),
                 self.why.join("; "),
                 self.slug
+            )
+        } else if self.kept {
+            let advice = if self.can_be_merged {
+                format!(
+                    "; `swarm worktree merge {}` merges what is committed",
+                    self.slug
+                )
+            } else {
+                String::new()
+            };
+            format!(
+                "the work tree of {member} is kept: {} on {branch} ({}){advice}",
+                path.display(),
+                self.why.join("; "),
             )
         } else {
             format!("the work tree of {member} held nothing new and is gone, with {branch}")
@@ -63,6 +80,7 @@ pub(crate) async fn part(deployment: &Deployment, member: &Member) -> Option<Lef
         branch,
         kept,
         why,
+        can_be_merged: false,
     };
     match parted {
         Ok(None) => None,
@@ -75,8 +93,12 @@ pub(crate) async fn part(deployment: &Deployment, member: &Member) -> Option<Lef
         Ok(Some(Parting::Kept {
             slug, branch, why, ..
         })) => {
+            let can_be_merged = why.iter().all(Hazard::can_be_merged);
             let why = why.iter().map(ToString::to_string).collect();
-            Some(left(slug.to_string(), branch, true, why))
+            Some(LeftWorktree {
+                can_be_merged,
+                ..left(slug.to_string(), branch, true, why)
+            })
         }
         Err(error) => {
             tracing::warn!(member = %member.name, %error, "work tree kept");

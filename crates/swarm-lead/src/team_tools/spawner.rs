@@ -132,11 +132,10 @@ fn note(member: &SpawnedMember) -> String {
     };
     let record = &created.record;
     let mut note = format!(
-        "{}\nworktree: {}\nbranch: {}\nbase: {}",
+        "{}\nworktree: {}, {}",
         member.why,
         record.path.display(),
-        record.branch,
-        record.base.describe()
+        record.origin()
     );
     for notice in &created.notices {
         note.push('\n');

@@ -22,7 +22,7 @@ use swarm_worktree::{Git, Worktrees};
 use crate::{Deployment, ProcessIdentity, RuleTexts};
 
 /// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 const LOOK: Duration = Duration::from_millis(3);
 
@@ -352,6 +352,7 @@ pub(crate) fn report_state(
 
 fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment {
     let own = std::process::id();
+    let worktrees = root.join("swarm/worktrees");
     let rule = |text: &str| RuleText {
         rule: text.to_owned(),
         origin: "a test".to_owned(),
@@ -381,7 +382,7 @@ fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment 
             ask: vec![rule("Bash(make:*)")],
         },
         equipment: Arc::default(),
-        worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default()),
+        worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default(), worktrees),
         limits: MemberLimits {
             max_unread: 1000,
             max_message_bytes: 256 * 1024,

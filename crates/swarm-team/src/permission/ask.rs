@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::json;
 use swarm_protocol::{
     Answer, ControlFrame, MemberName, PermissionRequestFrame, PermissionResponse, RequestId,
     RequestKind, RequestRecord, RequestState, TeamName, UnixMs, input_digest,
@@ -27,6 +28,7 @@ pub fn open_request(
     let now = seat.clock.now();
     let id = RequestId::permission(now.0);
     let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+    let suggestions: Vec<_> = call.suggestions.iter().map(|grant| json!(grant)).collect();
     seat.store.open_request(
         team,
         RequestRecord {
@@ -38,7 +40,7 @@ pub fn open_request(
                 tool_use_id: call.tool_use_id.clone(),
                 input: call.input.clone(),
                 digest: input_digest(&call.tool, &call.input),
-                suggestions: call.suggestions.clone(),
+                suggestions: suggestions.clone(),
             },
             description: call.description.clone(),
             asked_at: now,
@@ -54,7 +56,7 @@ pub fn open_request(
             tool_use_id: call.tool_use_id.clone(),
             description: call.description.clone(),
             input: call.input.clone(),
-            permission_suggestions: call.suggestions.clone(),
+            permission_suggestions: suggestions,
         });
         let draft = seat.control(&frame).urgent();
         if let Err(error) = seat.store.send(team, &MemberName::lead(), draft) {

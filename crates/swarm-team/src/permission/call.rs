@@ -1,6 +1,8 @@
 //! A call that needs a yes, and what came of asking.
 
+use serde::Deserialize;
 use serde_json::Value;
+use swarm_policy::Suggestion;
 use swarm_protocol::{Answer, PermissionResponse, PermissionResult, input_digest};
 
 /// A call that waits for a yes.
@@ -14,8 +16,8 @@ pub struct AskedCall {
     pub input: Value,
     /// The call in one line.
     pub description: String,
-    /// Grants that would save the next such question, in Claude Code's shape.
-    pub suggestions: Vec<Value>,
+    /// Grants that would save the next such question.
+    pub suggestions: Vec<Suggestion>,
 }
 
 /// What came of a request.
@@ -25,8 +27,8 @@ pub enum PermissionAnswer {
     Allowed {
         /// Replaces the call's input.
         updated_input: Option<Value>,
-        /// Grants in Claude Code's shape.
-        updates: Vec<Value>,
+        /// Grants; those of a kind that is not known here are left out.
+        updates: Vec<Suggestion>,
     },
     /// It may not; the model is told why.
     Denied(String),
@@ -57,7 +59,10 @@ impl PermissionAnswer {
                         .cloned()
                 };
                 let updates = match field("permission_updates") {
-                    Some(Value::Array(updates)) => updates,
+                    Some(Value::Array(updates)) => updates
+                        .iter()
+                        .filter_map(|update| Suggestion::deserialize(update).ok())
+                        .collect(),
                     _ => Vec::new(),
                 };
                 Self::Allowed {

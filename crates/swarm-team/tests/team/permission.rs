@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use swarm_policy::{Destination, Suggestion};
 use swarm_protocol::{
-    Answer, ApprovedRequest, ControlFrame, PermissionResponse, PermissionResult, RequestId,
-    RequestKind, RequestState, input_digest,
+    Answer, ApprovedRequest, ControlFrame, PermissionMode, PermissionResponse, PermissionResult,
+    RequestId, RequestKind, RequestState, input_digest,
 };
 use swarm_store::{Draft, StoreError, TeamStore};
 use swarm_team::{
@@ -28,7 +29,14 @@ fn call() -> AskedCall {
         tool_use_id: "toolu_1".to_owned(),
         input: json!({"command": "make install", "timeout": 5}),
         description: "Bash make install".to_owned(),
-        suggestions: vec![json!({"type": "addRules"})],
+        suggestions: vec![plan_mode()],
+    }
+}
+
+fn plan_mode() -> Suggestion {
+    Suggestion::SetMode {
+        mode: PermissionMode::Plan,
+        destination: Destination::Session,
     }
 }
 
@@ -73,7 +81,7 @@ fn queue(world: &World) -> usize {
     world.store.requests(&world.team).unwrap().requests.len()
 }
 
-fn allowed(updates: &[Value]) -> PermissionAnswer {
+fn allowed(updates: &[Suggestion]) -> PermissionAnswer {
     PermissionAnswer::Allowed {
         updated_input: None,
         updates: updates.to_vec(),
@@ -275,17 +283,19 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
 }
 
 #[tokio::test]
-async fn a_mailed_answer_may_change_the_input_and_grant() {
+async fn a_mailed_answer_may_change_the_input_and_grant_what_is_known_here() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
     let id = open(&bob, &world, LONG);
-    let content =
-        json!({"updated_input": {"command": "make"}, "permission_updates": [{"type": "setMode"}]});
+    let content = json!({
+        "updated_input": {"command": "make"},
+        "permission_updates": [{"type": "inventMode"}, plan_mode()],
+    });
     mail_response(&world, "team-lead", &success(&id, Some(content)));
     let answer = wait(&bob, &world, &id, LONG).await.unwrap();
     let wanted = PermissionAnswer::Allowed {
         updated_input: Some(json!({"command": "make"})),
-        updates: vec![json!({"type": "setMode"})],
+        updates: vec![plan_mode()],
     };
     assert_eq!(answer, wanted);
 }

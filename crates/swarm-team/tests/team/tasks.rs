@@ -1,11 +1,16 @@
 //! The task tools, as a model calls them.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_protocol::{MemberState, TaskStatus};
+use swarm_hooks::{Hooks, HooksParts, Subject};
+use swarm_policy::HookSettings;
+use swarm_protocol::{MemberState, PermissionMode, TaskStatus};
 use swarm_store::{StoreLimits, TeamStore};
-use swarm_team::{Incoming, Seat, task_tools};
+use swarm_team::{Incoming, Seat, WorkMerger, member_hooks, task_tools};
 use swarm_tools::ToolOutput;
 
 use crate::world::{World, call, id};
@@ -277,4 +282,62 @@ async fn the_list_shows_states_owners_and_open_blockers() {
         ok(&list),
         "#1 [completed] first (bob)\n#2 [pending] second (bob)"
     );
+}
+
+/// Writes down when it is asked to merge.
+#[derive(Debug)]
+struct Merger(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl WorkMerger for Merger {
+    async fn merge(&self, worktree: &Path) -> Result<(), String> {
+        let mut told = self.0.lock().unwrap();
+        told.push(format!("merge {}", worktree.display()));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
+    let world = World::new();
+    let folder = tempfile::tempdir().unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let (owner, other) = (world.seat_of_new("bob").seat, world.seat_of_new("eve").seat);
+    world.give_worktrees("/tree");
+    for seat in [&owner, &other] {
+        let agrees = "echo asked; [ -e agrees ] || { echo not yet >&2; exit 2; }";
+        let line = json!([{"hooks": [{"type": "command", "command": agrees}]}]);
+        let (settings, _) = HookSettings::read(&json!({"TaskCompleted": line}), "a test");
+        let notes = Arc::clone(&told);
+        let hooks = Hooks::new(HooksParts {
+            settings,
+            env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            project: folder.path().to_owned(),
+            notice: Arc::new(move |line| notes.lock().unwrap().push(line)),
+        });
+        member_hooks(seat, hooks, Subject::default(), || PermissionMode::Default);
+        seat.merge_with(Arc::new(Merger(Arc::clone(&told))));
+    }
+    world.create("work", None, &[]);
+    ok(&update(&owner, start(1)).await);
+
+    // Whoever may not complete it asks no hook and merges nothing.
+    error(&update(&other, complete(1)).await);
+    assert_eq!(*told.lock().unwrap(), Vec::<String>::new());
+
+    let refused = update(&owner, complete(1)).await;
+    assert!(error(&refused).contains("not yet"), "{}", refused.content);
+    assert_eq!(
+        *told.lock().unwrap(),
+        ["hook TaskCompleted blocks: not yet"]
+    );
+    assert_eq!(world.task(1).status, TaskStatus::InProgress);
+
+    std::fs::File::create(folder.path().join("agrees")).unwrap();
+    ok(&update(&owner, complete(1)).await);
+    assert_eq!(told.lock().unwrap()[1..], ["merge /tree"]);
+    assert_eq!(world.task(1).status, TaskStatus::Completed);
+    // It is completed: nothing is asked or merged a second time.
+    let again = update(&owner, complete(1)).await;
+    assert_eq!(told.lock().unwrap().len(), 2, "{}", again.content);
 }

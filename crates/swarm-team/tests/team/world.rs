@@ -119,6 +119,16 @@ impl World {
         (spawn_id, self.hold_life(member, spawn_id))
     }
 
+    /// Enters a work tree for everybody.
+    pub(crate) fn give_worktrees(&self, path: &str) {
+        let file = self.folder.path().join("root/teams/crew/config.json");
+        let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        for member in config["members"].as_array_mut().unwrap() {
+            member["worktreePath"] = path.into();
+        }
+        std::fs::write(&file, config.to_string()).unwrap();
+    }
+
     pub(crate) fn hold_life(&self, member: &str, spawn_id: SpawnId) -> File {
         let record = LifeRecord {
             kind: LifeKind::Task,

@@ -14,7 +14,10 @@ async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after
     let model = Arc::new(FakeModel::default());
     model.then(Reply::Hang);
     let running = world.run(Some("run the tests"), &model);
-    until("the request", || (model.asked() == 1).then_some(())).await;
+    until("the request and the acknowledgement", || {
+        (model.asked() == 1 && world.unread("bob") == 0).then_some(())
+    })
+    .await;
     running.crash().await;
     world.forget_acks();
     assert_eq!(world.unread("bob"), 1);

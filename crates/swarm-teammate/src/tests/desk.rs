@@ -39,7 +39,8 @@ fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
         assert_eq!(world.unread("bob"), 1);
     }
     for _ in 0..2 {
-        desk.delivered(std::slice::from_ref(&id)).unwrap();
+        desk.delivered(vec![id.clone()]);
+        desk.settle();
         assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
     }
     assert!(desk.take().unwrap().is_empty());

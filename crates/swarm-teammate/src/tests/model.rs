@@ -30,6 +30,8 @@ pub(crate) enum Reply {
 #[derive(Default)]
 pub(crate) struct FakeModel {
     script: Mutex<VecDeque<Script>>,
+    /// For sub-agents.
+    beside: Mutex<VecDeque<Script>>,
     requests: Mutex<Vec<ModelRequest>>,
 }
 
@@ -56,6 +58,14 @@ impl FakeModel {
         self.script.lock().unwrap().push_back(Box::new(script));
     }
 
+    /// The next reply to a sub-agent.
+    pub(crate) fn beside(&self, reply: Reply) {
+        self.beside
+            .lock()
+            .unwrap()
+            .push_back(Box::new(move |_| reply));
+    }
+
     pub(crate) fn requests(&self) -> Vec<ModelRequest> {
         self.requests.lock().unwrap().clone()
     }
@@ -67,7 +77,12 @@ impl FakeModel {
 
 impl Model for FakeModel {
     fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
-        let script = self.script.lock().unwrap().pop_front();
+        let script = if request.agent.contains('/') {
+            &self.beside
+        } else {
+            &self.script
+        };
+        let script = script.lock().unwrap().pop_front();
         let reply = script.map_or_else(unscripted, |script| script(&request));
         self.requests.lock().unwrap().push(request);
         match reply {

@@ -27,7 +27,7 @@ use crate::reporter::Reporter;
 use crate::{Ending, ProcessFacts, TeammateError, TeammateParts, run};
 
 /// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 const LOOK: Duration = Duration::from_millis(3);
 
@@ -229,12 +229,14 @@ impl World {
             equipment: swarm_policy::Equipment::default(),
             cwd: self.folder.path().to_owned(),
             merges: false,
+            worktree_settings: serde_json::Value::Null,
             worktree: None,
             model: "fake/fake-1".to_owned(),
             mode: self.mode,
             allow: Vec::new(),
             deny: Vec::new(),
             ask: Vec::new(),
+            anchors: swarm_policy::Anchors::default(),
             session_id: self.session,
             instructions: Vec::new(),
             env: BTreeMap::from([
