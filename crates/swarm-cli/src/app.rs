@@ -27,7 +27,7 @@ pub(crate) struct App {
     /// What this process enters in journals and hooks are to be told of.
     pub(crate) team_events: Arc<TeamEvents>,
     /// Whether this command trusts the repository that it is in.
-    trusts: bool,
+    pub(crate) trusts: bool,
     /// Definitions of agents that `--agents` gives, as JSON.
     pub(crate) agents: Option<String>,
     /// What `--mcp-config` says.

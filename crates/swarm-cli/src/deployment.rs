@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_fs::FolderWatcher;
+use swarm_hooks::Hooks;
 use swarm_lead::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
@@ -18,8 +19,10 @@ use crate::claude_settings::ClaudeSettings;
 use crate::environment::Environment;
 use crate::equipment;
 use crate::failure::Failure;
+use crate::hook_folders::{HookFolders, records};
 use crate::models;
 use crate::settings::Settings;
+use crate::team_hooks::HookSource;
 
 /// Version of the program; parent and child must agree.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -84,7 +87,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let cwd = app.env.cwd.clone();
     let named = choices.model.as_deref().unwrap_or(&settings.model);
     let model = models::permitted(named, &settings, &cwd)?;
-    let mut equipment = equipment::load(app)?;
+    let mut equipment = equipment::load(app, &claude, choices.in_run)?;
     equipment.limits = settings.agent_limits(cores(), choices.in_run);
     equipment.models = models::names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
     let asked = settings.clone();
@@ -145,7 +148,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
     }
 }
 
-/// Who makes work trees, with this machine's git.
+/// Who makes work trees: this machine's git, or the user's hooks.
 pub(crate) fn worktrees(app: &App) -> Worktrees {
     let settings = &app.settings;
     let location = settings.worktree_location.as_str();
@@ -155,7 +158,15 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
         None => Some(PathBuf::from(location)),
     };
     let git = Git::new("git", app.env.for_git());
-    Worktrees::new(
+    let hooks = HookSource::of(app);
+    let maker = HookFolders::new(move || {
+        hooks.hooks().unwrap_or_else(|failure| {
+            // Whoever starts an agent reads the same files, and stops there.
+            tracing::warn!(failure.message, "hooks not read");
+            Hooks::default()
+        })
+    });
+    let worktrees = Worktrees::new(
         git,
         WorktreeSettings {
             location,
@@ -165,7 +176,9 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
             sparse_paths: settings.worktree_sparse_paths.clone(),
             merge: settings.worktree_merge,
         },
-    )
+        records(&app.root),
+    );
+    worktrees.with_maker(Arc::new(maker))
 }
 
 /// The place of work trees where no other is set.

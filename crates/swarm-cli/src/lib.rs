@@ -10,6 +10,7 @@ mod environment;
 mod equipment;
 mod failure;
 mod first_act;
+mod hook_folders;
 mod identity;
 mod logging;
 mod models;

@@ -91,6 +91,14 @@ impl Output {
         looked.is_err() || !fds[0].revents().contains(PollFlags::ERR)
     }
 
+    /// A line on stderr about a guard that is off, which is heard when quiet too; nothing where a program reads, for which
+    /// stderr has errors only.
+    pub(crate) fn warn(self, line: &str) {
+        if !self.json {
+            say(line);
+        }
+    }
+
     /// A line for people, on stderr; nothing when quiet, nor where a program reads, for which stderr has errors only.
     pub(crate) fn say(self, line: &str) {
         if !self.quiet && !self.json {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use rustix::fs::{Access, access};
-use swarm_fs::{FsError, door_support, ensure_private_dir};
+use swarm_fs::{FsError, door_support, ensure_private_dir, shared_file_system};
 use swarm_protocol::ErrorKind;
 
 use crate::failure::{Failure, with_causes};
@@ -34,6 +34,13 @@ pub(crate) fn make(root: &Path) -> Result<(), Failure> {
         ensure_private_dir(root)
     };
     match made.and_then(|()| door_support(root)) {
+        // Where flock is not trusted, the store does without it.
+        Ok(support) if support.needs_directory_only() && shared_file_system(root).is_none() => {
+            Err(unusable(
+                root,
+                "its file system keeps no locks, and messages would be lost there",
+            ))
+        }
         Ok(_) => Ok(()),
         Err(FsError::Gone { .. }) => Err(unusable(root, "nothing can be made in it")),
         Err(error) => Err(unusable(root, &with_causes(&error))),
@@ -43,5 +50,5 @@ pub(crate) fn make(root: &Path) -> Result<(), Failure> {
 fn unusable(root: &Path, why: &str) -> Failure {
     let message = format!("the root folder {} cannot be used: {why}", root.display());
     Failure::new(ErrorKind::Environment, message)
-        .with_hint("make it writable, or set CLAUDE_CONFIG_DIR to another folder")
+        .with_hint("make it writable, or set CLAUDE_CONFIG_DIR to a folder on a local disk")
 }

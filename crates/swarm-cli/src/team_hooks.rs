@@ -14,7 +14,10 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::claude_settings::ClaudeSettings;
 use crate::commands::Party;
+use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::output::Output;
+use crate::trust::{is_trusted, project_top};
 
 /// Runs the hooks of events as they come.
 #[derive(Debug, Clone)]
@@ -105,23 +108,51 @@ pub(crate) fn settle(app: &App) {
 
 /// The hooks that a command runs itself.
 pub(crate) fn hooks(app: &App) -> Result<Hooks, Failure> {
-    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
-    let settings = in_force(app, &claude)?;
-    let mut env = app.env.shell_with(&app.settings.pass, &claude.env);
-    let root = app.root.display().to_string();
-    env.insert("CLAUDE_CONFIG_DIR".to_owned(), root);
-    for name in ["SWARM_NAME", "SWARM_AGENT_ID", "SWARM_SPAWN_ID"] {
-        if let Some(value) = app.env.get(name) {
-            env.insert(name.to_owned(), value.to_owned());
+    HookSource::of(app).hooks()
+}
+
+/// What the hooks of a command are read with, for when they are needed.
+pub(crate) struct HookSource {
+    env: Environment,
+    root: PathBuf,
+    pass: Vec<String>,
+    limit: u64,
+    trusts: bool,
+    out: Output,
+}
+
+impl HookSource {
+    pub(crate) fn of(app: &App) -> Self {
+        Self {
+            env: app.env.clone(),
+            root: app.root.clone(),
+            pass: app.settings.pass.clone(),
+            limit: app.settings.hook_timeout.as_secs(),
+            trusts: app.trusts,
+            out: app.out,
         }
     }
-    let out = app.out;
-    Ok(Hooks::new(HooksParts {
-        settings,
-        env,
-        project: HooksParts::project_of(&app.env.cwd),
-        notice: Arc::new(move |line| out.say(&crate::output::plain(&line))),
-    }))
+
+    pub(crate) fn hooks(&self) -> Result<Hooks, Failure> {
+        let cwd = &self.env.cwd;
+        let claude = ClaudeSettings::load(&self.root, cwd, self.env.home().as_deref())?;
+        let trusted = self.trusts || is_trusted(&self.root, cwd)?;
+        let mut env = self.env.shell_with(&self.pass, &claude.env);
+        let root = self.root.display().to_string();
+        env.insert("CLAUDE_CONFIG_DIR".to_owned(), root);
+        for name in ["SWARM_NAME", "SWARM_AGENT_ID", "SWARM_SPAWN_ID"] {
+            if let Some(value) = self.env.get(name) {
+                env.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        let out = self.out;
+        Ok(Hooks::new(HooksParts {
+            settings: claude.hooks.in_force(trusted, self.limit),
+            env,
+            project: project_top(&self.root, cwd),
+            notice: Arc::new(move |line| out.say(&crate::output::plain(&line))),
+        }))
+    }
 }
 
 /// The hooks of the settings that run for this command and for what it starts.

@@ -1,22 +1,25 @@
 //! The program `swarm-teammate`: from its order to a running member.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
 use swarm_engine::{Isolator, WorktreeIsolator};
+use swarm_hooks::{Hooks, HooksParts};
 use swarm_lead::WorktreeMerger;
 use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_teammate::{Ending, ProcessFacts, TeammateParts};
+use swarm_worktree::{Git, Worktrees};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::deployment::{VERSION, identity};
 use crate::environment::Environment;
 use crate::first_act::first_act;
+use crate::hook_folders::{HookFolders, records};
 use crate::output::{say, terminal_width};
 use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
@@ -91,9 +94,13 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         ..StoreLimits::default()
     }));
     let process = ProcessFacts {
-        worktree: order.worktree.is_some().then(|| worktree(&env)).flatten(),
+        worktree: order
+            .worktree
+            .as_ref()
+            .and_then(|ordered| worktree(&env, ordered)),
         ..process_facts(&env)
     };
+    let worktrees = worktrees(&env, &args.root, &order);
     // One thread: a member waits nearly all the time, and a thread costs memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -104,8 +111,8 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         let terminal = Terminal::open(&env, name, order.color_output, &log).await;
         let keyboard = terminal.keyboard;
         let parts = TeammateParts {
-            merger: merger(&env, &order),
-            isolator: Some(isolator(&env, Arc::clone(&clock))),
+            merger: merger(&worktrees, &order),
+            isolator: Some(isolator(worktrees, Arc::clone(&clock))),
             home: order.env.get("HOME").map(PathBuf::from),
             order,
             root: args.root,
@@ -151,21 +158,37 @@ fn process_facts(env: &Environment) -> ProcessFacts {
     }
 }
 
+/// Who makes work trees for this member's sub-agents, and knows that of the member. The settings are the lead's, and travel in
+/// the order.
+fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
+    let equipment = &order.equipment;
+    let parts = HooksParts {
+        settings: equipment.hooks.clone(),
+        env: order.env.clone(),
+        project: equipment
+            .project
+            .clone()
+            .unwrap_or_else(|| order.cwd.clone()),
+        // Whoever waits for the folder is told what went wrong.
+        notice: Arc::new(|line| tracing::info!(line)),
+    };
+    let maker = HookFolders::new(move || Hooks::new(parts));
+    let git = Git::new("git", env.for_git());
+    let settings = serde_json::from_value(order.worktree_settings.clone()).unwrap_or_default();
+    Worktrees::new(git, settings, records(root)).with_maker(Arc::new(maker))
+}
+
 /// Who merges this member's work. The settings are the lead's, and travel in the order.
-fn merger(env: &Environment, order: &SpawnOrder) -> Option<Arc<dyn WorkMerger>> {
-    order.merges.then(|| {
-        let git = swarm_worktree::Git::new("git", env.for_git());
-        let worktrees = swarm_worktree::Worktrees::new(git, <_>::default());
-        Arc::new(WorktreeMerger(worktrees)) as Arc<dyn WorkMerger>
-    })
+fn merger(worktrees: &Worktrees, order: &SpawnOrder) -> Option<Arc<dyn WorkMerger>> {
+    let merger = || Arc::new(WorktreeMerger(worktrees.clone())) as Arc<dyn WorkMerger>;
+    order.merges.then(merger)
 }
 
 /// Who makes work trees for this member's sub-agents.
-fn isolator(env: &Environment, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
-    let git = swarm_worktree::Git::new("git", env.for_git());
+fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
     let own = identity();
     Arc::new(WorktreeIsolator {
-        worktrees: swarm_worktree::Worktrees::new(git, <_>::default()),
+        worktrees,
         clock,
         process: swarm_worktree::ProcessMark {
             pid: own.pid,
@@ -175,7 +198,13 @@ fn isolator(env: &Environment, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
 }
 
 /// The work tree that this process finds itself in. Read from git's files: what it stands on counts, not what was said.
-fn worktree(env: &Environment) -> Option<WorktreeReport> {
+/// One that a hook has made need be no checkout; then the folder alone counts.
+fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeReport> {
+    if ordered.head.is_empty() {
+        let (cwd, top) = (env.cwd.canonicalize(), ordered.toplevel.canonicalize());
+        let is_in = cwd.ok()?.starts_with(top.ok()?);
+        return is_in.then(|| ordered.clone());
+    }
     let seen = swarm_worktree::seen(&env.cwd)?;
     Some(WorktreeReport {
         toplevel: seen.toplevel,

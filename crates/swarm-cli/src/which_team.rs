@@ -106,7 +106,9 @@ impl App {
                 team: only.clone(),
                 all,
             }),
-            _ => Err(several(&all)),
+            // Where somebody lives, it is one of these that is meant.
+            (_, []) => Err(several(&all)),
+            (_, live) => Err(several(live)),
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct GlobalArgs {
     /// Print JSON, errors as well.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
-    /// Print data and errors only.
+    /// Print data, errors and which guards are off.
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// Write a log into `swarm/logs` below the root folder.

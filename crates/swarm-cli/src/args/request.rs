@@ -16,7 +16,8 @@ pub(crate) struct ApproveArgs {
     /// Also allow those like it, for as long as the member lives.
     #[arg(long)]
     pub(crate) always: bool,
-    /// The answer to a question: the number of an option, or your own words. Once for each question, in their order.
+    /// The answer to a question: the number of an option, or your own words (`other: 7` for a number of your own). Once for each
+    /// question, in their order.
     #[arg(long, value_name = "TEXT", conflicts_with = "always")]
     pub(crate) answer: Vec<String>,
 }

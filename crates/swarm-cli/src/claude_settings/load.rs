@@ -9,7 +9,8 @@ use swarm_policy::RuleSet;
 use super::file::File;
 use super::{FoundHooks, rules, variables};
 use crate::failure::Failure;
-use crate::settings::{Given, Layer, repository_top};
+use crate::settings::{Given, Layer, repository_folders};
+use crate::trust::project_folder;
 
 /// The machine's policy for Claude Code.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -47,10 +48,17 @@ impl ClaudeSettings {
         if let Some(file) = File::read(&user, Layer::User, root, home)? {
             settings.add(&file)?;
         }
+        let own = project_folder(root, cwd);
         for (folder, path) in project_files(root, cwd) {
             if let Some(file) = File::read(&path, Layer::Project, folder, home)? {
                 settings.add(&file)?;
+                if own == cwd {
+                    settings.add_hooks(&file);
+                }
             }
+        }
+        if own != cwd {
+            settings.add_hooks_of(root, &own, home)?;
         }
         let base = managed.parent().unwrap_or(root);
         if let Some(file) = File::read(managed, Layer::Managed, base, home)? {
@@ -69,10 +77,29 @@ impl ClaudeSettings {
             self.rules.allow.extend(rules.allow);
             self.rules.directories.extend(rules.directories);
             self.env.extend(variables::read(file)?);
+            self.add_hooks(file);
         }
+        Ok(())
+    }
+
+    /// Adds the hooks alone of another folder's files.
+    fn add_hooks_of(
+        &mut self,
+        root: &Path,
+        folder: &Path,
+        home: Option<&Path>,
+    ) -> Result<(), Failure> {
+        for (folder, path) in project_files(root, folder) {
+            if let Some(file) = File::read(&path, Layer::Project, folder, home)? {
+                self.add_hooks(&file);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_hooks(&mut self, file: &File) {
         let remarks = self.hooks.take(file);
         self.remarks.extend(remarks);
-        Ok(())
     }
 
     /// The rules as members are told them.
@@ -81,15 +108,12 @@ impl ClaudeSettings {
     }
 }
 
-/// The files of the repository around `cwd`, each with the folder that it speaks of; outside of a repository only those
-/// of `cwd` itself, since whatever is above may be somebody else's.
+/// The files of the repository around `cwd`, each with the folder that it speaks of.
 fn project_files<'a>(
     root: &'a Path,
     cwd: &'a Path,
 ) -> impl Iterator<Item = (&'a Path, PathBuf)> + 'a {
-    let top = repository_top(cwd);
-    let within = move |folder: &&Path| folder.starts_with(top);
-    cwd.ancestors().take_while(within).flat_map(move |folder| {
+    repository_folders(cwd).flat_map(move |folder| {
         let claude = folder.join(".claude");
         let names = ["settings.json", "settings.local.json"];
         let paths = (claude != root).then(|| names.map(|name| (folder, claude.join(name))));

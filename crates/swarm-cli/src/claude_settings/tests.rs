@@ -227,3 +227,42 @@ fn mistakes_in_hooks_are_remarks_and_stop_nobody() {
         assert!(settings.remarks[0].contains(word), "{:?}", settings.remarks);
     }
 }
+
+#[test]
+fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
+    let hook = |line: &str| {
+        format!(
+            r#"{{"hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}},
+                "permissions": {{"deny": ["Bash({line}:*)"]}}}}"#
+        )
+    };
+    let machine = Machine::new();
+    for name in ["tree/.claude", "tree/src", "repo/.git/worktrees/tree"] {
+        std::fs::create_dir_all(machine.path(name)).unwrap();
+    }
+    let entry = machine.path("repo/.git/worktrees/tree");
+    let machine = machine
+        .file("tree/.git", &format!("gitdir: {}\n", entry.display()))
+        .file("repo/.claude/settings.json", &hook("original"))
+        .file("tree/.claude/settings.json", &hook("changed"));
+    let back = machine.path("tree/.git").display().to_string();
+    let machine = machine.file("repo/.git/worktrees/tree/gitdir", &back);
+    let (managed, root, cwd) = (
+        machine.path("managed.json"),
+        machine.path("root"),
+        machine.path("tree/src"),
+    );
+    let settings = ClaudeSettings::load_with(&managed, &root, &cwd, None).unwrap();
+    let hooks = settings.hooks.in_force(true, 9);
+    let commands: Vec<_> = hooks
+        .commands(HookEvent::Stop, None)
+        .into_iter()
+        .map(|hook| hook.command)
+        .collect();
+    assert_eq!(commands, ["original"]);
+    assert_eq!(
+        settings.rules.deny.len(),
+        1,
+        "rules are those of the folder"
+    );
+}

@@ -1,6 +1,6 @@
 //! `swarm run`: the headless team lead.
 
-use std::io::Read as _;
+use std::io::{self, IsTerminal as _, Read as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::run_events::{LiveView, StreamJson};
-use super::worktree::{OwnWorktree, wish};
+use super::worktree::{OwnWorktree, leave_entered, wish};
 use crate::app::App;
 use crate::args::{OutputFormat, RunArgs};
 use crate::claude_settings::ClaudeSettings;
@@ -66,6 +66,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(own) = own {
         own.leave(app);
     }
+    leave_entered(app);
     let report = ran?;
     if let Some(path) = &args.report {
         let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
@@ -257,7 +258,11 @@ pub(super) fn show(
 ) -> Result<ExitCode, Failure> {
     match output {
         OutputFormat::Text => {
-            app.out.data(report.result.trim_end())?;
+            // On one screen with the lead's work it stands there already, as the end of that.
+            let seen = io::stdout().is_terminal() && io::stderr().is_terminal() && !app.out.quiet;
+            if !seen {
+                app.out.data(report.result.trim_end())?;
+            }
             for line in summary(report) {
                 app.out.say(&line);
             }

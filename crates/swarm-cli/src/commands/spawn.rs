@@ -41,12 +41,13 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let former_model = dead.as_ref().and_then(|dead| dead.model.as_deref());
     let model = args.model.as_deref().or(former_model).map(str::to_owned);
     let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
-    let agent_type = args.agent.clone().or(former_type);
     let agents = &prepared.deployment.equipment.agents;
-    let definition = agent_type
-        .as_deref()
-        .map(|name| agents::known(agents, name))
-        .transpose()?;
+    let definition = match (&args.agent, &former_type) {
+        (Some(asked), _) => Some(agents::known(app, agents, asked)?),
+        (None, Some(former)) => Some(agents::known_again(app, agents, former, &name)?),
+        (None, None) => None,
+    };
+    let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);
     let chosen = prepared
         .deployment
@@ -142,10 +143,9 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
     app.out.say(&member.why);
     if let Some(made) = &member.worktree {
         app.out.say(&format!(
-            "work tree {} on {}, from {}",
+            "work tree {} {}",
             made.record.path.display(),
-            made.record.branch,
-            made.record.base.describe()
+            made.record.origin()
         ));
         for notice in &made.notices {
             app.out.say(&format!("  {}", plain(notice)));

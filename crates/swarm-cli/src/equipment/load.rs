@@ -1,34 +1,59 @@
 //! Gathering it all.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use swarm_policy::{AgentCatalog, Equipment};
 use swarm_protocol::WebSettings;
 
 use super::agents::{FoundAgents, Looking, gather};
 use super::{hooks, shell, skills};
 use crate::app::App;
+use crate::claude_settings::ClaudeSettings;
 use crate::failure::Failure;
+use crate::output::plain;
+use crate::trust::{project_folder, project_top};
 
-/// What holds for agents that this command starts. Definitions that are wrong are told of and left out.
-pub(crate) fn load(app: &App) -> Result<Equipment, Failure> {
+/// What holds for agents that this command starts. Definitions that are wrong are left out; a run tells of each, and
+/// whatever else starts an agent only that there are some.
+pub(crate) fn load(app: &App, claude: &ClaudeSettings, in_run: bool) -> Result<Equipment, Failure> {
     let found = agents(app)?;
-    for problem in found.problems.iter().filter(|problem| problem.refused) {
-        app.out.say(&format!("swarm: {problem}"));
+    let refused = || found.problems.iter().filter(|problem| problem.refused);
+    if in_run {
+        for problem in refused() {
+            app.out
+                .say(&format!("swarm: {}", plain(&problem.to_string())));
+        }
+    } else if refused().next().is_some() {
+        app.out
+            .say("swarm: some agent definitions are refused; `swarm agents list` says why");
+    }
+    if let Some(waits) = found.waits() {
+        app.out.warn(&format!("swarm: {}", plain(&waits)));
     }
     Ok(Equipment {
         shell: shell::guards(app)?,
-        ..with_agents(app, found.catalog)?
+        ..with_agents(app, claude, found.catalog)?
     })
 }
 
 /// These definitions with everything else that is found by looking alone.
-pub(crate) fn with_agents(app: &App, agents: AgentCatalog) -> Result<Equipment, Failure> {
+pub(crate) fn with_agents(
+    app: &App,
+    claude: &ClaudeSettings,
+    agents: AgentCatalog,
+) -> Result<Equipment, Failure> {
     let servers = app.mcp_servers()?;
-    for problem in servers.untrusted.iter().chain(&servers.problems) {
+    for waits in &servers.untrusted {
+        app.out.warn(&format!("swarm: {waits}"));
+    }
+    for problem in &servers.problems {
         app.out.say(&format!("swarm: {problem}"));
     }
     Ok(Equipment {
         agents,
-        hooks: hooks::load(app)?,
+        hooks: hooks::load(app, claude)?,
+        project: Some(project_top(&app.root, &app.env.cwd)),
         mcp: servers.settings,
         skills: skills::find(&app.env.cwd, &app.root),
         web: WebSettings {
@@ -43,8 +68,25 @@ pub(crate) fn with_agents(app: &App, agents: AgentCatalog) -> Result<Equipment, 
 pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
     gather(Looking {
         root: &app.root,
-        cwd: &app.env.cwd,
+        cwd: &project_folder(&app.root, &app.env.cwd),
         flag: app.agents.as_deref(),
         trusted: app.is_trusted()?,
+        aliases: &app.settings.aliases,
+    })
+}
+
+/// Those of the files alone, for a folder.
+pub(crate) fn found_agents(
+    root: &Path,
+    cwd: &Path,
+    trusted: bool,
+    aliases: &BTreeMap<String, String>,
+) -> Result<FoundAgents, Failure> {
+    gather(Looking {
+        root,
+        cwd: &project_folder(root, cwd),
+        flag: None,
+        trusted,
+        aliases,
     })
 }

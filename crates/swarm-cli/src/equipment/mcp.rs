@@ -8,7 +8,8 @@ use swarm_policy::{McpBounds, McpServer, McpServerConfig, McpSettings};
 
 use super::expand::expand;
 use crate::environment::Environment;
-use crate::settings::{Settings, repository_top};
+use crate::settings::{Settings, repository_folders};
+use crate::trust::project_folder;
 
 /// The machine's servers, in the place of Claude Code's.
 const MANAGED: &str = "/etc/claude-code/managed-mcp.json";
@@ -92,10 +93,7 @@ impl ServerSources<'_> {
 
     /// The files of the repository around the present folder, nearest first; outside of one only that of the folder.
     fn project_files(&self) -> Vec<PathBuf> {
-        let cwd = &self.env.cwd;
-        let top = repository_top(cwd);
-        let folders = cwd.ancestors().take_while(|folder| folder.starts_with(top));
-        folders
+        repository_folders(&project_folder(self.root, &self.env.cwd))
             .filter(|folder| *folder != self.root)
             .map(|folder| folder.join(FILE))
             .filter(|path| path.is_file())

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::Skill;
 
+use crate::settings::repository_folders;
+
 /// Bytes at the beginning of a file in which its description stands.
 const FRONT: u64 = 16 * 1024;
 
@@ -24,12 +26,8 @@ pub(super) fn find(cwd: &Path, root: &Path) -> Vec<Skill> {
     skills
 }
 
-/// From the present folder up to the repository's, or just the present one where there is no repository.
 fn folders(cwd: &Path, root: &Path) -> Vec<PathBuf> {
-    let top = cwd.ancestors().find(|folder| folder.join(".git").exists());
-    let mut folders: Vec<PathBuf> = cwd
-        .ancestors()
-        .take_while(|folder| top.map_or(*folder == cwd, |top| folder.starts_with(top)))
+    let mut folders: Vec<PathBuf> = repository_folders(cwd)
         .map(|folder| folder.join(".claude/skills"))
         .collect();
     folders.push(root.join("skills"));

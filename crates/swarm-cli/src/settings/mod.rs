@@ -14,7 +14,8 @@ mod variables;
 pub(crate) use given::{Given, Layer, Place};
 pub(crate) use keys::Settings;
 pub(crate) use listing::{Fate, Listed};
-pub(crate) use places::{Places, repository_top};
+pub(crate) use places::{Places, repository_folders};
+pub(crate) use swarm_fs::repository_top;
 
 #[cfg(test)]
 mod tests;

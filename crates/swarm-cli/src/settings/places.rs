@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_fs::repository_top;
+
 /// Folder of the machine's own settings.
 const SYSTEM: &str = "/etc/swarm";
 
@@ -40,23 +42,22 @@ impl Places {
     }
 }
 
-/// The topmost folder in which a project's settings are looked for: that of the repository around `cwd`, and `cwd`
-/// itself where there is none.
-pub(crate) fn repository_top(cwd: &Path) -> &Path {
-    let top = cwd.ancestors().find(|folder| folder.join(".git").exists());
-    top.unwrap_or(cwd)
+/// The folders in which a project speaks of itself: from `cwd` up to the top of its repository, nearest first. Outside of a
+/// repository only `cwd`, since whatever is above may be somebody else's.
+pub(crate) fn repository_folders(cwd: &Path) -> impl Iterator<Item = &Path> {
+    let top = repository_top(cwd);
+    cwd.ancestors()
+        .take_while(move |folder| folder.starts_with(top))
 }
 
 /// The nearest `.claude/swarm.toml` from `cwd` upward within the repository; outside of one only in `cwd` itself.
 fn project_file(cwd: &Path, user: &Path) -> Option<PathBuf> {
-    let top = repository_top(cwd);
     // The root folder can be that of a repository in the home folder; its file is the user's all the same.
     let is_user = |path: &PathBuf| match (path.canonicalize(), user.canonicalize()) {
         (Ok(path), Ok(user)) => path == user,
         _ => false,
     };
-    cwd.ancestors()
-        .take_while(|folder| folder.starts_with(top))
+    repository_folders(cwd)
         .map(|folder| folder.join(".claude").join(FILE))
         .find(|path| path.exists() && !is_user(path))
 }

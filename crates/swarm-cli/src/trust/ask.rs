@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use super::{TrustFile, top_of};
+use super::repository::nearest_top;
+use super::{TrustFile, project_folder};
 use crate::failure::Failure;
 
-/// Whether the repository around `cwd` may run what is its own. Trust is given to a place, not to what is in it: a
+/// Whether the repository whose own things would run for a command in `cwd` may run them: in a work tree of swarm that is
+/// the checkout that it was made from. Trust is given to a place, not to what is in it: a
 /// repository that changes stays trusted.
 ///
 /// # Errors
 /// When the list cannot be read; nothing is trusted then.
 pub(crate) fn is_trusted(root: &Path, cwd: &Path) -> Result<bool, Failure> {
     let trusted = TrustFile::of(root).read()?;
-    Ok(!trusted.is_empty() && top_of(cwd).is_ok_and(|top| trusted.contains(&top)))
+    let top = || nearest_top(&project_folder(root, cwd));
+    Ok(!trusted.is_empty() && top().is_some_and(|top| trusted.contains(&top)))
 }

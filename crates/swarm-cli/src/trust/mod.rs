@@ -6,7 +6,7 @@ mod repository;
 
 pub(crate) use ask::is_trusted;
 pub(crate) use file::TrustFile;
-pub(crate) use repository::top_of;
+pub(crate) use repository::{project_folder, project_top, top_of};
 
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use swarm_protocol::{ErrorKind, UnixMs};
 
-use super::{TrustFile, is_trusted, top_of};
+use super::{TrustFile, is_trusted, project_folder, project_top, top_of};
 
 struct Machine(tempfile::TempDir);
 
@@ -38,6 +39,38 @@ impl Machine {
 
     fn is_trusted(&self, name: &str) -> bool {
         is_trusted(&self.path("root"), &self.path(name)).unwrap()
+    }
+
+    fn project_folder(&self, name: &str) -> PathBuf {
+        project_folder(&self.path("root"), &self.path(name))
+    }
+
+    fn project_top(&self, name: &str) -> PathBuf {
+        project_top(&self.path("root"), &self.path(name))
+    }
+
+    /// A work tree of the repository, made from a checkout; where it is.
+    fn tree(&self, slug: &str, from: &str) -> String {
+        let at = format!("repo/.claude/worktrees/{slug}");
+        let (path, from) = (self.path(&at), self.path(from));
+        let record = json!({
+            "version": 1, "slug": slug, "path": path, "branch": slug, "base": {"sha": "", "ahead": 0, "behind": 0},
+            "from": from, "owner": {}, "createdAt": 1, "stage": "ready", "inUse": false, "gitFolder": slug,
+        });
+        let entry = format!("repo/.git/worktrees/{slug}");
+        self.file(
+            &format!("repo/.git/swarm/worktrees/{slug}.json"),
+            &record.to_string(),
+        );
+        self.file(
+            &format!("{entry}/gitdir"),
+            &path.join(".git").display().to_string(),
+        );
+        self.file(
+            &format!("{at}/.git"),
+            &format!("gitdir: {}\n", self.path(&entry).display()),
+        );
+        at
     }
 
     #[expect(clippy::disallowed_methods, reason = "what others have written")]
@@ -101,6 +134,57 @@ fn a_work_tree_is_trusted_with_its_repository_only_where_both_sides_say_so() {
     machine.file("repo/.git/modules/part/gitdir", "../../../part/.git");
     machine.file("repo/part/.git", "gitdir: ../.git/modules/part");
     assert!(!machine.is_trusted("repo/part"));
+}
+
+#[test]
+fn what_runs_in_a_work_tree_is_what_the_main_checkout_has() {
+    let machine = Machine::new();
+    let entry = machine.path("repo/.git/worktrees/one");
+    machine.file("away/.git", &format!("gitdir: {}\n", entry.display()));
+    machine.file("away/src/lib.rs", "");
+    let back = machine.path("away/.git").display().to_string();
+    machine.file("repo/.git/worktrees/one/gitdir", &back);
+    assert_eq!(machine.project_folder("away/src"), machine.path("repo/src"));
+    assert_eq!(machine.project_folder("away"), machine.path("repo"));
+    assert_eq!(machine.project_top("away/src"), machine.path("repo"));
+    for own in ["repo", "repo/src/deep", "plain/inner", "missing"] {
+        assert_eq!(machine.project_folder(own), machine.path(own));
+    }
+    assert_eq!(machine.project_top("repo/src/deep"), machine.path("repo"));
+}
+
+#[test]
+fn what_a_work_tree_of_a_work_tree_runs_is_what_the_main_checkout_has() {
+    let machine = Machine::new();
+    machine.file("repo/.git/HEAD", "ref: refs/heads/main\n");
+    let first = machine.tree("w1", "repo");
+    let second = machine.tree("w2", &first);
+    machine.trust("repo");
+    let inside = |name: &str| format!("{second}/{name}");
+    machine.file(&inside("src/lib.rs"), "");
+    machine.file(&inside("new/lib.rs"), "");
+    // What the agent of the first may do there.
+    std::fs::remove_file(machine.path(&first).join(".git")).unwrap();
+    std::os::unix::fs::symlink(machine.path("other"), machine.path(&first).join("src")).unwrap();
+    for (folder, of_main) in [("src", "repo/src"), ("new", "repo/new"), ("", "repo")] {
+        let folder = inside(folder);
+        assert_eq!(machine.project_folder(&folder), machine.path(of_main));
+        assert_eq!(machine.project_top(&folder), machine.path("repo"));
+        assert!(machine.is_trusted(&folder), "{folder}");
+    }
+    assert_eq!(machine.project_folder(&first), machine.path("repo"));
+}
+
+#[test]
+fn trust_is_asked_of_the_folder_whose_hooks_would_run() {
+    let machine = Machine::new();
+    machine.file("repo/.git/HEAD", "ref: refs/heads/main\n");
+    let tree = machine.tree("w1", "other");
+    machine.trust("repo");
+    assert_eq!(machine.project_folder(&tree), machine.path("other"));
+    assert!(!machine.is_trusted(&tree));
+    machine.trust("other");
+    assert!(machine.is_trusted(&tree));
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! A type that somebody names.
 
 use swarm_policy::{AgentCatalog, AgentDefinition};
-use swarm_protocol::ErrorKind;
+use swarm_protocol::{ErrorKind, MemberName};
 
+use crate::app::App;
+use crate::equipment;
 use crate::failure::Failure;
+use crate::output::plain;
 
 /// How alike two words must be for one to be offered in place of the other.
 const ALIKE: f64 = 0.8;
@@ -11,12 +14,16 @@ const ALIKE: f64 = 0.8;
 /// The definition that counts for a type.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`], with the types that there are.
+/// [`ErrorKind::NotFound`], with what is wrong with its file, or the types that there are.
 pub(in crate::commands) fn known<'a>(
+    app: &App,
     catalog: &'a AgentCatalog,
     name: &str,
 ) -> Result<&'a AgentDefinition, Failure> {
     catalog.find(name).ok_or_else(|| {
+        if let Some(failure) = refused(app, name) {
+            return failure;
+        }
         let mut types: Vec<_> = catalog.winners().map(|one| one.name.as_str()).collect();
         types.sort_unstable();
         let message = format!(
@@ -36,5 +43,48 @@ pub(in crate::commands) fn known<'a>(
                 .to_owned(),
         };
         Failure::new(ErrorKind::NotFound, message).with_hint(hint)
+    })
+}
+
+/// The definition that counts for the type of a member that comes back.
+///
+/// # Errors
+/// As [`known`]. Where nothing is wrong with a file, the type may have come from a flag, and those are not kept.
+pub(in crate::commands) fn known_again<'a>(
+    app: &App,
+    catalog: &'a AgentCatalog,
+    name: &str,
+    member: &MemberName,
+) -> Result<&'a AgentDefinition, Failure> {
+    known(app, catalog, name).map_err(|failure| {
+        if refused(app, name).is_some() {
+            return failure;
+        }
+        failure.with_hint(given_again(name, member))
+    })
+}
+
+fn given_again(name: &str, member: &MemberName) -> String {
+    format!(
+        "{member} was of type `{}`: if `--agents` gave that, give the same again, or take another with `--agent`",
+        name.escape_debug()
+    )
+}
+
+/// Why a type that somebody has written a file for is none.
+fn refused(app: &App, name: &str) -> Option<Failure> {
+    let problems = equipment::agents(app).ok()?.problems;
+    let why: Vec<_> = problems
+        .iter()
+        .filter(|problem| problem.costs(name))
+        .map(|problem| plain(&problem.to_string()))
+        .collect();
+    (!why.is_empty()).then(|| {
+        let message = format!(
+            "there is no agent type `{}`, as its file is refused: {}",
+            name.escape_debug(),
+            why.join("; ")
+        );
+        Failure::new(ErrorKind::NotFound, message).with_hint("correct the file, then try again")
     })
 }

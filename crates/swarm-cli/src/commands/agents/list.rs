@@ -16,7 +16,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let found = equipment::agents(app)?;
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let catalog = found.catalog.clone();
-    let mcp = equipment::with_agents(app, catalog)?.mcp;
+    let mcp = equipment::with_agents(app, &claude, catalog)?.mcp;
     let rows: Vec<_> = found
         .catalog
         .with_standing()

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<ExitCode, Failure> {
     let found = equipment::agents(app)?;
-    let definition = known(&found.catalog, &args.name)?;
+    let definition = known(app, &found.catalog, &args.name)?;
     if args.effective {
         effective::show(app, args, definition)?;
     } else if app.out.json {

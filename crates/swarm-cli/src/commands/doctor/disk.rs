@@ -53,6 +53,17 @@ fn root_folder(root: &Path) -> Finding {
             return Finding::missing(NAME, found, elsewhere);
         }
     };
+    if let Some(kind) = swarm_fs::shared_file_system(nearest) {
+        let found = format!(
+            "{} is on {kind}: locks are folders there, which is slow, and all processes of a team must run on one machine",
+            root.display()
+        );
+        return Finding::warning(
+            NAME,
+            found,
+            "set CLAUDE_CONFIG_DIR to a folder on a local disk",
+        );
+    }
     let lacks = match (support.flock, support.sticky) {
         (true, true) if nearest == root => return Finding::ok(NAME, root.display().to_string()),
         (true, true) => {

@@ -12,6 +12,7 @@ use super::finding::Finding;
 use crate::commands::worktree::abandoned;
 use crate::deployment::socket_folder;
 use crate::environment::Environment;
+use crate::hook_folders::records;
 
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let Ok(root) = env.root() else {
@@ -39,7 +40,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
 /// Work trees of this repository whose team is gone. Only a person can tell what is to become of their work.
 fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
-    let worktrees = Worktrees::new(git, WorktreeSettings::default());
+    let worktrees = Worktrees::new(git, WorktreeSettings::default(), records(root));
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
     let left: Vec<String> = abandoned(&worktrees, &store, &env.cwd)
         .iter()

@@ -1,6 +1,7 @@
 //! `swarm doctor`: what is there, what is missing, and what to do.
 
 mod disk;
+mod equipment;
 mod finding;
 mod leftovers;
 mod programs;

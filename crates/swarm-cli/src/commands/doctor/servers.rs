@@ -1,10 +1,14 @@
 //! MCP servers: each is started or reached, and lists its tools.
 
+use swarm_lead::lead_marks;
 use swarm_mcp::{McpHost, McpServers, ServerReport};
+use swarm_protocol::{ErrorKind, SpawnId};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::finding::Finding;
 use crate::claude_settings::ClaudeSettings;
 use crate::commands::runtime;
+use crate::deployment::identity;
 use crate::environment::Environment;
 use crate::equipment::{ServerSources, mcp_bounds};
 use crate::failure::Failure;
@@ -31,30 +35,59 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
         Finding::warning(NAME, text, hint)
     };
     let mut findings: Vec<_> = found.problems.iter().map(problem).collect();
+    findings.extend(found.untrusted.iter().map(|text| {
+        let hint = "read it, then `swarm trust`; after that `swarm doctor` tries them";
+        Finding::warning(NAME, text, hint)
+    }));
     if found.settings.servers.is_empty() {
         return Ok(findings);
     }
     found.settings.bounds = mcp_bounds(settings);
     let claude = ClaudeSettings::load(&root, &env.cwd, env.home().as_deref()).unwrap_or_default();
+    let mut variables = env.shell_with(&settings.pass, &claude.env);
+    // Should this process be killed, `swarm reap` ends what it has started.
+    variables.extend(lead_marks(&root, SpawnId::random(), &identity()));
     let host = McpHost {
         cwd: env.cwd.clone(),
-        env: env.shell_with(&settings.pass, &claude.env),
+        env: variables,
         logs: None,
         limits: found.settings.bounds.into(),
     };
-    findings.extend(runtime()?.block_on(async {
-        let servers = McpServers::new(found.settings, host);
-        let reports = servers.try_all().await;
+    let servers = McpServers::new(found.settings, host);
+    let reports = runtime()?.block_on(async {
+        let reports = tokio::select! {
+            // In this order: nothing starts before signals are heard.
+            biased;
+            told = told_to_end() => Err(told),
+            reports = servers.try_all() => Ok(reports),
+        };
         servers.close().await;
-        let refused = servers.refused().iter().map(ToString::to_string);
-        let refused: Vec<_> = refused.map(|text| problem(&text)).collect();
         reports
-            .iter()
-            .map(finding)
-            .chain(refused)
-            .collect::<Vec<_>>()
-    }));
+    });
+    let reports = reports.map_err(|told| match told {
+        Ok(()) => Failure::new(
+            ErrorKind::Interrupted,
+            "interrupted: the MCP servers that were tried are ended",
+        ),
+        Err(error) => error.into(),
+    })?;
+    findings.extend(reports.iter().map(finding));
+    let refused = servers.refused().iter().map(ToString::to_string);
+    findings.extend(refused.map(|text| problem(&text)));
     Ok(findings)
+}
+
+/// Waits for Ctrl-C, or another way of being told to end.
+async fn told_to_end() -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    Ok(())
 }
 
 fn finding(report: &ServerReport) -> Finding {

@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use crate::commands::trust::own_of;
 use crate::environment::Environment;
-use crate::trust::{is_trusted, top_of};
+use crate::trust::{is_trusted, project_top};
 
 const NAME: &str = "trust";
 
@@ -17,12 +17,17 @@ pub(super) fn look(env: &Environment) -> Option<Finding> {
             return Some(Finding::missing(NAME, failure.message, hint));
         }
     };
-    let top = top_of(&env.cwd).ok()?;
+    let top = project_top(&root, &env.cwd);
     let own = own_of(&top);
-    if own.is_empty() {
+    let mut list: Vec<_> = own.runs.iter().map(ToString::to_string).collect();
+    if !trusted {
+        // Of a trusted repository this is told where it is loaded.
+        let wrong = own.wrong.iter();
+        list.extend(wrong.map(|what| format!("once it is corrected, {what}")));
+    }
+    if list.is_empty() {
         return None;
     }
-    let list: Vec<_> = own.iter().map(ToString::to_string).collect();
     let (top, list) = (top.display(), list.join("; "));
     if trusted {
         return Some(Finding::ok(NAME, format!("{top} is trusted: {list}")));

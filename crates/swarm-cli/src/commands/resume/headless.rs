@@ -9,6 +9,7 @@ use swarm_protocol::{ErrorKind, Member, MemberName, SessionId, TeamConfig};
 use crate::app::App;
 use crate::args::ResumeArgs;
 use crate::commands::run::{conduct, output_format, parts, prompt as read_prompt, show};
+use crate::commands::worktree::leave_entered;
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 
@@ -55,7 +56,9 @@ pub(super) fn run(
         remove_team: args.rm,
         ..parts(app, deployment, claude, output)?
     };
-    let report = conduct(app, lead, prompt)?;
+    let report = conduct(app, lead, prompt);
+    leave_entered(app);
+    let report = report?;
     show(app, output, &report)
 }
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use swarm_mcp::server_part;
+use swarm_policy::{HookSettings, McpServerConfig, McpUse, read_definition_file};
 
 /// One thing that runs once its repository is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,24 +32,43 @@ impl fmt::Display for Own {
     }
 }
 
-/// What stands at the top of a repository. Files that are not understood are passed over: whoever runs something hears
-/// of them.
-pub(in crate::commands) fn find(top: &Path) -> Vec<Own> {
+/// What a repository has of its own.
+#[derive(Debug, Default)]
+pub(in crate::commands) struct Found {
+    /// What runs.
+    pub(in crate::commands) runs: Vec<Own>,
+    /// What does not run as it stands, and would without another question once it is corrected.
+    pub(in crate::commands) wrong: Vec<String>,
+}
+
+impl Found {
+    fn wrong(&mut self, path: &Path, what: fmt::Arguments<'_>) {
+        self.wrong.push(format!("{}: {what}", path.display()));
+    }
+}
+
+/// What stands at the top of a repository.
+pub(in crate::commands) fn find(top: &Path) -> Found {
     let claude = top.join(".claude");
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for name in ["settings.json", "settings.local.json"] {
         let path = claude.join(name);
-        if let Some(document) = read(&path) {
-            hooks(&document["hooks"], &path, &mut found);
-            servers(&document["mcpServers"], &path, &mut found);
+        if let Some(document) = read(&path, &mut found) {
+            hooks(&document["hooks"], &path, &mut found.runs);
         }
     }
     let shared = top.join(".mcp.json");
-    if let Some(document) = read(&shared) {
+    if let Some(document) = read(&shared, &mut found) {
+        if !document["mcpServers"].is_object() {
+            found.wrong(
+                &shared,
+                format_args!("it has no servers, as `mcpServers` is missing or no object"),
+            );
+        }
         servers(&document["mcpServers"], &shared, &mut found);
     }
-    definitions(&claude.join("agents"), &mut found);
-    for one in &mut found {
+    definitions(&claude.join("agents"), &mut found.runs);
+    for one in &mut found.runs {
         if let Ok(short) = one.file.strip_prefix(top) {
             one.file = short.to_owned();
         }
@@ -55,29 +76,50 @@ pub(in crate::commands) fn find(top: &Path) -> Vec<Own> {
     found
 }
 
-fn read(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+/// `None` too for an empty file, which names nothing.
+fn read(path: &Path, found: &mut Found) -> Option<Value> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
+        Err(error) => {
+            found.wrong(path, format_args!("it cannot be read: {error}"));
+            return None;
+        }
+    };
+    if text.trim().is_empty() {
+        return None;
+    }
+    serde_json::from_str(&text)
+        .map_err(|error| found.wrong(path, format_args!("it is not JSON: {error}")))
+        .ok()
 }
 
 fn hooks(hooks: &Value, path: &Path, found: &mut Vec<Own>) {
-    for (event, groups) in hooks.as_object().into_iter().flatten() {
-        let commands = groups
-            .as_array()
-            .into_iter()
-            .flatten()
-            .flat_map(|group| group["hooks"].as_array().into_iter().flatten())
-            .filter_map(|hook| hook["command"].as_str());
-        found.extend(commands.map(|command| Own {
+    let (read, _) = HookSettings::read(hooks, "");
+    for (event, groups) in read.events {
+        let commands = groups.into_iter().flat_map(|group| group.hooks);
+        found.extend(commands.map(|hook| Own {
             kind: "hook",
-            name: event.clone(),
-            command: Some(command.to_owned()),
+            name: event.name().to_owned(),
+            command: Some(hook.command),
             file: path.to_owned(),
         }));
     }
 }
 
-fn servers(servers: &Value, path: &Path, found: &mut Vec<Own>) {
+fn servers(servers: &Value, path: &Path, found: &mut Found) {
     for (name, server) in servers.as_object().into_iter().flatten() {
+        if server["disabled"] == true {
+            continue;
+        }
+        // Variables in it are the user's, and are filled in when it is started.
+        let config = McpServerConfig::from_json(server);
+        if let Err(why) = config.and_then(|_| server_part(name).map(|_| ())) {
+            let name = name.escape_debug();
+            found.wrong(path, format_args!("MCP server `{name}` is left out: {why}"));
+            continue;
+        }
         let words = server["args"]
             .as_array()
             .into_iter()
@@ -89,7 +131,7 @@ fn servers(servers: &Value, path: &Path, found: &mut Vec<Own>) {
                 .collect::<Vec<_>>()
                 .join(" ")
         });
-        found.push(Own {
+        found.runs.push(Own {
             kind: "mcp server",
             name: name.clone(),
             command: command.or_else(|| server["url"].as_str().map(str::to_owned)),
@@ -98,7 +140,7 @@ fn servers(servers: &Value, path: &Path, found: &mut Vec<Own>) {
     }
 }
 
-/// Definitions, whose hooks and servers run while an agent of that type does. Links are not followed.
+/// Definitions with hooks or servers of their own, which run while an agent of that type does. Links are not followed.
 fn definitions(folder: &Path, found: &mut Vec<Own>) {
     let mut entries: Vec<_> = std::fs::read_dir(folder)
         .into_iter()
@@ -111,13 +153,62 @@ fn definitions(folder: &Path, found: &mut Vec<Own>) {
         if kind.is_dir() {
             definitions(&path, found);
         } else if path.extension().is_some_and(|end| end == "md") {
-            let name = path.file_stem().unwrap_or_default();
+            let origin = path.display().to_string();
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let Some(definition) = read_definition_file(&text, &origin).definition else {
+                continue;
+            };
+            let mut own: Vec<String> = definition
+                .hooks
+                .events
+                .keys()
+                .map(|event| format!("hook {}", event.name()))
+                .collect();
+            own.extend(definition.mcp_servers.iter().filter_map(|used| match used {
+                McpUse::Own(name, _) => Some(format!("mcp server {name}")),
+                McpUse::Shared(_) => None,
+            }));
+            if own.is_empty() {
+                continue;
+            }
             found.push(Own {
                 kind: "definition",
-                name: name.to_string_lossy().into_owned(),
-                command: None,
+                name: definition.name,
+                command: Some(own.join(", ")),
                 file: path,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
+    fn wrong_in(text: &str) -> (Vec<String>, String) {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::write(top.path().join(".mcp.json"), text).unwrap();
+        let found = find(top.path());
+        let names = found.runs.into_iter().map(|one| one.name).collect();
+        (names, found.wrong.join("\n"))
+    }
+
+    #[test]
+    fn what_will_run_once_it_is_corrected_is_told_before_trust() {
+        let (runs, wrong) = wrong_in(r#"{"mcpServers": {"a": {"command": "x"},,}}"#);
+        assert_eq!(runs, [""; 0]);
+        assert!(wrong.contains(".mcp.json: it is not JSON: "), "{wrong}");
+        let (runs, wrong) = wrong_in(
+            r#"{"mcpServers": {"good": {"command": "x"}, "typo": {"comand": "x"},
+                "old": {"type": "sse", "url": "https://x/sse"}, "off": {"disabled": true}}}"#,
+        );
+        assert_eq!(runs, ["good"]);
+        for words in ["`typo` is left out", "`old` is left out"] {
+            assert!(wrong.contains(words), "{words}: {wrong}");
+        }
+        assert!(!wrong.contains("`off`"), "{wrong}");
+        assert!(wrong_in(r#"{"mcpServer": {}}"#).1.contains("`mcpServers`"));
+        assert_eq!(wrong_in(""), (Vec::new(), String::new()));
     }
 }

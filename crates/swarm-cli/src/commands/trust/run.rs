@@ -53,19 +53,30 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     if app.out.json {
         return app
             .out
-            .json(&json!({"path": top, "trusted": true, "changed": is_new, "runs": own}));
+            .json(&json!({"path": top, "trusted": true, "changed": is_new, "runs": own.runs, "wrong": own.wrong}));
     }
     let word = if is_new { "now" } else { "already" };
     app.out.data(&format!(
         "{} is {word} trusted",
         plain(&top.to_string_lossy())
     ))?;
-    if own.is_empty() {
-        app.out.say("it has nothing of its own to run at present");
-    } else {
+    if !top.join(".git").exists() {
+        app.out
+            .say("it is no repository: this holds for the folder itself and for none below it");
+    }
+    if !own.runs.is_empty() {
         app.out.say("from now on it runs as you:");
-        for one in &own {
+        for one in &own.runs {
             app.out.say(&format!("  {}", plain(&one.to_string())));
+        }
+    } else if own.wrong.is_empty() {
+        app.out.say("it has nothing of its own to run at present");
+    }
+    if !own.wrong.is_empty() {
+        app.out
+            .warn("this does not run as it stands; once it is corrected it runs too:");
+        for one in &own.wrong {
+            app.out.warn(&format!("  {}", plain(one)));
         }
     }
     app.out

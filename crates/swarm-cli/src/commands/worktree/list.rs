@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_ui::print::{Cell, Table};
-use swarm_worktree::{Condition, Listed};
+use swarm_worktree::{Condition, Hazard, Listed};
 
 use crate::app::App;
 use crate::deployment::worktrees;
@@ -21,9 +21,16 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
             .say("there are no work trees; `swarm spawn NAME --worktree` makes one");
     } else {
         app.out.table(&table(&listed))?;
-        for listed in listed.iter().filter(|listed| !listed.hazards.is_empty()) {
-            app.out
-                .say(&format!("{}: {}", listed.record.slug, why(listed)));
+        for one in &listed {
+            // Who works in it stands in the table.
+            let owner = one.record.owner.describe();
+            let in_table = |hazard: &&Hazard| matches!(hazard, Hazard::InUse(by) if *by == owner);
+            let told = one.hazards.iter().filter(|hazard| !in_table(hazard));
+            let told: Vec<_> = told.map(ToString::to_string).collect();
+            if !told.is_empty() {
+                let told = plain(&told.join("; "));
+                app.out.say(&format!("{}: {told}", one.record.slug));
+            }
         }
     }
     match Failure::worst(damaged.into_iter().map(Failure::from).collect()) {

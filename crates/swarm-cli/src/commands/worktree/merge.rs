@@ -14,8 +14,8 @@ use crate::failure::Failure;
 pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failure> {
     require_person(app, "worktree merge")?;
     let worktrees = worktrees(app);
-    let slugs = match &args.slug {
-        Some(slug) => vec![Slug::parse(slug)?],
+    let (slugs, passed_over) = match &args.slug {
+        Some(slug) => (vec![Slug::parse(slug)?], Vec::new()),
         None => at_rest(app, &worktrees)?,
     };
     let (mut records, mut failures) = (Vec::new(), Vec::new());
@@ -50,19 +50,33 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
     }
     if app.out.json {
         app.out.json(&records)?;
-    } else if records.is_empty() {
+    } else if failures.len() < records.len() {
+        app.out
+            .say("`swarm worktree prune` removes the work trees in which nobody works and whose work is all merged");
+    } else if records.is_empty() && passed_over.is_empty() {
         app.out.say("there is nothing to merge");
+    }
+    if !passed_over.is_empty() {
+        let names: Vec<_> = passed_over.iter().map(Slug::to_string).collect();
+        app.out.say(&format!(
+            "passed over, since somebody works there: {}; `swarm worktree merge NAME` merges one all the same",
+            names.join(", ")
+        ));
     }
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The work trees in which nobody works at the moment.
-fn at_rest(app: &App, worktrees: &Worktrees) -> Result<Vec<Slug>, Failure> {
-    let (listed, _) = worktrees.list(&app.env.cwd)?;
-    let at_rest = listed
-        .into_iter()
-        .filter(|listed| !matches!(listed.condition, Condition::InUse | Condition::HalfMade));
-    Ok(at_rest.map(|listed| listed.record.slug).collect())
+/// The work trees in which nobody works at the moment, and those in which somebody does.
+fn at_rest(app: &App, worktrees: &Worktrees) -> Result<(Vec<Slug>, Vec<Slug>), Failure> {
+    let (mut at_rest, mut in_use) = (Vec::new(), Vec::new());
+    for listed in worktrees.list(&app.env.cwd)?.0 {
+        match listed.condition {
+            Condition::InUse => in_use.push(listed.record.slug),
+            Condition::HalfMade => {}
+            _ => at_rest.push(listed.record.slug),
+        }
+    }
+    Ok((at_rest, in_use))
 }
 
 fn sentence(merged: &Merged) -> String {
@@ -75,6 +89,9 @@ fn sentence(merged: &Merged) -> String {
     let head = head.get(..12).unwrap_or(head);
     match outcome {
         MergeOutcome::AlreadyThere => format!("{target} has {branch} already"),
+        MergeOutcome::Copied => format!(
+            "the commits of {branch} are copied into {target}, which is at {head} now; the uncommitted changes at which it began are left out"
+        ),
         MergeOutcome::FastForward | MergeOutcome::MergeCommit => {
             format!("{branch} is merged into {target}, which is at {head} now")
         }

@@ -10,5 +10,5 @@ mod wish;
 
 pub(super) use abandoned::abandoned;
 pub(super) use dispatch::run;
-pub(super) use own::OwnWorktree;
+pub(super) use own::{OwnWorktree, leave_entered};
 pub(super) use wish::wish;

@@ -1,10 +1,12 @@
 //! A lead that works in a work tree of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use swarm_lead::WorktreeWish;
 use swarm_protocol::SessionId;
-use swarm_worktree::{Created, Owner, Parting, ProcessMark, Request, Slug, Worktrees};
+use swarm_worktree::{
+    Created, Hazard, Owner, Parting, ProcessMark, Record, Request, Slug, Worktrees,
+};
 
 use crate::app::App;
 use crate::deployment::{identity, worktrees};
@@ -48,10 +50,9 @@ impl OwnWorktree {
             before: app.env.cwd.clone(),
         };
         app.out.say(&format!(
-            "working in {} on {}, from {}",
+            "working in {} {}",
             entered.created.record.path.display(),
-            entered.created.record.branch,
-            entered.created.record.base.describe()
+            entered.created.record.origin()
         ));
         for notice in &entered.created.notices {
             app.out.say(&format!("  {notice}"));
@@ -79,29 +80,56 @@ impl OwnWorktree {
 
     /// The end of the run: the work tree goes if it holds nothing, and is kept otherwise.
     pub(in crate::commands) fn leave(self, app: &App) {
-        let path = &self.created.record.path;
-        let parted = std::env::set_current_dir(&self.before)
-            .map_err(Failure::from)
-            .and_then(|()| Ok(self.worktrees.part(path, app.clock.now())?));
-        match parted {
-            Ok(Some(Parting::Kept {
-                slug, branch, why, ..
-            })) => {
-                let why: Vec<_> = why.iter().map(ToString::to_string).collect();
-                app.out.say(&format!(
-                    "swarm: the work tree is kept: {} on {branch} ({}); `swarm worktree merge {slug}` merges what is committed",
-                    path.display(),
-                    why.join("; ")
-                ));
-            }
-            Ok(_) => app
-                .out
-                .say("swarm: the work tree held nothing new and is gone"),
-            Err(failure) => app.out.say(&format!(
-                "swarm: the work tree {} is kept: {}",
-                path.display(),
-                failure.message
+        match std::env::set_current_dir(&self.before) {
+            Ok(()) => part(app, &self.worktrees, &self.created.record),
+            Err(error) => app.out.say(&kept(
+                &self.created.record.path,
+                &Failure::from(error).message,
             )),
         }
     }
+}
+
+/// The end of a run whose lead has moved into a work tree and not left it.
+pub(in crate::commands) fn leave_entered(app: &App) {
+    let (worktrees, own) = (worktrees(app), identity());
+    let own = ProcessMark {
+        pid: own.pid,
+        start: own.start,
+    };
+    match worktrees.held_by(&app.env.cwd, &own) {
+        Ok(held) => {
+            for record in held {
+                part(app, &worktrees, &record);
+            }
+        }
+        Err(error) => tracing::warn!(%error, "work trees of this process not found"),
+    }
+}
+
+/// Takes a work tree away if it holds nothing that is not elsewhere, and says what became of it.
+fn part(app: &App, worktrees: &Worktrees, record: &Record) {
+    let path = record.path.display();
+    app.out.say(&match worktrees.part(&record.path, app.clock.now()) {
+        Ok(Some(Parting::Kept {
+            slug, branch, why, ..
+        })) => {
+            let can_be_merged = why.iter().all(Hazard::can_be_merged);
+            let why: Vec<_> = why.iter().map(ToString::to_string).collect();
+            let why = why.join("; ");
+            if record.by_hook {
+                format!("swarm: the work tree is kept: {path} ({why}); `swarm worktree remove --force {slug}` has your hook take it away")
+            } else if can_be_merged {
+                format!("swarm: the work tree is kept: {path} on {branch} ({why}); `swarm worktree merge {slug}` merges what is committed")
+            } else {
+                format!("swarm: the work tree is kept: {path} on {branch} ({why})")
+            }
+        }
+        Ok(_) => format!("swarm: the work tree {} held nothing new and is gone", record.slug),
+        Err(error) => kept(&record.path, &error.to_string()),
+    });
+}
+
+fn kept(path: &Path, why: &str) -> String {
+    format!("swarm: the work tree {} is kept: {why}", path.display())
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_worktree::{Listed, Slug};
+use swarm_worktree::{Listed, Pruned, Slug, WorktreeError};
 
 use super::list::{record, why};
 use crate::app::App;
@@ -28,11 +28,12 @@ pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Fail
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    app.out.data(&format!(
-        "{} is removed, with its branch {}",
-        removed.path.display(),
-        removed.branch
-    ))?;
+    let path = removed.path.display();
+    app.out.data(&if removed.branch.is_empty() {
+        format!("{path} is removed")
+    } else {
+        format!("{path} is removed, with its branch {}", removed.branch)
+    })?;
     if let Some(saved) = rescue {
         app.out.data(&format!(
             "what it held is saved in {} and {}",
@@ -49,13 +50,14 @@ pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Fail
 
 pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
     require_person(app, "worktree prune")?;
-    let (gone, kept) = worktrees(app).prune(&app.env.cwd, dry, app.clock.now())?;
+    let Pruned { gone, kept, failed } = worktrees(app).prune(&app.env.cwd, dry, app.clock.now())?;
     if app.out.json {
         let records = |all: &[Listed]| all.iter().map(record).collect::<Result<Vec<_>, _>>();
         let word = if dry { "wouldRemove" } else { "removed" };
+        let reasons: Vec<_> = failed.iter().map(ToString::to_string).collect();
         app.out
-            .json(&json!({ word: records(&gone)?, "kept": records(&kept)? }))?;
-        return Ok(ExitCode::SUCCESS);
+            .json(&json!({ word: records(&gone)?, "kept": records(&kept)?, "failed": reasons }))?;
+        return ended(app, failed);
     }
     for listed in &gone {
         let word = if dry { "would remove" } else { "removed" };
@@ -66,10 +68,19 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
         app.out
             .say(&format!("kept {}: {}", listed.record.slug, why(listed)));
     }
-    if gone.is_empty() && kept.is_empty() {
+    if gone.is_empty() && kept.is_empty() && failed.is_empty() {
         app.out.say("there are no work trees");
     }
-    Ok(ExitCode::SUCCESS)
+    ended(app, failed)
+}
+
+/// Tells why some could not be removed; the last of the reasons ends the program.
+fn ended(app: &App, mut failed: Vec<WorktreeError>) -> Result<ExitCode, Failure> {
+    let last = failed.pop();
+    for error in failed {
+        app.out.say(&format!("not removed: {error}"));
+    }
+    last.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
 }
 
 pub(super) fn require_person(app: &App, what: &str) -> Result<(), Failure> {

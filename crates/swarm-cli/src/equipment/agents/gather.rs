@@ -1,15 +1,17 @@
 //! From files and flags to the catalog.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use swarm_policy::{
     AgentCatalog, AgentDefinition, AgentSource, DefinitionProblem, HookSettings, McpUse,
-    read_definition_file, read_definitions_json,
+    ModelRequest, ModelSource, choose_model, read_definition_file, read_definitions_json,
 };
 
 use super::places::Place;
 use super::{built_in, folder, places};
 use crate::failure::Failure;
+use crate::models::resolve;
 
 /// Definitions of every source.
 #[derive(Debug, Default)]
@@ -18,6 +20,20 @@ pub(crate) struct FoundAgents {
     pub(crate) catalog: AgentCatalog,
     /// What their authors should know.
     pub(crate) problems: Vec<DefinitionProblem>,
+    /// Types that count, whose hooks or own servers wait for trust.
+    pub(crate) waiting: Vec<String>,
+}
+
+impl FoundAgents {
+    /// What whoever relies on a definition's hooks as a guard has to hear; `None` where nothing waits.
+    pub(crate) fn waits(&self) -> Option<String> {
+        (!self.waiting.is_empty()).then(|| {
+            format!(
+                "hooks and MCP servers of the repository's own agent types do not run, as it is not trusted ({}); read its .claude/agents, then `swarm trust`",
+                self.waiting.join(", ")
+            )
+        })
+    }
 }
 
 /// Where and how to look.
@@ -31,7 +47,12 @@ pub(crate) struct Looking<'a> {
     pub(crate) flag: Option<&'a str>,
     /// Whether what is the repository's own may run.
     pub(crate) trusted: bool,
+    /// Short names of models.
+    pub(crate) aliases: &'a BTreeMap<String, String>,
 }
+
+/// What stands in `--agents`.
+const EXAMPLE: &str = r#"write it as {"reviewer": {"description": "reads a change", "prompt": "You review changes."}}"#;
 
 /// Finds all definitions. A file that is wrong is reported, and costs no other.
 ///
@@ -47,10 +68,16 @@ pub(super) fn gather_from(
 ) -> Result<FoundAgents, Failure> {
     let mut all = Vec::new();
     let mut problems = Vec::new();
+    let mut waiting = Vec::new();
     if let Some(given) = looking.flag {
-        let definitions = read_definitions_json(given, "--agents").map_err(|what| {
-            Failure::usage(what).with_hint("`swarm agents --help` shows an example")
-        })?;
+        let definitions = read_definitions_json(given, "--agents")
+            .map_err(|what| Failure::usage(what).with_hint(EXAMPLE))?;
+        for definition in &definitions {
+            if let Some(what) = no_model(definition, &looking) {
+                let message = format!("--agents: agent `{}`: {what}", definition.name);
+                return Err(Failure::usage(message));
+            }
+        }
         all.extend(definitions.into_iter().map(|definition| AgentDefinition {
             source: AgentSource::Flag,
             ..definition
@@ -67,6 +94,7 @@ pub(super) fn gather_from(
                     line: None,
                     what: format!("it {what}"),
                     refused: true,
+                    agent: None,
                 }),
         );
         for (path, text) in files.texts {
@@ -74,22 +102,61 @@ pub(super) fn gather_from(
             let read = read_definition_file(&text, &origin);
             problems.extend(read.problems);
             if let Some(definition) = read.definition {
-                let (definition, waits) = kept(definition, &place, path, looking.trusted);
-                problems.extend(waits.map(|what| DefinitionProblem {
+                if let Some(what) = no_model(&definition, &looking) {
+                    problems.push(DefinitionProblem {
+                        origin,
+                        line: line_of_model(&text),
+                        what,
+                        refused: true,
+                        agent: Some(definition.name),
+                    });
+                    continue;
+                }
+                let (definition, lost) = kept(definition, &place, path, looking.trusted);
+                if lost.is_some() && place.source == AgentSource::Project {
+                    waiting.push((definition.name.clone(), definition.path.clone()));
+                }
+                problems.extend(lost.map(|what| DefinitionProblem {
                     origin,
                     line: None,
                     what,
                     refused: false,
+                    agent: None,
                 }));
                 all.push(definition);
             }
         }
     }
     all.extend(built_in::definitions());
+    let catalog = AgentCatalog::new(all);
+    // Nobody misses what a stronger definition hides.
+    waiting.retain(|(name, path)| catalog.find(name).is_some_and(|one| one.path == *path));
     Ok(FoundAgents {
-        catalog: AgentCatalog::new(all),
+        catalog,
         problems,
+        waiting: waiting.into_iter().map(|(name, _)| name).collect(),
     })
+}
+
+/// What is wrong with the model that a definition names. What `inherit` comes to is found out at each start.
+fn no_model(definition: &AgentDefinition, looking: &Looking<'_>) -> Option<String> {
+    let chosen = choose_model(&ModelRequest {
+        environment: None,
+        call: None,
+        definition: definition.model.as_deref(),
+        parent: "",
+    });
+    if chosen.source == ModelSource::Parent {
+        return None;
+    }
+    let wrong = resolve(&chosen.written, looking.aliases, looking.cwd).err()?;
+    Some(format!("`model` names no model: {wrong}"))
+}
+
+/// The line of the field, counted from 1.
+fn line_of_model(text: &str) -> Option<usize> {
+    let at = text.lines().position(|line| line.starts_with("model:"))?;
+    Some(at + 1)
 }
 
 /// The definition as its place allows it, and what of it that costs.

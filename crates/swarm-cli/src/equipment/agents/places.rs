@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_policy::AgentSource;
 
-use crate::settings::repository_top;
+use crate::settings::repository_folders;
 
 /// The machine's own.
 const MANAGED: &str = "/etc/claude-code/agents";
@@ -31,8 +31,7 @@ pub(super) fn below(managed: &Path, root: &Path, cwd: &Path) -> Vec<Place> {
         plugin: None,
     };
     let mut places = vec![place(managed.to_owned(), AgentSource::Managed)];
-    let top = repository_top(cwd);
-    for folder in cwd.ancestors().take_while(|folder| folder.starts_with(top)) {
+    for folder in repository_folders(cwd) {
         let claude = folder.join(".claude");
         // The root folder can be that of a repository in the home folder; its definitions are the user's all the same.
         if !is_same(&claude, root) {

@@ -1,5 +1,6 @@
 //! Where definitions are found, and which of them counts.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,7 @@ impl Machine {
             cwd: &cwd,
             flag,
             trusted,
+            aliases: &BTreeMap::from([("small".to_owned(), "openai/tiny".to_owned())]),
         };
         gather_from(places, looking).unwrap()
     }
@@ -118,14 +120,82 @@ fn a_bad_file_costs_no_other() {
         [
             at(
                 "huge.md",
-                "it is larger than 256 KiB: a definition is a short text"
+                "refused: it is larger than 256 KiB: a definition is a short text"
             ),
             at(
                 "bad.md:4",
-                "`color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan"
+                "refused: `color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan"
             ),
         ]
     );
+}
+
+#[test]
+fn c1_a_model_that_nobody_knows_costs_the_definition() {
+    let machine = Machine::new();
+    for (name, model) in [
+        ("good", "small"),
+        ("same", "inherit"),
+        ("full", "anthropic/claude-haiku-4-5"),
+        ("bad", "no/such"),
+    ] {
+        let path = format!("root/agents/{name}.md");
+        machine.agent(&path, name, &format!("model: {model}\n"));
+    }
+    let found = machine.look(None, true);
+    for name in ["good", "same", "full"] {
+        assert!(found.catalog.find(name).is_some(), "{name}");
+    }
+    assert!(found.catalog.find("bad").is_none());
+    let said = said(&found);
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].contains("bad.md:4: refused: `model` names no model: ")
+            && said[0].contains("no/such"),
+        "{said:?}"
+    );
+    assert!(found.problems[0].costs("bad"));
+    let json = r#"{"x": {"description": "d", "prompt": "p", "model": "no/such"}}"#;
+    let (root, cwd) = (machine.path("root"), machine.path("repo"));
+    let looking = Looking {
+        root: &root,
+        cwd: &cwd,
+        flag: Some(json),
+        trusted: true,
+        aliases: &BTreeMap::new(),
+    };
+    let failure = gather_from(Vec::new(), looking).unwrap_err();
+    assert!(
+        failure
+            .message
+            .starts_with("--agents: agent `x`: `model` names no model"),
+        "{}",
+        failure.message
+    );
+}
+
+#[test]
+fn a_tool_that_is_none_is_told_of_with_the_one_that_was_meant() {
+    let machine = Machine::new();
+    machine.agent(
+        "root/agents/a.md",
+        "a",
+        "tools: Read, Grpe, mcp__x__y, Task(b)\ndisallowedTools: Wriet, NotebookEdit\n",
+    );
+    let found = machine.look(None, true);
+    assert!(found.catalog.find("a").is_some());
+    let said = said(&found);
+    assert!(
+        said[0].ends_with(
+            "a.md:4: `tools` names `Grpe`, and there is no such tool: did you mean `Grep`?"
+        ),
+        "{said:?}"
+    );
+    assert!(
+        said[1].ends_with("a.md:5: `disallowedTools` names `Wriet`, and there is no such tool: did you mean `Write`?"),
+        "{said:?}"
+    );
+    assert_eq!(said.len(), 2);
 }
 
 #[test]
@@ -145,6 +215,40 @@ fn what_a_repository_runs_waits_for_trust() {
     assert_eq!(definition.mcp_servers.len(), 2);
     assert_eq!(definition.hooks.events.len(), 1);
     assert_eq!(said(&found), [""; 0]);
+}
+
+#[test]
+fn whoever_starts_agents_hears_whose_guards_wait_for_trust() {
+    let machine = Machine::new();
+    let guard =
+        "hooks: {PreToolUse: [{matcher: Bash, hooks: [{type: command, command: exit 2}]}]}\n";
+    machine.agent("repo/.claude/agents/a.md", "guarded", guard);
+    machine.agent("repo/.claude/agents/b.md", "hidden", guard);
+    machine.agent("repo/.claude/agents/c.md", "plain", "");
+    machine.agent("managed/b.md", "hidden", "");
+    let waits = machine.look(None, false).waits().unwrap();
+    assert!(waits.contains("not trusted (guarded); "), "{waits}");
+    assert!(waits.ends_with("`swarm trust`"), "{waits}");
+    assert_eq!(machine.look(None, true).waits(), None);
+}
+
+#[test]
+fn a_mistake_in_the_flag_comes_with_an_example_that_is_right() {
+    let (root, cwd) = (Path::new("/nowhere"), Path::new("/nowhere"));
+    let aliases = BTreeMap::new();
+    let look = |flag| {
+        let looking = Looking {
+            root,
+            cwd,
+            flag: Some(flag),
+            trusted: true,
+            aliases: &aliases,
+        };
+        gather_from(Vec::new(), looking)
+    };
+    let hint = look("{").unwrap_err().hint.unwrap();
+    let example = hint.strip_prefix("write it as ").unwrap();
+    assert!(look(example).unwrap().catalog.find("reviewer").is_some());
 }
 
 #[test]
@@ -172,6 +276,7 @@ fn a_wrong_flag_stops_the_command() {
         cwd: Path::new("/nowhere"),
         flag: Some("{\"a\": {}}"),
         trusted: false,
+        aliases: &BTreeMap::new(),
     };
     let failure = gather_from(Vec::new(), looking).unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Usage);

@@ -1,0 +1,163 @@
+//! What agents are equipped with besides MCP servers: definitions, and hooks whose programs are there.
+
+use std::path::{Path, PathBuf};
+
+use swarm_policy::HookSettings;
+
+use super::finding::Finding;
+use crate::claude_settings::ClaudeSettings;
+use crate::environment::Environment;
+use crate::equipment::found_agents;
+use crate::settings::Settings;
+use crate::trust::{is_trusted, project_top};
+
+/// Nothing where all is well and nothing is set up.
+pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
+    // What is wrong with these is told elsewhere.
+    let Ok(root) = env.root() else {
+        return Vec::new();
+    };
+    let trusted = is_trusted(&root, &env.cwd).unwrap_or_default();
+    let mut findings = definitions(env, settings, &root, trusted);
+    let claude = ClaudeSettings::load(&root, &env.cwd, env.home().as_deref()).unwrap_or_default();
+    let limit = settings.hook_timeout.as_secs();
+    findings.extend(hooks(env, &root, &claude.hooks.in_force(trusted, limit)));
+    findings
+}
+
+fn definitions(env: &Environment, settings: &Settings, root: &Path, trusted: bool) -> Vec<Finding> {
+    const NAME: &str = "agents";
+    let Ok(found) = found_agents(root, &env.cwd, trusted, &settings.aliases) else {
+        return Vec::new();
+    };
+    let problems = found.problems.iter().map(|problem| {
+        let hint = if problem.refused {
+            "correct the file; until then there is no agent of that type"
+        } else {
+            "the definition counts all the same"
+        };
+        Finding::warning(NAME, problem.to_string(), hint)
+    });
+    problems.collect()
+}
+
+/// The hooks that run, and those of them that cannot.
+fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
+    const NAME: &str = "hooks";
+    let project = project_top(root, &env.cwd);
+    let mut findings = Vec::new();
+    let mut well = Vec::new();
+    for (event, groups) in &hooks.events {
+        let name = event.name();
+        let commands = groups.iter().flat_map(|group| {
+            let of_group = |hook| (hook, group.origin.as_str());
+            group.hooks.iter().map(of_group)
+        });
+        let mut count = 0_u64;
+        for (hook, origin) in commands {
+            count += 1;
+            if let Some(missing) = missing(env, &project, &hook.command) {
+                let effect = if hook.failure_blocks {
+                    "it blocks each time, as its `onFailure` says"
+                } else {
+                    "it guards nothing until then"
+                };
+                findings.push(Finding::warning(
+                    NAME,
+                    format!("{name} runs `{}` ({origin}), and {missing}", hook.command),
+                    format!("correct the command; {effect}"),
+                ));
+            }
+        }
+        well.push(format!("{name} {count}"));
+    }
+    if !well.is_empty() {
+        findings.insert(0, Finding::ok(NAME, well.join(", ")));
+    }
+    findings
+}
+
+/// What is missing of the program that a command line begins with. Only what can be told without running it: a line that
+/// begins with anything else than a plain path or name is passed over.
+fn missing(env: &Environment, project: &Path, line: &str) -> Option<String> {
+    let first = first_word(line)?;
+    let home = env.home().map(|home| home.display().to_string());
+    let folder = project.display().to_string();
+    let mut word = first;
+    for name in ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"] {
+        word = word.replace(name, &folder);
+    }
+    if let Some(home) = home {
+        let below = word
+            .strip_prefix("~/")
+            .map(|below| format!("{home}/{below}"));
+        word = below.unwrap_or(word).replace("$HOME", &home);
+    }
+    if !word.contains('/') || word.contains(['$', '`', '*', '=', '(']) {
+        return None;
+    }
+    let path: PathBuf = project.join(&word).components().collect();
+    match path.metadata() {
+        Err(_) => Some(format!("there is no file {}", path.display())),
+        Ok(found) if found.is_dir() => Some(format!("{} is a folder", path.display())),
+        Ok(found) if !is_executable(&found) => {
+            Some(format!("{} is not executable", path.display()))
+        }
+        Ok(_) => None,
+    }
+}
+
+fn is_executable(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    found.permissions().mode() & 0o111 != 0
+}
+
+/// The first word, quotes taken off as the shell does; `None` where that takes more than reading.
+fn first_word(line: &str) -> Option<String> {
+    let mut word = String::new();
+    let mut quote = None;
+    for character in line.trim_start().chars() {
+        match (quote, character) {
+            (None, '"' | '\'') => quote = Some(character),
+            (Some(open), close) if open == close => quote = None,
+            (None, '\\') => return None,
+            (None, space) if space.is_whitespace() || ";|&<>".contains(space) => break,
+            (_, other) => word.push(other),
+        }
+    }
+    (quote.is_none() && !word.is_empty()).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hooks_program_is_missed_only_where_that_is_certain() {
+        let folder = tempfile::tempdir().unwrap();
+        let env = Environment::of(&[("HOME", "/nobody")], folder.path());
+        std::fs::File::create(folder.path().join("plain")).unwrap();
+        for (line, why) in [
+            ("./guard --now", "there is no file"),
+            ("\"$CLAUDE_PROJECT_DIR\"/hooks/guard", "there is no file"),
+            ("'./my guard'; true", "there is no file"),
+            ("~/bin/guard", "/nobody/bin/guard"),
+            ("./plain", "is not executable"),
+            ("/", "is a folder"),
+        ] {
+            let missing = missing(&env, folder.path(), line).unwrap();
+            assert!(missing.contains(why), "{line}: {missing}");
+        }
+        for line in [
+            "/bin/sh -c true",
+            "jq .x",
+            "if [ -e ./x ]; then ./y; fi",
+            "$OTHER/guard",
+            "A=./b c",
+            "(./x)",
+            "",
+        ] {
+            assert_eq!(missing(&env, folder.path(), line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Acting as git.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use swarm_policy::{GitFacts as _, GitLine, git_command, git_refusal};
+use swarm_protocol::LEAD_NAME;
+
+use super::here::Here;
+use super::{conclude, text};
+use crate::environment::raw_variable;
+use crate::output::say;
+
+/// The name under which the shim is found.
+const NAME: &str = "git";
+
+/// The exit code of git for a fatal error.
+const FATAL: u8 = 128;
+
+/// Acts as git, if this program was called by that name.
+pub(crate) fn act_as_git() -> Option<ExitCode> {
+    let mut words = std::env::args_os();
+    let called = PathBuf::from(words.next()?);
+    (called.file_name() == Some(OsStr::new(NAME))).then(|| git(&words.collect::<Vec<_>>()))
+}
+
+fn git(words: &[OsString]) -> ExitCode {
+    let Some(program) = real_git() else {
+        say("git: not found on the PATH");
+        return ExitCode::from(127);
+    };
+    if is_member() {
+        let texts: Vec<String> = words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let line = GitLine::of(&texts);
+        let here = Here {
+            program: &program,
+            options: line.map_or(&[], |line| line.options),
+        };
+        if let Some(why) = git_refusal(&texts, &here) {
+            say(&format!("git: refused by swarm: {why}"));
+            return ExitCode::from(FATAL);
+        }
+        // A command that concludes something may go by another name.
+        let concludes = |line: &GitLine<'_>| {
+            conclude::concludes(line.command)
+                || git_command(&texts, &here).is_some_and(|meant| conclude::concludes(&meant))
+        };
+        if here.sandboxed() && line.as_ref().is_some_and(concludes) {
+            return conclude::run(&program, words, &here);
+        }
+    }
+    let error = Command::new(&program).args(words).exec();
+    say(&format!(
+        "git: {} cannot be started: {error}",
+        program.display()
+    ));
+    ExitCode::from(126)
+}
+
+/// The next git on the search path that is not this program.
+fn real_git() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let path = raw_variable("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(NAME))
+        .find(|git| {
+            git.canonicalize()
+                .is_ok_and(|real| real != own && real.is_file())
+        })
+}
+
+/// Whether a member gives the command. A person is not held, nor is the lead where it works in the person's own checkout.
+fn is_member() -> bool {
+    match text("SWARM_NAME") {
+        None => false,
+        Some(name) if name == LEAD_NAME => text("SWARM_WORKTREE").is_some(),
+        Some(_) => true,
+    }
+}
