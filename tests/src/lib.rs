@@ -10,7 +10,9 @@
 )]
 
 pub mod architecture;
+pub mod bench;
 pub mod fake_api;
+pub mod faults;
 pub mod hostile;
 pub mod mcp_server;
 pub mod stage;

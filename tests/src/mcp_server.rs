@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -23,6 +24,12 @@ pub enum Behaviour {
     Stubborn,
     /// Two of its tools get one name.
     Collides,
+    /// Over HTTP: it forgets its session with every call that it has answered, and says so with 400.
+    Forgets,
+    /// Over HTTP: it refuses every call with 400, in an answer that names no request.
+    Refuses,
+    /// Over HTTP: the stream of every answer breaks before the answer, and cannot be taken up again.
+    Drops,
 }
 
 impl FromStr for Behaviour {
@@ -35,6 +42,9 @@ impl FromStr for Behaviour {
             "floods" => Self::Floods,
             "stubborn" => Self::Stubborn,
             "collides" => Self::Collides,
+            "forgets" => Self::Forgets,
+            "refuses" => Self::Refuses,
+            "drops" => Self::Drops,
             other => return Err(format!("no behaviour is called {other}")),
         })
     }
@@ -55,6 +65,7 @@ pub struct Server {
     behaviour: Behaviour,
     cancelled: Mutex<Vec<Value>>,
     changed: Condvar,
+    session: AtomicU32,
 }
 
 impl Server {
@@ -64,6 +75,7 @@ impl Server {
             behaviour,
             cancelled: Mutex::default(),
             changed: Condvar::new(),
+            session: AtomicU32::new(1),
         }
     }
 
@@ -153,6 +165,34 @@ impl Server {
         }
     }
 
+    /// What a call over HTTP gets in place of an answer.
+    fn misanswer(&self, session: &str) -> Option<String> {
+        let why = match self.behaviour {
+            Behaviour::Forgets => {
+                let known = self.session.load(Ordering::Acquire);
+                if session == known.to_string() {
+                    self.session.store(known + 1, Ordering::Release);
+                    return None;
+                }
+                "Bad Request: No valid session ID provided"
+            }
+            Behaviour::Refuses => "the quota is used up",
+            Behaviour::Drops => {
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream";
+                return Some(format!(
+                    "{head}\r\nconnection: close\r\n\r\nid: 1\ndata: \n\n"
+                ));
+            }
+            _ => return None,
+        };
+        let error = json!({"code": -32000, "message": why});
+        let body = json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string();
+        Some(format!(
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        ))
+    }
+
     fn wait_for_cancel(&self, id: &Value) {
         let cancelled = self
             .cancelled
@@ -188,23 +228,33 @@ fn serve_one(server: &Server, stream: TcpStream) -> anyhow::Result<()> {
     let mut line = String::new();
     reader.read_line(&mut line)?;
     let method = line.split(' ').next().unwrap_or_default().to_owned();
-    let mut length = 0;
+    let (mut length, mut session) = (0, String::new());
     loop {
         line.clear();
         reader.read_line(&mut line)?;
         if line.trim().is_empty() {
             break;
         }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse()?;
+        let (name, value) = line.split_once(':').unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse()?,
+            "mcp-session-id" => value.trim().clone_into(&mut session),
+            _ => {}
         }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
+    let body = String::from_utf8_lossy(&body);
+    if method == "POST"
+        && body.contains("\"tools/call\"")
+        && let Some(text) = server.misanswer(&session)
+    {
+        let mut out = stream;
+        return Ok(out.write_all(text.as_bytes())?);
+    }
+    let session = server.session.load(Ordering::Acquire);
     let reply = if method == "POST" {
-        server.answer(&String::from_utf8_lossy(&body))
+        server.answer(&body)
     } else {
         Reply::Nothing
     };
@@ -214,7 +264,7 @@ fn serve_one(server: &Server, stream: TcpStream) -> anyhow::Result<()> {
             let text = answer.to_string();
             write!(
                 out,
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nmcp-session-id: one\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nmcp-session-id: {session}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
                 text.len()
             )?;
         }
@@ -226,6 +276,9 @@ fn serve_one(server: &Server, stream: TcpStream) -> anyhow::Result<()> {
         ("DELETE", _) => {
             out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
         }
+        ("GET", _) if server.behaviour == Behaviour::Drops => out.write_all(
+            b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        )?,
         // It sends nothing on its own account.
         _ => out.write_all(
             b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// How long a condition may take before the test gives up. Generous, since the machine may be busy; a test that
 /// passes never waits for it.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_mins(1);
 
 /// How often a condition outside of the process is looked at.
 const LOOK: Duration = Duration::from_millis(5);

@@ -11,6 +11,7 @@
 mod architecture;
 mod by_hand;
 mod demo;
+mod faults;
 mod flow;
 mod hostile;
 mod mcp;

@@ -57,7 +57,11 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
                 .stderr(Stdio::null())
                 .spawn()?;
         }
-        Behaviour::Well | Behaviour::Collides => {}
+        Behaviour::Well
+        | Behaviour::Collides
+        | Behaviour::Forgets
+        | Behaviour::Refuses
+        | Behaviour::Drops => {}
     }
     Ok(())
 }

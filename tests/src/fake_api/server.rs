@@ -1,5 +1,6 @@
 //! The server: one thread that accepts, one for each connection.
 
+use std::collections::HashMap;
 use std::io::{self, BufReader};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,6 +17,9 @@ use super::prompt_cache::{Counted, PromptCache, PromptTokens};
 use super::reply::Reply;
 use super::stream;
 use crate::wait::wait_for;
+
+/// How many requests a forgetful server keeps.
+const FEW: usize = 64;
 
 /// A gate that a test forgot to open lets go after this.
 const FORGOTTEN: Duration = Duration::from_mins(1);
@@ -67,6 +71,10 @@ pub struct FakeApi {
 struct Shared {
     brain: Box<dyn Brain>,
     recorded: Mutex<Vec<Recorded>>,
+    /// How many requests of each agent came in.
+    counts: Mutex<HashMap<String, usize>>,
+    /// How many requests are kept.
+    keeps: usize,
     cache: Mutex<PromptCache>,
     open: Mutex<Vec<TcpStream>>,
     refused: Mutex<Vec<String>>,
@@ -92,6 +100,18 @@ impl FakeApi {
     /// # Panics
     /// When no socket can be opened.
     pub fn start(brain: impl Brain + 'static) -> Self {
+        Self::keeping(brain, usize::MAX)
+    }
+
+    /// The same, but only the last requests are kept: for teams that work for hours.
+    ///
+    /// # Panics
+    /// When no socket can be opened.
+    pub fn forgetful(brain: impl Brain + 'static) -> Self {
+        Self::keeping(brain, FEW)
+    }
+
+    fn keeping(brain: impl Brain + 'static, keeps: usize) -> Self {
         let listener =
             TcpListener::bind(("127.0.0.1", 0)).expect("a free port on the loopback address");
         let address = listener
@@ -100,6 +120,8 @@ impl FakeApi {
         let shared = Arc::new(Shared {
             brain: Box::new(brain),
             recorded: Mutex::default(),
+            counts: Mutex::default(),
+            keeps,
             cache: Mutex::default(),
             open: Mutex::default(),
             refused: Mutex::default(),
@@ -137,6 +159,15 @@ impl FakeApi {
         let mut requests = self.requests();
         requests.retain(|recorded| recorded.ask.agent == agent);
         requests
+    }
+
+    /// The last request of one agent.
+    pub fn last_of(&self, agent: &str) -> Option<Recorded> {
+        let recorded = locked(&self.shared.recorded);
+        let mut of_agent = recorded.iter().rev();
+        of_agent
+            .find(|recorded| recorded.ask.agent == agent)
+            .cloned()
     }
 
     /// Waits for a request of an agent that fits, and gives the first such one.
@@ -204,6 +235,7 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
     let mut from = BufReader::new(connection);
     let mut to = connection;
     while let Some(request) = http::read_request(&mut from)? {
+        let at = Instant::now();
         let dialect = Dialect::of(&request.path).filter(|_| request.method == "POST");
         let Some(dialect) = dialect else {
             let body = stream::error_body("not_found_error", "no such place").to_string();
@@ -225,7 +257,7 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
                 continue;
             }
         };
-        let ask = shared.record(&request, sent, body, counted.tokens);
+        let ask = shared.record(&request, at, (sent, body), counted.tokens);
         let reply = shared.brain.reply(&ask);
         if !answer(&mut to, shared, dialect, &ask, &reply, counted)? {
             return Ok(());
@@ -235,13 +267,23 @@ fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 impl Shared {
-    fn record(&self, request: &Request, sent: Value, body: Value, tokens: PromptTokens) -> Ask {
-        let at = Instant::now();
+    fn record(
+        &self,
+        request: &Request,
+        at: Instant,
+        (sent, body): (Value, Value),
+        tokens: PromptTokens,
+    ) -> Ask {
         let mut recorded = locked(&self.recorded);
         let ask = Ask::new(body, |agent| {
-            let earlier = recorded.iter().filter(|earlier| earlier.ask.agent == agent);
-            earlier.count() + 1
+            let mut counts = locked(&self.counts);
+            let count = counts.entry(agent.to_owned()).or_default();
+            *count += 1;
+            *count
         });
+        if recorded.len() >= self.keeps {
+            recorded.remove(0);
+        }
         recorded.push(Recorded {
             ask: ask.clone(),
             sent,

@@ -58,13 +58,22 @@ fn a_person_answers_the_questions_of_a_member_in_any_mode() {
         assert!(listed.contains(words), "{words}: {listed}");
     }
     // A mere yes is no answer, nor are fewer answers than questions; nothing is lost by the attempt.
-    for wrong in [vec![], vec!["--answer", "1"], vec!["--always"]] {
+    let no_option = vec!["--answer", "7", "--answer", "x"];
+    for wrong in [
+        vec![],
+        vec!["--answer", "1"],
+        vec!["--always"],
+        no_option.clone(),
+    ] {
         let arguments: Vec<&str> = ["approve", &id, "--json"]
             .into_iter()
             .chain(wrong)
             .collect();
         world.swarm(&arguments).error(2);
     }
+    let arguments = [&["approve", &id][..], &no_option].concat();
+    let told = world.swarm(&arguments).stderr;
+    assert!(told.contains("1 Postgres, 2 SQLite"), "{told}");
     let answered = world.swarm(&[
         "approve",
         &id,

@@ -151,8 +151,9 @@ fn every_command_has_a_manual_page() {
 fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
     let world = world();
     world.commit_project();
-    let hook =
-        r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./notify.sh"}]}]}}"#;
+    let hook = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./notify.sh"}]}],
+                             "PreTolUse": [{"hooks": [{"type": "command", "command": "./guard.sh"}]}]},
+                   "mcpServers": {"elsewhere": {"command": "npx"}}}"#;
     world.write("project/.claude/settings.json", hook);
     world.write(
         "project/.mcp.json",
@@ -160,10 +161,25 @@ fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
     );
     world.write(
         "project/.claude/agents/deep/judge.md",
-        "---\nname: judge\n---\n",
+        "---\nname: judge\ndescription: d\nhooks: {Stop: [{hooks: [{type: command, command: ./x}]}]}\n---\nJudge.",
+    );
+    world.write(
+        "project/.claude/agents/plain.md",
+        "---\nname: plain\ndescription: runs nothing\n---\nDo it.",
+    );
+    world.write(
+        "project/.claude/agents/wrong.md",
+        "---\nnmae: typo\ndescription: d\n---\nDo it.",
     );
     let waits = world.swarm(&["doctor"]).stdout;
-    assert!(waits.contains("is not trusted, so these wait"), "{waits}");
+    for words in [
+        "is not trusted, so these wait",
+        "`PreTolUse` is no event of swarm, so its hooks do not run; did you mean `PreToolUse`?",
+        "its MCP servers are not started, as the repository is not trusted",
+        "wrong.md:2: refused: there is no `name`; did you mean it by `nmae`?",
+    ] {
+        assert!(waits.contains(words), "{words}: {waits}");
+    }
     let told = world.swarm(&["trust", "--json"]).json();
     let runs = &told["runs"];
     assert_eq!(column(runs, "kind"), ["hook", "mcp server", "definition"]);
@@ -174,7 +190,25 @@ fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
     let listed = world.swarm(&["trust", "--list", "--json"]).json();
     assert_eq!(listed[0]["path"], told["path"]);
     let trusted = world.swarm(&["doctor"]).stdout;
-    assert!(trusted.contains("is trusted: hook Stop"), "{trusted}");
+    for words in [
+        "is trusted: hook Stop",
+        "Stop runs `./notify.sh`",
+        "it guards nothing until then",
+    ] {
+        assert!(trusted.contains(words), "{words}: {trusted}");
+    }
+    assert!(!trusted.contains("guard.sh"), "{trusted}");
+    // Who asks for a type whose file is refused hears of the file; others hear little of it.
+    let refused = world.swarm(&["agents", "show", "wrong"]);
+    refused.assert_code(3);
+    assert!(refused.stderr.contains("`nmae`"), "{}", refused.stderr);
+    let near = world.swarm(&["agents", "show", "jugde"]);
+    near.assert_code(3);
+    assert!(
+        near.stderr.contains("did you mean `judge`?"),
+        "{}",
+        near.stderr
+    );
     world.swarm(&["trust", "--remove"]).ok();
     assert_eq!(world.swarm(&["trust", "--remove"]).code, Some(3));
     assert_eq!(world.swarm(&["trust", "nowhere"]).code, Some(3));

@@ -276,6 +276,70 @@ fn hooks_of_a_repository_run_when_it_is_trusted() {
 }
 
 #[test]
+fn a_hook_withholds_one_message_and_its_sender_is_told() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    let guard = "if grep -q 'secret is'; then echo no secrets >&2; exit 2; fi";
+    let hooks = json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": guard}]}]}});
+    world.write("root/settings.json", &hooks.to_string());
+    spawn_over(&world, "bob");
+    for text in ["the secret is 7", "the weather is fine"] {
+        world.swarm(&["send", "bob", text]).ok();
+    }
+    let told = api.wait_for("the second message", "bob", |ask| {
+        ask.has_seen("the weather is fine")
+    });
+    assert!(!told.ask.has_seen("the secret is 7"));
+    let notice = world.wait_for("the notice", || {
+        let mut mail = world.team("demo").inbox("team-lead");
+        mail.retain(|entry| entry["text"].as_str().unwrap().contains("withholds"));
+        mail.pop()
+    });
+    assert_eq!(notice["from"], "bob", "{notice}");
+    let text = notice["text"].as_str().unwrap();
+    assert!(text.contains("the secret is 7") && text.contains("no secrets"));
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_member_that_changes_a_hook_in_its_work_tree_changes_nothing() {
+    let change = "printf '#!/bin/sh\\necho changed >> \"$CLAUDE_PROJECT_DIR/../out/ran\"\\n' > guard.sh; cat guard.sh";
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.result_of("t2").is_some() {
+            Reply::text("done")
+        } else if ask.result_of("t1").is_some() {
+            Reply::tool("t2", "Bash", json!({"command": "pwd"}))
+        } else {
+            Reply::tool("t1", "Bash", json!({"command": change}))
+        }
+    });
+    let world = world_over(&api);
+    let original = "#!/bin/sh\necho original >> \"$CLAUDE_PROJECT_DIR/../out/ran\"\n";
+    let script = world.write("project/guard.sh", original);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(script, mode).unwrap();
+    let hook = |line: &str| json!([{"hooks": [{"type": "command", "command": line}]}]);
+    let hooks = json!({"hooks": {"PreToolUse": hook("./guard.sh"), "PostToolUse": hook("\"$CLAUDE_PROJECT_DIR\"/guard.sh")}});
+    world.write("project/.claude/settings.json", &hooks.to_string());
+    world.commit_project();
+    world.swarm(&["trust"]).ok();
+    let spawn = ["spawn", "bob", "--worktree", "--backend", "headless"];
+    let rest = ["--model", crate::scene::MODEL, "--prompt", "hello"];
+    let mode = ["--mode", "bypassPermissions"];
+    world.swarm(&[&spawn[..], &rest, &mode].concat()).ok();
+    let told = api.wait_for("the second result", "bob", |ask| {
+        ask.result_of("t2").is_some()
+    });
+    let (text, _) = told.ask.result_of("t1").unwrap();
+    assert!(text.contains("echo changed"), "{text}");
+    let (text, _) = told.ask.result_of("t2").unwrap();
+    assert!(text.contains(".claude/worktrees/bob"), "{text}");
+    let ran = std::fs::read_to_string(world.folder().join("out/ran")).unwrap();
+    assert_eq!(ran, "original\n".repeat(4));
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
 fn o3_a_sub_agent_begins_and_ends_once() {
     let api = FakeApi::start(|ask: &Ask| {
         let is_sub_agent = ask.messages()[0].to_string().contains("look around");

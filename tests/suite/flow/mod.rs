@@ -3,6 +3,7 @@
 
 mod agents;
 mod chat;
+mod hook_trees;
 mod hooks;
 mod outcomes;
 mod places;

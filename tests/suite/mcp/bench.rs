@@ -117,9 +117,13 @@ pub(super) struct Foreign {
 
 impl Foreign {
     pub(super) fn start(folder: &Path) -> Self {
+        Self::start_as(folder, "well")
+    }
+
+    pub(super) fn start_as(folder: &Path, mode: &str) -> Self {
         let port = folder.join("port");
         let child = Command::new(PROGRAM)
-            .args(["--http", &port.display().to_string()])
+            .args(["--mode", mode, "--http", &port.display().to_string()])
             .stdin(Stdio::null())
             .spawn()
             .unwrap();

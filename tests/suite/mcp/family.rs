@@ -10,7 +10,7 @@ use swarm_tests::stage::World;
 
 use super::bench::{PROGRAM, runs};
 use super::flow::{call, result, run};
-use crate::scene::{MODEL, world};
+use crate::scene::{MODEL, world, world_over};
 
 /// A server that writes down its starts in `folder`.
 fn server(folder: &Path, name: &str, mode: &str) -> Value {
@@ -154,4 +154,28 @@ fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused(
         "{why}"
     );
     assert!(api.requests_of("caller").is_empty());
+}
+
+#[test]
+fn a_member_whose_type_needs_a_server_that_is_not_there_is_refused_by_its_name() {
+    let api = FakeApi::start(Script::new());
+    let world = world_over(&api);
+    let broken = server(world.folder(), "broken.starts", "exits");
+    let given = json!({"mcpServers": {"broken": broken}}).to_string();
+    let refused = |needed: &str, code: i32| {
+        let agents = caller(&json!({"requiredMcpServers": [needed]}));
+        let spawn = ["spawn", "bob", "--backend", "headless", "--agent", "caller"];
+        let flags = ["--agents", &agents, "--mcp-config", &given, "--json"];
+        let error = world.swarm(&[&spawn[..], &flags].concat()).error(code);
+        error["message"].as_str().unwrap().to_owned()
+    };
+    let why = refused("nobody", 5);
+    assert!(why.contains("it needs the MCP server nobody"), "{why}");
+    let why = refused("brok", 9);
+    assert!(
+        why.contains("agent type `caller` needs MCP servers that are not there: brok"),
+        "{why}"
+    );
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+    assert_eq!(world.processes(), []);
 }

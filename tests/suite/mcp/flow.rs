@@ -1,8 +1,10 @@
 //! Servers in the hands of leads and teammates.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script, Step};
-use swarm_tests::stage::{Finished, World};
+use swarm_tests::stage::{Finished, Running, World};
+use swarm_tests::wait_for;
 
 use super::bench::{PROGRAM, runs};
 use crate::scene::{MODEL, kill_member, wait_for_state, world, world_over};
@@ -258,7 +260,7 @@ fn o6_a_member_that_is_killed_leaves_no_server_behind() {
     kill_member(&world, "bob");
     assert!(runs(pid), "it ignores the end of its input");
     world.swarm(&["reap"]).ok();
-    assert!(!runs(pid));
+    wait_for_the_end_of(pid);
     let left: Vec<_> = world.processes();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -284,4 +286,43 @@ fn doctor_tries_every_server_and_tells_what_came_of_it() {
         assert!(said.contains(words), "{words} in {said}");
     }
     assert!(!starts(&world, "kit").iter().any(|pid| runs(*pid)));
+}
+
+/// A doctor that waits for a server which never answers, and the server's pid.
+fn doctor_that_waits(world: &World) -> (Running, u32) {
+    world.write("root/.mcp.json", &config(world, "mute", "silent"));
+    world.write("root/swarm.toml", "[mcp]\nstart_timeout_s = 3600\n");
+    let doctor = world.start(&["doctor"]);
+    let pid = wait_for(
+        "the start of the server",
+        || doctor.stderr(),
+        || starts(world, "mute").first().copied(),
+    );
+    (doctor, pid)
+}
+
+fn wait_for_the_end_of(pid: u32) {
+    let ended = || (!runs(pid)).then_some(());
+    wait_for("the end of the server", || format!("{pid} runs"), ended);
+}
+
+#[test]
+fn a_doctor_that_is_told_to_end_ends_what_it_tries() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let world = world();
+        let (doctor, pid) = doctor_that_waits(&world);
+        doctor.signal(signal);
+        doctor.wait().assert_code(130);
+        wait_for_the_end_of(pid);
+    }
+}
+
+#[test]
+fn what_a_killed_doctor_leaves_is_reaped() {
+    let world = world();
+    let (doctor, pid) = doctor_that_waits(&world);
+    doctor.signal(Signal::KILL);
+    doctor.wait();
+    world.swarm(&["reap"]).ok();
+    wait_for_the_end_of(pid);
 }

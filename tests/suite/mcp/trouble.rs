@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_policy::McpServerConfig;
 use swarm_tests::wait_for;
 
-use super::bench::{Bench, call, runs};
+use super::bench::{Bench, Foreign, call, runs};
 
 fn none_runs(pids: &[u32]) -> bool {
     !pids.is_empty() && !pids.iter().any(|pid| runs(*pid))
@@ -210,4 +210,44 @@ async fn an_address_where_nobody_listens_is_told_with_the_cause() {
     let agent = bench.servers().for_agent(&[], "").await;
     let why = agent.problems[0].to_string();
     assert!(why.contains("Connection refused"), "{why}");
+}
+
+/// An HTTP server of this mode that somebody else runs, and the answer to each of two calls of its `echo`.
+async fn two_calls_over_http(mode: &str) -> [swarm_tools::ToolOutput; 2] {
+    let mut bench = Bench::new();
+    let foreign = Foreign::start_as(bench.folder.path(), mode);
+    bench.add("far", foreign.config());
+    let servers = bench.servers();
+    let agent = servers.for_agent(&[], "").await;
+    let first = call(&agent, "mcp__far__echo", "one").await;
+    let second = call(&agent, "mcp__far__echo", "two").await;
+    servers.close().await;
+    [first, second]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_has_forgotten_the_session_with_400_is_given_a_new_one() {
+    let [first, second] = two_calls_over_http("forgets").await;
+    assert_eq!(first.content, "echo: one");
+    assert_eq!(second.content, "echo: two");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_with_400_that_names_no_request_ends_the_call_with_its_text() {
+    for output in two_calls_over_http("refuses").await {
+        assert!(
+            output.is_error && output.content.contains("the quota is used up"),
+            "{output:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_breaks_before_the_answer_ends_the_call() {
+    for output in two_calls_over_http("drops").await {
+        assert!(
+            output.is_error && output.content.contains("ended during the call"),
+            "{output:?}"
+        );
+    }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
-use swarm_tests::stage::World;
+use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, world_over};
+use crate::scene::{MODEL, wait_for_state, world_over};
 
 const REVIEWER: &str = "\
 ---
@@ -195,4 +195,141 @@ fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
         assert!(offers[0].iter().any(|offered| offered == tool), "{tool}");
     }
     world.swarm(&["kill", "--all"]).ok();
+}
+
+/// Spawns members of a type with a model of its own, and looks at the model that each has on record and asks.
+fn models_are_chosen(backend: &str, inside: bool) {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    world.write(
+        "project/.claude/agents/cheap.md",
+        "---\nname: cheap\ndescription: x\nmodel: haiku\n---\nx",
+    );
+    let tmux = inside.then(|| InsideTmux::start(&world, 200, 50));
+    let variables = tmux.as_ref().map_or(&[][..], |tmux| tmux.variables());
+    for (name, call, model, source) in [
+        ("ann", &[][..], "claude-haiku-4-5", "definition"),
+        ("bob", &["--model", MODEL], "claude-sonnet-4-6", "call"),
+    ] {
+        let spawn = ["spawn", name, "--agent", "cheap", "--backend", backend];
+        let arguments = [&spawn[..], &["--prompt", "go", "--json"], call].concat();
+        let spawned = world.start_with(&arguments, variables).wait().json();
+        let full = format!("anthropic/{model}");
+        assert_eq!(spawned["hello"]["model"], full);
+        assert_eq!(spawned["hello"]["definition"]["modelSource"], source);
+        assert_eq!(world.team("demo").member(name).unwrap()["model"], full);
+        let request = api.wait_for("its first prompt", name, |ask| ask.news_has("go"));
+        assert_eq!(request.ask.body["model"], model, "{name}");
+    }
+    assert_eq!(
+        world.own_servers().len(),
+        usize::from(backend == "tmux" && !inside)
+    );
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn c1_call_and_definition_choose_the_model_without_a_terminal() {
+    models_are_chosen("headless", false);
+}
+
+#[test]
+fn c1_call_and_definition_choose_the_model_inside_tmux() {
+    models_are_chosen("tmux", true);
+}
+
+#[test]
+fn c1_call_and_definition_choose_the_model_on_a_server_of_its_own() {
+    models_are_chosen("tmux", false);
+}
+
+#[test]
+fn c2_effort_turns_and_hooks_of_a_definition_are_a_teammates() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let id = format!("t{}", ask.number);
+        Reply::tool(id, "Glob", json!({"pattern": "*"}))
+    });
+    let world = world_over(&api);
+    let ran = world.folder().join("ran");
+    let hooks = json!({"PreToolUse": [{"matcher": "Glob", "hooks": [
+        {"type": "command", "command": format!("echo ran >> {}", ran.display())},
+    ]}]});
+    world.write(
+        "root/agents/worker.md",
+        &format!(
+            "---\nname: worker\ndescription: x\neffort: low\nmaxTurns: 2\nhooks: {hooks}\n---\nx"
+        ),
+    );
+    let more = ["--agent", "worker", "--model", MODEL, "--prompt", "go"];
+    spawn(&world, "ann", &more).ok();
+    wait_for_state(&world, "ann", "idle");
+    let requests = api.requests_of("ann");
+    assert_eq!(requests.len(), 2, "{}", api.summary());
+    for request in &requests {
+        assert_eq!(request.ask.body["output_config"]["effort"], "low");
+    }
+    let told = std::fs::read_to_string(ran).unwrap_or_default();
+    assert_eq!(told.lines().count(), 2, "{told}");
+    world.swarm(&["kill", "ann"]).ok();
+}
+
+#[test]
+fn p5_what_is_denied_in_the_leads_folder_is_denied_to_members_and_sub_agents_elsewhere() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let search = |id: &str, top: &str| {
+            Reply::tool(id, "Grep", json!({"pattern": "needle", "path": top}))
+        };
+        if ask.messages()[0].to_string().contains("errand of ann") {
+            if ask.result_of("sub").is_some() {
+                return Reply::text("looked");
+            }
+            return search("sub", "../..");
+        }
+        if ask.result_of("start").is_some() {
+            Reply::text("done")
+        } else if ask.result_of("look").is_some() {
+            let input = json!({
+                "description": "look", "prompt": "errand of ann", "cwd": "inner",
+                "subagent_type": "general-purpose",
+            });
+            Reply::tool("start", "Agent", input)
+        } else if ask.result_of("write").is_some() {
+            search("look", "..")
+        } else {
+            let input = json!({"file_path": "../secret/new", "content": "x"});
+            Reply::tool("write", "Write", input)
+        }
+    });
+    let world = world_over(&api);
+    let rules = json!({"permissions": {"deny": ["Edit(secret/**)", "Read(secret/**)"]}});
+    world.write("root/settings.json", &rules.to_string());
+    for path in ["secret/key", "sub/inner/secret/key", "sub/open.txt"] {
+        world.write(&format!("project/{path}"), "needle\n");
+    }
+    let more = [
+        "--cwd",
+        "sub",
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "go",
+    ];
+    spawn(&world, "ann", &[&more[..], &["--model", MODEL]].concat()).ok();
+    wait_for_state(&world, "ann", "idle");
+    let requests = api.requests();
+    let result = |id: &str| requests.iter().find_map(|one| one.ask.result_of(id));
+    let (why, refused) = result("write").expect("a result");
+    assert!(refused && why.contains("Edit(secret/**)"), "{why}");
+    assert!(!world.project().join("secret/new").exists());
+    let (found, _) = result("look").expect("a result");
+    assert!(found.contains("open.txt"), "{found}");
+    // For ann the rules start at the lead's folder and at hers, and not in between or below.
+    assert_eq!(found.matches("secret/key").count(), 1, "{found}");
+    assert!(found.contains("inner/secret/key"), "{found}");
+    let (found, _) = result("sub").expect("a result");
+    assert!(
+        found.contains("open.txt") && !found.contains("secret/key"),
+        "{found}"
+    );
+    world.swarm(&["kill", "ann"]).ok();
 }

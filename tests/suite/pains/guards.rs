@@ -17,12 +17,12 @@ use tokio_util::sync::CancellationToken;
 use crate::scene::{spawn_over, wait_for_state, world, world_over};
 
 /// A repository with work trees for two mates, and the real programs.
-struct Repository {
-    world: World,
+pub(super) struct Repository {
+    pub(super) world: World,
 }
 
 impl Repository {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let world = world();
         world.write("project/a.txt", "main\n");
         world.commit_project();
@@ -41,12 +41,12 @@ impl Repository {
         self.world.project().canonicalize().unwrap()
     }
 
-    fn tree(&self, mate: &str) -> PathBuf {
+    pub(super) fn tree(&self, mate: &str) -> PathBuf {
         self.main().join(".claude/worktrees").join(mate)
     }
 
     /// What a mate's calls get, with the sandbox and the programs that stand between.
-    fn context(&self, mate: &str) -> ToolContext {
+    pub(super) fn context(&self, mate: &str) -> ToolContext {
         let program = self.world.program("swarm-teammate");
         let shims = self.world.folder().join("shims");
         std::fs::create_dir_all(&shims).unwrap();
@@ -111,13 +111,13 @@ async fn call(tool: &str, input: Value, ctx: &ToolContext) -> ToolOutput {
     tool.call(input, ctx).await
 }
 
-async fn bash(command: &str, ctx: &ToolContext) -> ToolOutput {
+pub(super) async fn bash(command: &str, ctx: &ToolContext) -> ToolOutput {
     call("Bash", json!({ "command": command }), ctx).await
 }
 
 /// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
-fn kernel_has_none() -> bool {
+pub(super) fn kernel_has_none() -> bool {
     let absent = sandbox_level() == SandboxLevel::Absent;
     if absent {
         eprintln!(
@@ -215,11 +215,15 @@ async fn i2_git_works_as_ever_in_a_sandboxed_work_tree() {
         "echo one > new.txt && git add new.txt && git commit -q -m 'one more'",
         "git branch side && git switch -q side && echo 2 >> new.txt && git commit -qam two && git switch -q one",
         "git merge -q side && git log --oneline && git tag mark && git reset -q --hard HEAD~1 && git status",
-        "git rebase -q side && git diff HEAD~1 && git branch -d side; git rev-parse HEAD",
+        "git rebase -q side && git diff HEAD~1 && git rev-parse HEAD",
         "file=$(mktemp) && echo x > $file && cat $file && echo > /dev/null && cat a.txt",
     ] {
         let output = bash(command, &ctx).await;
-        assert!(!output.is_error, "{command}: {}", output.content);
+        assert!(
+            !output.is_error && !output.content.contains("packed-refs"),
+            "{command}: {}",
+            output.content
+        );
     }
     let log = git(
         &repository.world,
@@ -234,6 +238,74 @@ async fn i2_git_works_as_ever_in_a_sandboxed_work_tree() {
             &["status", "--porcelain", "-uno"]
         ),
         ""
+    );
+}
+
+#[tokio::test]
+async fn i2_what_git_has_concluded_in_a_sandboxed_work_tree_is_over() {
+    if kernel_has_none() {
+        return;
+    }
+    let repository = Repository::new();
+    let ctx = repository.context("one");
+    let begin = "git switch -qc side && echo side > a.txt && git commit -qam side && git switch -q one \
+                 && echo one > a.txt && git commit -qam one && cat a.txt";
+    let output = bash(begin, &ctx).await;
+    assert_eq!(output.content, "one");
+    let mended = "echo both > a.txt && git add a.txt";
+    for (starts, ends) in [
+        ("git cherry-pick side", "git commit -qm picked"),
+        (
+            "git cherry-pick side",
+            "git -c alias.ci='commit -q' ci -m picked",
+        ),
+        ("git cherry-pick side", "git cherry-pick --continue"),
+        ("git cherry-pick side", "git cherry-pick --abort"),
+        ("git cherry-pick side", "git reset -q --hard"),
+        ("git revert --no-edit HEAD~1", "git revert --continue"),
+        ("git merge -q side", "git commit -qm merged"),
+        ("git rebase -q side", "git rebase --continue"),
+        ("git rebase -q side", "git rebase --abort"),
+    ] {
+        bash("git tag -f before", &ctx).await;
+        let started = bash(starts, &ctx).await;
+        assert!(
+            started.is_error && started.content.contains("CONFLICT"),
+            "{starts}: {}",
+            started.content
+        );
+        let command = format!("{mended} && GIT_EDITOR=true {ends}");
+        let ended = bash(&command, &ctx).await;
+        assert!(!ended.is_error, "{starts}, {ends}: {}", ended.content);
+        for told in [started.content, ended.content] {
+            assert!(!told.contains("packed-refs"), "{starts}, {ends}: {told}");
+        }
+        let status = bash("git status", &ctx).await.content;
+        assert!(
+            !status.contains("You are currently") && status.contains("On branch one"),
+            "{starts}, {ends}: {status}"
+        );
+        let left = bash(
+            "ls $(git rev-parse --git-dir) | grep -E 'PICK|REVERT|MERGE|REBASE'",
+            &ctx,
+        )
+        .await;
+        assert!(
+            !left.content.contains("HEAD") && !left.content.contains("AUTO"),
+            "{ends}: {}",
+            left.content
+        );
+        bash("git reset -q --hard before", &ctx).await;
+    }
+    // What cannot be done is said in words.
+    let told = bash("git branch -D side", &ctx).await;
+    assert!(
+        told.is_error
+            && told
+                .content
+                .contains("cannot delete or rename in the sandbox"),
+        "{}",
+        told.content
     );
 }
 
@@ -304,10 +376,15 @@ fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
             ask.result_of("t1"),
             ask.result_of("t2"),
             ask.result_of("t3"),
+            ask.result_of("t4"),
         ) {
             (None, ..) => bash("t1", "git switch -c mine"),
-            (_, None, _) => bash("t2", "git checkout -q -b mine"),
-            (_, _, None) => bash(
+            (_, None, ..) => bash("t2", "git checkout -q -b mine"),
+            (.., None) if ask.result_of("t3").is_some() => bash(
+                "t4",
+                "for words in 'reset --hard' 'checkout .' 'restore .' 'clean -fdq' '--attr-source HEAD reset --hard'; do git $words && echo GONE; done; cat of-the-person.txt b.txt",
+            ),
+            (_, _, None, _) => bash(
                 "t3",
                 "echo x > a.txt; git checkout -- a.txt && git status --short && git --version",
             ),
@@ -316,7 +393,10 @@ fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
     });
     let world = world_over(&api);
     world.write("project/a.txt", "main\n");
+    world.write("project/b.txt", "b\n");
     world.commit_project();
+    world.write("project/b.txt", "not committed\n");
+    world.write("project/of-the-person.txt", "not known\n");
     let before = git(&world, &world.project(), &["branch", "--show-current"]);
     spawn_over(&world, "bob");
     wait_for_state(&world, "bob", "idle");
@@ -327,6 +407,13 @@ fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
     }
     let (told, failed) = last.result_of("t3").unwrap();
     assert!(!failed && told.contains("git version"), "{told}");
+    // Nor does it throw away what may be somebody else's.
+    let (told, _) = last.result_of("t4").unwrap();
+    assert!(
+        !told.contains("GONE") && told.contains("not committed"),
+        "{told}"
+    );
+    assert_eq!(told.matches("would throw away").count(), 5, "{told}");
     assert_eq!(
         git(&world, &world.project(), &["branch", "--show-current"]),
         before

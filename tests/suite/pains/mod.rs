@@ -4,6 +4,7 @@
 mod definitions;
 mod ending;
 mod environment;
+mod escapes;
 mod guards;
 mod holds;
 mod life;

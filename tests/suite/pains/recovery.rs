@@ -369,7 +369,9 @@ fn l10_gc_clears_what_killed_commands_left_between_the_files() {
     let left = [
         format!("root/teams/.half.new-{id}/config.json"),
         format!("root/teams/gone.deleted-{id}/swarm/journal.jsonl"),
-        format!("root/tasks/gone.deleted-{id}/1.json"),
+        // Of a team of which nothing was to be kept, the tasks are moved aside, too.
+        format!("root/teams/purged.deleted-{id}/swarm/journal.jsonl"),
+        format!("root/tasks/purged.deleted-{id}/1.json"),
         format!("root/teams/demo/swarm/members/bob/order-{id}.json"),
     ];
     for path in &left {
@@ -383,7 +385,11 @@ fn l10_gc_clears_what_killed_commands_left_between_the_files() {
     assert!(left.iter().all(|path| !world.folder().join(path).exists()));
     assert!(mine.exists() && world.team("demo").folder().exists());
     let archives = std::fs::read_dir(world.root().join("swarm/archive")).unwrap();
-    let archive = archives.flatten().next().unwrap().path();
+    let archives: Vec<_> = archives.flatten().map(|archive| archive.path()).collect();
+    let [archive] = &archives[..] else {
+        panic!("one archive, of the team that was gone: {archives:?}");
+    };
+    assert!(archive.to_string_lossy().contains("archive/gone-"));
     assert_eq!(
         std::fs::read_to_string(archive.join("journal.jsonl")).unwrap(),
         "{}"

@@ -1,10 +1,7 @@
 //! Work that is free and that nobody takes up.
 
-use std::time::Duration;
-
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
-use swarm_tests::wait_until;
 
 use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
 
@@ -36,13 +33,12 @@ fn t3_the_owner_of_a_task_is_woken_once_when_its_last_blocker_is_completed() {
     world
         .swarm(&["task", "update", "2", "--status", "completed"])
         .ok();
-    let woken = wait_until("bob is asked about it", Duration::from_secs(2), || {
+    world.wait_for("bob is asked about it", || {
         let requests = api.requests_of("bob").split_off(asked);
         requests
             .into_iter()
             .find(|recorded| recorded.ask.news_has("drive"))
     });
-    assert!(woken.is_ok(), "{woken:?}\n{}", world.report());
     world.swarm(&["task", "update", "2", "--status", "completed"]);
     world.swarm(&["status"]).ok();
     assert_eq!(

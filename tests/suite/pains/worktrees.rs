@@ -139,6 +139,23 @@ fn i1_a_spawn_that_fails_takes_its_worktree_back() {
 }
 
 #[test]
+fn i4_what_cannot_be_merged_is_not_offered_for_it() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = project(&api);
+    let alice = spawn_apart(&world, "alice");
+    git(&world, &alice, &["checkout", "-q", "-b", "elsewhere"]);
+    commit(&world, &alice, "new.txt", "new\n");
+    wait_for_state(&world, "alice", "idle");
+    let stopped = world.swarm(&["shutdown", "alice"]);
+    assert!(
+        stopped.stderr.contains("branch elsewhere") && !stopped.stderr.contains("worktree merge"),
+        "{}",
+        stopped.story()
+    );
+    world.swarm(&["worktree", "merge", "alice"]).assert_code(4);
+}
+
+#[test]
 fn i4_at_its_members_end_a_worktree_with_work_is_kept_and_told_of() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = project(&api);
@@ -146,6 +163,12 @@ fn i4_at_its_members_end_a_worktree_with_work_is_kept_and_told_of() {
     commit(&world, &alice, "new.txt", "new\n");
     wait_for_state(&world, "alice", "idle");
     wait_for_state(&world, "bob", "idle");
+    let merged = world.swarm(&["worktree", "merge", "--all"]);
+    assert!(
+        merged.stderr.contains("somebody works there: alice, bob"),
+        "{}",
+        merged.story()
+    );
     let stopped = world.swarm(&["shutdown", "alice", "--json"]).json();
     assert_eq!(stopped["worktree"]["kept"], true, "{stopped}");
     assert_eq!(stopped["worktree"]["branch"], "worktree-alice");
@@ -269,6 +292,22 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
         ("refused", "ExitWorktree", json!({"action": "remove"})),
         ("inside", "Bash", json!({"command": "pwd"})),
         (
+            "inner",
+            "Bash",
+            json!({"command": "git init -q inner && touch inner/x"}),
+        ),
+        (
+            "forced",
+            "ExitWorktree",
+            json!({"action": "remove", "discard_changes": true}),
+        ),
+        (
+            "record",
+            "Bash",
+            json!({"command": "grep inUse ../../../.git/swarm/worktrees/mine.json"}),
+        ),
+        ("free", "Bash", json!({"command": "rm -r inner"})),
+        (
             "left",
             "ExitWorktree",
             json!({"action": "remove", "discard_changes": true}),
@@ -311,6 +350,17 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
     let (refused, is_error) = result("refused");
     assert!(is_error && refused.contains("inner.txt"), "{refused}");
     assert!(result("inside").0.contains(&inside));
+    // What cannot be removed even so is the lead's still.
+    let (forced, is_error) = result("forced");
+    assert!(
+        is_error && forced.contains("repositories of their own"),
+        "{forced}"
+    );
+    assert!(
+        result("record").0.contains("true"),
+        "{:?}",
+        result("record")
+    );
     let (left, is_error) = result("left");
     assert!(
         !is_error && left.contains("refs/swarm/rescue/mine-"),
@@ -324,6 +374,58 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
     assert!(!there.contains("inner.txt"), "{there}");
     assert!(result("nowhere").1);
     assert!(!tree.exists());
+}
+
+#[test]
+fn at_a_leads_end_the_worktree_that_it_entered_is_told_of() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let write = json!({"command": "echo work > new.txt"});
+        match (ask.result_of("enter"), ask.result_of("write")) {
+            (None, _) => Reply::tool("enter", "EnterWorktree", json!({"name": "mine"})),
+            (_, None) if ask.has_seen("write it") => Reply::tool("write", "Bash", write),
+            _ => Reply::text("done"),
+        }
+    });
+    let world = project(&api);
+    let tree = world.project().join(".claude/worktrees/mine");
+    let run = |prompt: &str| {
+        let arguments = [
+            "run",
+            prompt,
+            "--model",
+            MODEL,
+            "--mode",
+            "bypassPermissions",
+        ];
+        world.swarm(&arguments).ok().stderr.clone()
+    };
+    let said = run("look");
+    assert!(said.contains("mine held nothing new and is gone"), "{said}");
+    assert!(!tree.exists());
+    let said = run("write it");
+    assert!(
+        said.contains("is kept") && said.contains("new.txt"),
+        "{said}"
+    );
+    let listed = world.swarm(&["worktree", "list", "--json"]).json();
+    assert_eq!(listed[0]["state"], "work", "{listed}");
+    assert!(tree.join("new.txt").exists());
+}
+
+#[test]
+fn in_plan_mode_a_lead_makes_no_worktree() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("enter") {
+        None => Reply::tool("enter", "EnterWorktree", json!({"name": "mine"})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = project(&api);
+    world
+        .swarm(&["run", "go apart", "--model", MODEL, "--mode", "plan"])
+        .ok();
+    let last = api.requests().pop().expect("a request").ask;
+    let (told, is_error) = last.result_of("enter").expect("a result");
+    assert!(is_error && told.contains("plan"), "{told}");
+    assert!(!world.project().join(".claude/worktrees").exists());
 }
 
 #[test]

@@ -1,0 +1,5 @@
+//! A program of another make that writes into inboxes: see `swarm_tests::faults::others`.
+
+fn main() -> anyhow::Result<()> {
+    swarm_tests::faults::others::main()
+}

@@ -1,0 +1,362 @@
+//! Every reader and every writer of a team's files, one after the other, in a process of its own: on files that are damaged, that
+//! are no files, or that nobody else may see.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+use swarm_protocol::{Event, LifeKind, LifeRecord, PauseMark, SpawnId, TaskId, UnixMs};
+use swarm_store::{Actor, Draft, TaskChange, TeamStore as _};
+
+use super::ground::{Ground, TEAM, name, new_member, new_task};
+use super::log::{lines, path_of};
+use super::worker::{READER, Told};
+use super::workers::{Programs, Worker};
+use crate::wait::wait_until;
+
+/// How long all of it may take before it hangs.
+const HANGS: Duration = Duration::from_mins(1);
+
+/// Where things of interest lie, below the root; each is tried.
+const FILES: [&str; 13] = [
+    "teams/crew/config.json",
+    "teams/crew/inboxes/reader.json",
+    "teams/crew/swarm/journal.jsonl",
+    "teams/crew/swarm/members/reader/life",
+    "teams/crew/swarm/members/reader/state.json",
+    "teams/crew/swarm/members/reader/hello.json",
+    "teams/crew/swarm/members/reader/paused",
+    "teams/crew/swarm/archive/reader.jsonl",
+    "teams/crew/swarm/tasks.redo.json",
+    "teams/crew/swarm/members/waiting/reservation.json",
+    "tasks/crew/1.json",
+    "tasks/crew/.highwatermark",
+    "tasks/crew/.lock",
+];
+
+/// Files of which the content is only ever somebody's own last word, so that the next word takes its place.
+const OWN_WORDS: [&str; 5] = ["life", "state.json", "hello.json", "paused", ".lock"];
+
+/// A ground on which each of the files is there.
+///
+/// # Panics
+/// When it cannot be made.
+pub fn furnished() -> Ground {
+    let ground = Ground::fresh();
+    let (store, team) = (&ground.store, &ground.team);
+    let spawn = ground.join(READER);
+    drop(ground.live(READER, spawn).expect("a life"));
+    ground.task("first", &[]);
+    ground.task("second", &[1]);
+    for text in ["one", "two"] {
+        store
+            .send(team, &name(READER), Draft::new("a", text))
+            .expect("sent");
+    }
+    let mut waiting = new_member("waiting");
+    waiting.prompt = Some(Draft::new("a", "begin"));
+    store.reserve(team, waiting).expect("a place");
+    let mark = PauseMark {
+        reason: None,
+        spawn_id: spawn,
+        by: "a test".to_owned(),
+        at: UnixMs(1),
+    };
+    store
+        .set_paused(team, &name(READER), Some(&mark))
+        .expect("a mark");
+    for path in FILES.map(|path| ground.root.join(path)) {
+        if !path.exists() {
+            fs::write(path, "{}").expect("a file");
+        }
+    }
+    // An intention that was not carried out in full.
+    let redo = json!({"writes": []});
+    fs::write(ground.root.join(FILES[8]), redo.to_string()).expect("a file");
+    ground
+}
+
+/// What a file may hold that it should not.
+pub fn damages(sound: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut damages: Vec<(String, Vec<u8>)> = vec![
+        ("nothing".to_owned(), Vec::new()),
+        ("an open bracket".to_owned(), b"[".to_vec()),
+        ("a number".to_owned(), b"17".to_vec()),
+        ("null".to_owned(), b"null".to_vec()),
+        ("an array of arrays".to_owned(), b"[[],[[]]]".to_vec()),
+        (
+            "an object of wrong types".to_owned(),
+            br#"{"name":7,"members":"x","id":[],"status":{}}"#.to_vec(),
+        ),
+        (
+            "the same key twice".to_owned(),
+            br#"{"id":"1","id":"2"}"#.to_vec(),
+        ),
+        ("no UTF-8".to_owned(), vec![b'"', 0xff, 0xfe, b'"']),
+        ("ten thousand brackets".to_owned(), b"[".repeat(10_000)),
+        (
+            "balanced brackets".to_owned(),
+            [b"[".repeat(10_000), b"]".repeat(10_000)].concat(),
+        ),
+        ("half a surrogate".to_owned(), br#"["\ud800"]"#.to_vec()),
+    ];
+    let with = |front: &[u8], back: &[u8]| [front, sound, back].concat();
+    damages.push(("a byte order mark".to_owned(), with(b"\xef\xbb\xbf", b"")));
+    damages.push(("a tail of zeros".to_owned(), with(b"", &[0; 512])));
+    damages.push(("two documents".to_owned(), with(sound, b"")));
+    damages.push(("all zeros".to_owned(), vec![0; sound.len().max(1)]));
+    let cuts = [
+        1,
+        sound.len() / 3,
+        sound.len() / 2,
+        sound.len().saturating_sub(1),
+    ];
+    for cut in cuts {
+        damages.push((
+            format!("its first {cut} bytes"),
+            sound[..cut.min(sound.len())].to_vec(),
+        ));
+    }
+    damages
+}
+
+/// What may stand where a file should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Planted {
+    /// A symbolic link to a file of somebody else.
+    Link,
+    /// A pipe that nobody writes into.
+    Pipe,
+    /// A folder.
+    Folder,
+}
+
+/// Damages each file in each way, or those that `choose` picks, and runs everything on it. Returns how many were tried.
+///
+/// # Panics
+/// When something hangs, breaks down, or loses what was there.
+pub fn on_damaged(programs: &Programs, mut choose: impl FnMut() -> bool) -> usize {
+    let mut tried = 0;
+    for file in FILES {
+        let sound = fs::read(furnished().root.join(file)).expect("a file");
+        for (what, bytes) in damages(&sound) {
+            if !choose() {
+                continue;
+            }
+            let ground = furnished();
+            let path = ground.root.join(file);
+            fs::write(&path, &bytes).expect("a damaged file");
+            run(programs, &ground, &format!("{file} holds {what}"));
+            let is_own = OWN_WORDS.iter().any(|name| file.ends_with(name));
+            // Any number is a mark.
+            let is_number = String::from_utf8_lossy(&bytes).parse::<u64>().is_ok();
+            let is_own = is_own || (is_number && file.ends_with("mark"));
+            let is_empty = bytes.iter().all(u8::is_ascii_whitespace);
+            assert!(
+                is_own || is_empty || is_kept(&ground, &bytes),
+                "{file} with {what} in it is gone"
+            );
+            tried += 1;
+        }
+    }
+    tried
+}
+
+/// Puts something else in the place of each file and runs everything on it. Returns how many were tried.
+///
+/// # Panics
+/// When something hangs, breaks down, or is led to a file outside.
+pub fn on_planted(programs: &Programs) -> usize {
+    for file in FILES {
+        for planted in [Planted::Link, Planted::Pipe, Planted::Folder] {
+            let ground = furnished();
+            let outside = tempfile::tempdir().expect("a folder");
+            let victim = outside.path().join("victim");
+            fs::write(&victim, "mine").expect("a victim");
+            let path = ground.root.join(file);
+            fs::remove_file(&path).expect("a file to replace");
+            match planted {
+                Planted::Link => std::os::unix::fs::symlink(&victim, &path).expect("a link"),
+                Planted::Pipe => {
+                    let made = Command::new("mkfifo").arg(&path).status();
+                    assert!(made.expect("mkfifo").success());
+                }
+                Planted::Folder => fs::create_dir(&path).expect("a folder"),
+            }
+            run(
+                programs,
+                &ground,
+                &format!("{planted:?} in the place of {file}"),
+            );
+            assert_eq!(
+                fs::read_to_string(&victim).expect("the victim"),
+                "mine",
+                "{planted:?} at {file}"
+            );
+        }
+    }
+    FILES.len() * 3
+}
+
+/// Runs everything in a process that takes no rights away from what it makes, and tells what others could enter or read.
+///
+/// # Panics
+/// When it breaks down.
+pub fn open_to_others(programs: &Programs) -> Vec<PathBuf> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("root");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "umask 000; exec \"$0\" \"$@\""])
+        .arg(&programs.worker)
+        .arg("everything")
+        .args([&root, &path_of(folder.path(), "all")])
+        .args([READER, "from-nothing"]);
+    Worker::start(command, folder.path(), "all").finish();
+    let ground = Ground::at(&root, super::ground::Locking::Both);
+    let mut paths = ground.paths();
+    assert!(paths.len() > 15, "{paths:?}");
+    paths.push(root);
+    paths.retain(|path| {
+        let mode = fs::symlink_metadata(path)
+            .expect("a path")
+            .permissions()
+            .mode();
+        mode & 0o077 != 0
+    });
+    paths
+}
+
+fn run(programs: &Programs, ground: &Ground, what: &str) {
+    let logs = tempfile::tempdir().expect("a folder for logs");
+    let log = path_of(logs.path(), "all");
+    let mut command = Command::new(&programs.worker);
+    command
+        .arg("everything")
+        .args([&ground.root, &log])
+        .arg(READER);
+    let mut worker = Worker::start(command, logs.path(), "all");
+    let ended = wait_until("everything has been tried", HANGS, || {
+        worker.has_finished().then_some(())
+    });
+    let last = lines(&log).last().map(|line| line.words.join(" "));
+    assert!(ended.is_ok(), "{what}: it hangs behind {last:?}");
+    assert_eq!(last.as_deref(), Some("finished"), "{what}");
+}
+
+/// Whether the bytes are still there: in place, aside, or line by line among what was set aside.
+fn is_kept(ground: &Ground, bytes: &[u8]) -> bool {
+    let is_in = |path: &PathBuf| {
+        let content = fs::read(path).unwrap_or_default();
+        content == bytes
+            || (path.extension().is_some_and(|end| end == "jsonl") && content.starts_with(bytes))
+    };
+    let malformed = |path: &PathBuf| path.to_string_lossy().ends_with(".malformed.jsonl");
+    let paths = ground.paths();
+    // An array of which single elements are no entries keeps the others.
+    paths.iter().any(is_in) || paths.iter().any(malformed)
+}
+
+/// Tries each reader and each writer once; errors are as good as answers.
+pub(super) fn try_all(mut told: Told) -> Result<()> {
+    if told.rest.first().is_some_and(|word| word == "from-nothing") {
+        told.ground.create_team()?;
+        told.ground.join(READER);
+    }
+    let me = told.member()?;
+    let Told { ground, log, .. } = &mut told;
+    let (store, team) = (ground.hurried(), ground.team.clone());
+    let spawn = SpawnId::random();
+    let actor = Actor::person(&team);
+    let mut outcome = |what: &str, outcome: std::result::Result<(), swarm_store::StoreError>| {
+        let said = outcome.map_or_else(|error| error.to_string(), |()| "done".to_owned());
+        log.say(&format!("{what}: {}", said.replace('\n', " ")))
+    };
+    outcome("teams", store.teams().map(drop))?;
+    outcome("config", store.config(&team).map(drop))?;
+    outcome("members", store.member_view(&team).map(drop))?;
+    outcome("inbox", store.inbox(&team, &me).map(drop))?;
+    outcome("tasks", store.tasks(&team).map(drop))?;
+    outcome("requests", store.requests(&team).map(drop))?;
+    outcome("events", store.events(&team).map(drop))?;
+    outcome("state", store.state(&team, &me).map(drop))?;
+    outcome("hello", store.hello(&team, &me).map(drop))?;
+    outcome("paused", store.paused(&team, &me).map(drop))?;
+    outcome("liveness", store.liveness(&team, &me).map(drop))?;
+    outcome(
+        "send",
+        store.send(&team, &me, Draft::new("a", "text")).map(drop),
+    )?;
+    let taken = store.take_unread(&team, &me);
+    let ids: Vec<_> = taken
+        .iter()
+        .flatten()
+        .filter_map(|entry| entry.msg_id.clone())
+        .collect();
+    outcome("take", taken.map(drop))?;
+    outcome("delivered", store.delivered(&team, &me, &ids).map(drop))?;
+    outcome(
+        "create",
+        store
+            .create_tasks(&team, &[new_task("new", &[])], &actor)
+            .map(drop),
+    )?;
+    outcome("claim", store.claim_next(&team, &actor).map(drop))?;
+    let change = TaskChange {
+        description: Some("other".to_owned()),
+        ..TaskChange::default()
+    };
+    outcome(
+        "update",
+        store
+            .update_task(&team, &TaskId::new(1), change, &actor)
+            .map(drop),
+    )?;
+    outcome(
+        "delete task",
+        store.delete_task(&team, &TaskId::new(2), &actor).map(drop),
+    )?;
+    outcome("active", store.set_active(&team, &me, false))?;
+    outcome("reconcile", store.reconcile(&team).map(drop))?;
+    outcome(
+        "reserve",
+        store.reserve(&team, new_member("fresh")).map(drop),
+    )?;
+    outcome(
+        "abort",
+        store.abort_spawn(&team, &spawn, "a test").map(drop),
+    )?;
+    outcome("live", live(ground, spawn))?;
+    outcome(
+        "journal",
+        store.journal(
+            &team,
+            Event::TeamCreated {
+                by: "a test".to_owned(),
+            },
+        ),
+    )?;
+    outcome("remove", store.remove_member(&team, &me, None).map(drop))?;
+    outcome("sweep", store.sweep(false).map(drop))?;
+    log.say("finished")?;
+    Ok(())
+}
+
+/// Lives for a moment.
+fn live(ground: &Ground, spawn_id: SpawnId) -> std::result::Result<(), swarm_store::StoreError> {
+    let record = LifeRecord {
+        kind: LifeKind::Task,
+        pid: std::process::id(),
+        proc_start: String::new(),
+        spawn_id,
+        host: TEAM.to_owned(),
+    };
+    let path = ground.store.life_path(&ground.team, &name(READER));
+    let content = serde_json::to_vec(&record).unwrap_or_default();
+    swarm_fs::LifeHolder::take(&path, &content).map(drop)?;
+    Ok(())
+}

@@ -1,0 +1,348 @@
+//! A root folder with one team, on which faults are tried.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use swarm_fs::{LifeHolder, LockOptions};
+use swarm_protocol::{
+    Answer, BackendType, LifeKind, LifeRecord, MemberName, NewTask, PaneId, RequestId, Reservation,
+    SpawnId, SystemClock, TaskId, TeamName, UnixMs,
+};
+use swarm_store::{
+    Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, TeamStore as _, process,
+};
+
+/// The team of every ground.
+pub const TEAM: &str = "crew";
+
+/// How long a worker waits for a lock: everybody gets it at last, however slow the machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A store below a folder.
+#[derive(Debug)]
+pub struct Ground {
+    /// The root folder of all state.
+    pub root: PathBuf,
+    /// The store below it.
+    pub store: FileStore,
+    /// Its team.
+    pub team: TeamName,
+    /// Goes with the ground; a worker only visits.
+    folder: Option<tempfile::TempDir>,
+}
+
+/// Where grounds are made: where it is told, or else in memory where that is possible. A disk that others keep busy makes every
+/// step many times as long, and shows nothing that the memory does not.
+fn place() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let usual = if memory.is_dir() {
+        memory
+    } else {
+        Path::new("/tmp")
+    };
+    std::env::var_os("STRESS_PLACE").map_or_else(|| usual.to_owned(), PathBuf::from)
+}
+
+/// How the store of a ground locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Locking {
+    /// Both protocols.
+    #[default]
+    Both,
+    /// Lock directories alone, as on a network file system.
+    DirectoryOnly,
+}
+
+impl Ground {
+    /// A fresh one with the team.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn fresh() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("swarm.faults-")
+            .tempdir_in(place())
+            .expect("a folder");
+        let mut ground = Self::at(&folder.path().join("root"), Locking::Both);
+        ground.folder = Some(folder);
+        ground.create_team().expect("the team");
+        ground
+    }
+
+    /// One that is there already, or is about to be.
+    ///
+    /// # Panics
+    /// Never: the team's name is sound.
+    pub fn at(root: &Path, locking: Locking) -> Self {
+        let options = LockOptions {
+            deadline: PATIENCE,
+            directory_only: locking == Locking::DirectoryOnly,
+        };
+        let store = FileStore::new(root.to_owned(), Arc::new(SystemClock))
+            .with_lock_options(options)
+            .with_limits(StoreLimits {
+                max_unread: usize::MAX,
+                ..StoreLimits::default()
+            });
+        Self {
+            root: root.to_owned(),
+            store,
+            team: TeamName::parse(TEAM).expect("a sound name"),
+            folder: None,
+        }
+    }
+
+    /// The same with another way to lock.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn locking(mut self, locking: Locking) -> Self {
+        let folder = self.folder.take();
+        let mut other = Self::at(&self.root, locking);
+        other.folder = folder;
+        other
+    }
+
+    /// The same store for somebody who is in a hurry: a lock that a dead process left must not keep it waiting.
+    pub fn hurried(&self) -> FileStore {
+        self.store.clone().with_lock_options(LockOptions {
+            deadline: Duration::from_secs(10),
+            directory_only: false,
+        })
+    }
+
+    /// Makes the team.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn create_team(&self) -> swarm_store::Result<()> {
+        self.store
+            .create_team(NewTeam {
+                name: self.team.clone(),
+                description: None,
+                lead_session_id: None,
+                lead_process: None,
+                cwd: PathBuf::from("/work"),
+                lead_model: None,
+                created_by: "a test".to_owned(),
+            })
+            .map(drop)
+    }
+
+    /// Makes a member that has no process.
+    ///
+    /// # Panics
+    /// When the store refuses.
+    pub fn join(&self, member: &str) -> SpawnId {
+        let new = new_member(member);
+        let spawn = new.spawn_id;
+        self.store.reserve(&self.team, new).expect("a place");
+        let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
+        self.store
+            .commit_spawn(&self.team, &spawn, pane, backend, None)
+            .expect("a member");
+        spawn
+    }
+
+    /// Takes a member's life lock for this process.
+    ///
+    /// # Errors
+    /// When another one lives by it.
+    ///
+    /// # Panics
+    /// When this process cannot look at itself.
+    pub fn live(&self, member: &str, spawn_id: SpawnId) -> Result<LifeHolder, swarm_fs::FsError> {
+        let pid = std::process::id();
+        let record = LifeRecord {
+            kind: LifeKind::Process,
+            pid,
+            proc_start: process::start_time(pid).expect("a start time"),
+            spawn_id,
+            host: "here".to_owned(),
+        };
+        let path = self.store.life_path(&self.team, &name(member));
+        LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))
+    }
+
+    /// Makes a task.
+    ///
+    /// # Panics
+    /// When the store refuses.
+    pub fn task(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
+        let new = new_task(subject, blocked_by);
+        let person = Actor::person(&self.team);
+        let made = self.store.create_tasks(&self.team, &[new], &person);
+        made.expect("a task")[0]
+    }
+
+    /// A member's inbox.
+    pub fn inbox(&self, member: &str) -> PathBuf {
+        let folder = self.store.inbox_folder(&self.team);
+        folder.join(format!("{member}.json"))
+    }
+
+    /// Where acknowledged messages of a member go at last.
+    pub fn archive(&self, member: &str) -> PathBuf {
+        let folder = self.store.team_folder(&self.team).join("swarm/archive");
+        folder.join(format!("{member}.jsonl"))
+    }
+
+    /// Every file and folder below the root.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let mut paths = Vec::new();
+        let mut folders = vec![self.root.clone()];
+        while let Some(folder) = folders.pop() {
+            // Teams come and go while this looks.
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                }
+                paths.push(entry.path());
+            }
+        }
+        paths.sort();
+        paths
+    }
+
+    /// Asserts that every file that somebody may read is whole: documents are JSON, and all complete lines too.
+    ///
+    /// # Panics
+    /// When one is torn.
+    #[track_caller]
+    pub fn assert_whole(&self) {
+        for path in self.paths() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with('.') || !path.is_file() {
+                continue;
+            }
+            if name.ends_with(".json") {
+                assert_document(&path);
+            } else if name.ends_with(".jsonl") {
+                assert_lines(&path);
+            }
+        }
+    }
+
+    /// Takes every lock of the team once, as the next one to come by does: what a dead process left is cleared then.
+    ///
+    /// # Panics
+    /// When one cannot be had.
+    pub fn pass_by(&self, store: &FileStore) {
+        let Ok(config) = store.config(&self.team) else {
+            return;
+        };
+        let noted = store.update_config(&self.team, &mut |_| Ok(()));
+        noted.expect("the roster's lock");
+        for member in config.names() {
+            store
+                .inbox_at_rest(&self.team, &member)
+                .expect("an inbox's lock");
+        }
+        let nobody = TaskId::new(u64::MAX);
+        let refused = store.claim(&self.team, &nobody, &Actor::person(&self.team));
+        let is_unknown = matches!(refused, Err(StoreError::TaskNotFound { .. }));
+        assert!(is_unknown, "the list's lock: {refused:?}");
+        let answer = Answer::Approved { always: false };
+        let refused = store.answer_request(&self.team, &RequestId::new("perm-0-nobody0"), answer);
+        let is_unknown = matches!(refused, Err(StoreError::RequestNotFound { .. }));
+        assert!(is_unknown, "the lock of requests: {refused:?}");
+    }
+
+    /// Makes every temporary file look as if its writer had died long ago.
+    pub fn age_temporaries(&self) {
+        let long_ago = SystemTime::now() - Duration::from_hours(3);
+        for path in self.litter() {
+            if let Ok(file) = fs::File::open(path) {
+                drop(file.set_modified(long_ago));
+            }
+        }
+    }
+
+    /// Lock directories and temporary files, which no orderly process leaves behind.
+    pub fn litter(&self) -> Vec<PathBuf> {
+        let mut paths = self.paths();
+        paths.retain(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            (name.ends_with(".lock") && path.is_dir()) || name.ends_with(".swarm-tmp")
+        });
+        paths
+    }
+}
+
+/// Asserts that a file is one JSON document; nothing there is fine.
+///
+/// # Panics
+/// When it is not.
+#[track_caller]
+pub fn assert_document(path: &Path) {
+    if let Ok(bytes) = fs::read(path) {
+        let parsed: Result<Value, _> = serde_json::from_slice(&bytes);
+        assert!(
+            parsed.is_ok(),
+            "{} is torn: {parsed:?}\n{}",
+            path.display(),
+            String::from_utf8_lossy(&bytes)
+        );
+    }
+}
+
+#[track_caller]
+fn assert_lines(path: &Path) {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    for line in complete.lines().filter(|line| !line.is_empty()) {
+        let parsed: Result<Value, _> = serde_json::from_str(line);
+        assert!(parsed.is_ok(), "a line of {}: {line}", path.display());
+    }
+}
+
+/// A name that is known to be sound.
+///
+/// # Panics
+/// When it is not.
+pub fn name(text: &str) -> MemberName {
+    MemberName::parse(text).expect("a sound name")
+}
+
+/// A task that waits for others.
+pub fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
+    NewTask {
+        subject: subject.to_owned(),
+        description: "do it".to_owned(),
+        blocked_by: blocked_by.iter().copied().map(TaskId::new).collect(),
+        ..NewTask::default()
+    }
+}
+
+/// A member to be spawned by this process.
+///
+/// # Panics
+/// When this process cannot look at itself.
+pub fn new_member(member: &str) -> NewMember {
+    static START: OnceLock<String> = OnceLock::new();
+    let pid = std::process::id();
+    let start = START.get_or_init(|| process::start_time(pid).expect("a start time"));
+    NewMember {
+        name: name(member),
+        spawn_id: SpawnId::random(),
+        reservation: Reservation {
+            spawner_pid: pid,
+            spawner_start: start.clone(),
+            deadline: UnixMs(u64::MAX),
+        },
+        agent_type: None,
+        model: None,
+        mode: None,
+        cwd: PathBuf::from("/work"),
+        worktree_path: None,
+        plan: false,
+        prompt: None,
+        backend: None,
+        session_id: None,
+        color: None,
+    }
+}

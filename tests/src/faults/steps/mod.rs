@@ -1,0 +1,9 @@
+//! One operation on a team's files, killed or made to fail at each of its system calls in turn.
+
+mod operation;
+mod points;
+mod trial;
+
+pub use operation::Operation;
+pub use points::{Point, points};
+pub use trial::{Report, Tampering, Trial};

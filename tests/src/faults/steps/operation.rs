@@ -1,0 +1,376 @@
+//! What is tried: each operation with what must be there before, and a picture of what it is about.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::{Value, json};
+use swarm_protocol::{
+    Answer, BackendType, Event, Member, PaneId, RequestId, RequestKind, RequestRecord,
+    RequestState, SpawnId, TaskId, TaskStatus, UnixMs,
+};
+use swarm_store::{Actor, Draft, FileStore, Result, StoreError, TaskChange, TeamStore};
+
+use crate::faults::ground::{Ground, Locking, name, new_member, new_task};
+use crate::faults::worker::READER;
+
+/// Who works on tasks here.
+const OWNER: &str = "owner";
+
+/// Entries that an inbox keeps once they are acknowledged, and one more is moved to its archive.
+const KEPT: usize = 200;
+
+/// An operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A message to a member.
+    Send,
+    /// Taking three messages and acknowledging them.
+    Acknowledge,
+    /// Acknowledging with an inbox that is full of old mail.
+    Archive,
+    /// Claiming the next task.
+    Claim,
+    /// Completing a task that another waits for.
+    Complete,
+    /// Making three tasks that wait for another.
+    CreateTasks,
+    /// Deleting a task that another waits for.
+    DeleteTask,
+    /// Making a team.
+    CreateTeam,
+    /// Holding a place for a spawn, with a prompt.
+    Reserve,
+    /// Making a reserved member a full one.
+    CommitSpawn,
+    /// Undoing a reservation.
+    AbortSpawn,
+    /// Taking a member out that has a task.
+    Remove,
+    /// Noticing a death.
+    Reconcile,
+    /// Answering a request.
+    Answer,
+    /// Ending a team and keeping its tasks.
+    Delete,
+    /// Ending a team with everything.
+    Purge,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::Send,
+        Self::Acknowledge,
+        Self::Archive,
+        Self::Claim,
+        Self::Complete,
+        Self::CreateTasks,
+        Self::DeleteTask,
+        Self::CreateTeam,
+        Self::Reserve,
+        Self::CommitSpawn,
+        Self::AbortSpawn,
+        Self::Remove,
+        Self::Reconcile,
+        Self::Answer,
+        Self::Delete,
+        Self::Purge,
+    ];
+
+    /// By the word that [`Self::word`] gives.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.word() == word)
+    }
+
+    /// A word for command lines.
+    pub fn word(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    /// Whether it changes files that belong to several readers one after the other, so that a picture may show it half
+    /// done. Done again, it is whole.
+    pub fn may_be_seen_half_done(self) -> bool {
+        matches!(
+            self,
+            Self::Reserve
+                | Self::AbortSpawn
+                | Self::Remove
+                | Self::Reconcile
+                | Self::Delete
+                | Self::Purge
+        )
+    }
+
+    /// Whether what a killed one left is cleared by `swarm gc` and not by doing it again.
+    pub fn is_finished_by_sweep(self) -> bool {
+        matches!(self, Self::Delete | Self::Purge)
+    }
+
+    /// Makes what must be there before.
+    ///
+    /// # Panics
+    /// When the store refuses.
+    pub fn prepare(self, ground: &Ground) {
+        let (store, team) = (&ground.store, &ground.team);
+        if self == Self::CreateTeam {
+            store
+                .delete_team(team, true, false)
+                .expect("a team to delete");
+            return;
+        }
+        let lead = Actor::person(team);
+        match self {
+            Self::Send => drop(ground.join(READER)),
+            Self::Acknowledge => {
+                ground.join(READER);
+                for text in ["one", "two", "three"] {
+                    store
+                        .send(team, &name(READER), Draft::new("a", text))
+                        .expect("sent");
+                }
+            }
+            Self::Archive => {
+                ground.join(READER);
+                fs::write(ground.inbox(READER), full_inbox().to_string()).expect("an inbox");
+            }
+            Self::Claim => {
+                ground.task("first", &[]);
+                ground.task("second", &[1]);
+            }
+            Self::Complete | Self::DeleteTask => {
+                ground.task("first", &[]);
+                ground.task("second", &[1]);
+                if self == Self::Complete {
+                    store
+                        .claim(team, &TaskId::new(1), &owner(ground))
+                        .expect("a claim");
+                }
+            }
+            Self::CreateTasks => drop(ground.task("first", &[])),
+            Self::CommitSpawn | Self::AbortSpawn => {
+                let mut new = new_member(OWNER);
+                new.prompt = Some(Draft::new("team-lead", "begin"));
+                store.reserve(team, new).expect("a place");
+            }
+            Self::Remove | Self::Reconcile => {
+                let spawn = ground.join(OWNER);
+                drop(ground.live(OWNER, spawn).expect("a life"));
+                ground.task("first", &[]);
+                let actor = Actor::member(team, name(OWNER), Some(spawn));
+                store.claim_next(team, &actor).expect("a claim");
+            }
+            Self::Answer => {
+                ground.join(OWNER);
+                store.open_request(team, request()).expect("a request");
+            }
+            Self::Delete | Self::Purge => {
+                ground.task("first", &[]);
+                store
+                    .update_task(team, &TaskId::new(1), done(), &lead)
+                    .expect("done");
+            }
+            Self::Reserve | Self::CreateTeam => {}
+        }
+    }
+
+    /// Does it once.
+    ///
+    /// # Errors
+    /// What the store refuses.
+    pub fn perform(self, store: &FileStore, ground: &Ground) -> Result<()> {
+        let team = &ground.team;
+        match self {
+            Self::Send => store
+                .send(team, &name(READER), Draft::new("a", "hello"))
+                .map(drop),
+            Self::Acknowledge | Self::Archive => {
+                let unread = store.take_unread(team, &name(READER))?;
+                let ids: Vec<_> = unread
+                    .into_iter()
+                    .filter_map(|entry| entry.msg_id)
+                    .collect();
+                store.delivered(team, &name(READER), &ids).map(drop)
+            }
+            Self::Claim => store.claim_next(team, &owner(ground)).map(drop),
+            Self::Complete => store
+                .update_task(team, &TaskId::new(1), done(), &owner(ground))
+                .map(drop),
+            Self::CreateTasks => {
+                let new = [
+                    new_task("a", &[1]),
+                    new_task("b", &[1]),
+                    new_task("c", &[1]),
+                ];
+                store
+                    .create_tasks(team, &new, &Actor::person(team))
+                    .map(drop)
+            }
+            Self::DeleteTask => store
+                .delete_task(team, &TaskId::new(1), &Actor::person(team))
+                .map(drop),
+            Self::CreateTeam => Ground::at(&ground.root, Locking::Both).create_team(),
+            Self::Reserve => {
+                let mut new = new_member(OWNER);
+                // Over at once: it lapses with its spawner.
+                new.reservation.deadline = UnixMs(1);
+                new.prompt = Some(Draft::new("team-lead", "begin"));
+                store.reserve(team, new).map(drop)
+            }
+            Self::CommitSpawn => {
+                let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
+                store
+                    .commit_spawn(team, &spawn_of_owner(store, ground)?, pane, backend, None)
+                    .map(drop)
+            }
+            Self::AbortSpawn => {
+                match spawn_of_owner(store, ground) {
+                    // Nobody is left: it was undone.
+                    Err(StoreError::MemberNotFound { .. }) => Ok(()),
+                    spawn => store.abort_spawn(team, &spawn?, "a test").map(drop),
+                }
+            }
+            Self::Remove => store.remove_member(team, &name(OWNER), None).map(drop),
+            Self::Reconcile => store.reconcile(team).map(drop),
+            Self::Answer => {
+                let answer = Answer::Approved { always: false };
+                store.answer_request(team, &request().id, answer).map(drop)
+            }
+            Self::Delete => store.delete_team(team, false, true).map(drop),
+            Self::Purge => store.delete_team(team, true, true).map(drop),
+        }
+    }
+
+    /// What everybody can see of the team and of what was a team, without ids and times.
+    ///
+    /// # Panics
+    /// When something cannot be read.
+    pub fn picture(ground: &Ground) -> String {
+        let store = ground.hurried();
+        let team = &ground.team;
+        let mut picture = String::new();
+        if let Ok(config) = store.config(team) {
+            for member in &config.members {
+                let mark = member.swarm.as_ref();
+                let reserved = mark.is_some_and(|mark| mark.reservation.is_some());
+                let died = mark.is_some_and(|mark| mark.died_at.is_some());
+                let _infallible = writeln!(
+                    picture,
+                    "member {} reserved {reserved} died {died}",
+                    member.name
+                );
+                let inbox = store.inbox(team, &member.name).expect("an inbox");
+                for entry in inbox.unread() {
+                    let text = entry.text.split('\n').next().unwrap_or_default();
+                    let _infallible = writeln!(picture, "  unread {} {text:.40}", entry.from);
+                }
+                let in_file = inbox.entries.iter().filter(|entry| entry.read);
+                let mut read: BTreeSet<String> = in_file.map(|entry| entry.text.clone()).collect();
+                read.extend(archived(ground, member.name.as_str()));
+                let _infallible = writeln!(picture, "  read {}", read.len());
+            }
+            let list = store.tasks(team).expect("the tasks");
+            assert!(list.broken.is_empty(), "{:?}", list.broken);
+            // By their titles: a call that was cut short may have used numbers up.
+            let titles = |ids: &[TaskId]| -> Vec<String> {
+                let title = |id: &TaskId| list.get(*id).map(|task| task.subject.clone());
+                ids.iter().map(|id| title(id).unwrap_or_default()).collect()
+            };
+            for task in &list.tasks {
+                let _infallible = writeln!(
+                    picture,
+                    "task {} {:?} of {:?} after {:?} before {:?} attempt {}",
+                    task.subject,
+                    task.status,
+                    task.owner,
+                    titles(&task.blocked_by),
+                    titles(&task.blocks),
+                    task.swarm().attempt,
+                );
+            }
+            for request in store.requests(team).expect("the requests").requests {
+                let open = request.state == RequestState::Open;
+                let _infallible = writeln!(picture, "request {} open {open}", request.id);
+            }
+            let events = store.events(team).expect("the journal").entries;
+            let deaths = events
+                .iter()
+                .filter(|entry| matches!(entry.event, Event::MemberDied { .. }));
+            let _infallible = writeln!(picture, "deaths {}", deaths.count());
+        }
+        let archives = ground.root.join("swarm/archive");
+        let kept = ground
+            .paths()
+            .into_iter()
+            .filter(|path| path.starts_with(&archives));
+        let kept: BTreeSet<_> = kept
+            .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+            .filter(|name| ["journal.jsonl", "1.json", "config.json"].contains(&name.as_str()))
+            .collect();
+        let _infallible = writeln!(picture, "kept {kept:?}");
+        picture
+    }
+}
+
+fn done() -> TaskChange {
+    TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    }
+}
+
+fn owner(ground: &Ground) -> Actor {
+    Actor::member(&ground.team, name(OWNER), None)
+}
+
+fn spawn_of_owner(store: &FileStore, ground: &Ground) -> Result<SpawnId> {
+    let config = store.config(&ground.team)?;
+    let member = config.member(&name(OWNER)).and_then(Member::spawn_id);
+    member.ok_or_else(|| StoreError::MemberNotFound {
+        team: ground.team.clone(),
+        name: name(OWNER),
+        known: config.names(),
+    })
+}
+
+fn request() -> RequestRecord {
+    RequestRecord {
+        id: RequestId::new("perm-1-abcdefg"),
+        from: name(OWNER),
+        spawn_id: SpawnId::random(),
+        request: RequestKind::Permission {
+            tool: "Bash".to_owned(),
+            tool_use_id: "toolu_1".to_owned(),
+            input: json!({"command": "make"}),
+            digest: "d".to_owned(),
+            suggestions: Vec::new(),
+        },
+        description: "run make".to_owned(),
+        asked_at: UnixMs(1),
+        deadline: UnixMs(u64::MAX),
+        state: RequestState::Open,
+    }
+}
+
+/// As many acknowledged messages as are kept, and one unread.
+fn full_inbox() -> Value {
+    let entry = |number: usize, read: bool| {
+        json!({
+            "from": "a", "text": format!("old {number}"), "timestamp": "2026-11-20T10:00:00.000Z", "msgV": 1,
+            "msg_id": format!("old-{number}"), "type": "message", "read": read, "swarm": {},
+        })
+    };
+    (0..=KEPT)
+        .map(|number| entry(number, number < KEPT))
+        .collect()
+}
+
+fn archived(ground: &Ground, member: &str) -> Vec<String> {
+    let text = fs::read_to_string(ground.archive(member)).unwrap_or_default();
+    let entries = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    entries
+        .filter_map(|entry| Some(entry["text"].as_str()?.to_owned()))
+        .collect()
+}

@@ -1,0 +1,268 @@
+//! The long runs, one part after the other, each with its seed and its time.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::dice::{Dice, Seed};
+use super::disk::fill_one;
+use super::everything::{on_damaged, on_planted, open_to_others};
+use super::mail::{MailRun, Other};
+use super::processes::{Fault, round};
+use super::steps::{Operation, Point, Report, Tampering, Trial, points};
+use super::tasks::TaskRun;
+use super::workers::Programs;
+
+/// A part by name, and what it does once with a seed. It panics when a promise is broken.
+type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
+
+const PARTS: &[Part] = &[
+    ("mail", "32 writers, one reader, all killed at random", mail),
+    ("others", "writers of another make beside ours", others),
+    (
+        "tasks",
+        "16 claimants, 100 tasks that wait for each other, claimants killed",
+        tasks,
+    ),
+    (
+        "kill",
+        "each operation killed at each of its system calls",
+        kill,
+    ),
+    (
+        "errors",
+        "each operation with each error at each of its system calls",
+        errors,
+    ),
+    (
+        "damage",
+        "every file damaged in every way, and other things in its place",
+        damage,
+    ),
+    ("disk", "a disk of 64 KB that is full", disk),
+    (
+        "processes",
+        "50 teams of which members, panes, servers and commands are killed",
+        processes,
+    ),
+];
+
+/// What the command line asks for.
+struct Asked {
+    parts: Vec<&'static Part>,
+    seed: Seed,
+    /// How long all of it goes on; once through each part if absent.
+    time: Option<Duration>,
+}
+
+/// Runs what the arguments ask for and says what came of it.
+#[expect(clippy::print_stdout, reason = "a program for people")]
+pub fn main() -> ExitCode {
+    let asked = match ask() {
+        Ok(asked) => asked,
+        Err(error) => {
+            eprintln!("stress: {error:#}");
+            return ExitCode::from(2);
+        }
+    };
+    let programs = Programs::beside(&std::env::current_exe().unwrap_or_default());
+    let began = Instant::now();
+    let mut round = 0;
+    loop {
+        for (name, _, part) in &asked.parts {
+            let seed = if round == 0 {
+                asked.seed
+            } else {
+                Seed(asked.seed.0 + round)
+            };
+            eprintln!("stress {name}: seed {seed}");
+            let started = Instant::now();
+            let outcome = std::panic::catch_unwind(|| part(&programs, seed.of(name)));
+            let took = started.elapsed().as_secs_f64();
+            let Ok(told) = outcome else {
+                println!("{name:<10} {took:>7.1} s  FAILED: scripts/stress {name} --seed {seed}");
+                return ExitCode::FAILURE;
+            };
+            println!("{name:<10} {took:>7.1} s  seed {seed}  {told}");
+        }
+        round += 1;
+        if asked.time.is_none_or(|time| began.elapsed() >= time) {
+            println!(
+                "all held, {round} time(s) through, {:.0} s",
+                began.elapsed().as_secs_f64()
+            );
+            return ExitCode::SUCCESS;
+        }
+    }
+}
+
+fn ask() -> Result<Asked> {
+    let mut asked = Asked {
+        parts: Vec::new(),
+        seed: Seed::fresh(),
+        time: None,
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--seed" => asked.seed = words.next().context("--seed needs a number")?.parse()?,
+            "--minutes" => {
+                let minutes: u64 = words.next().context("--minutes needs a number")?.parse()?;
+                asked.time = Some(Duration::from_secs(minutes * 60));
+            }
+            part => match PARTS.iter().find(|known| known.0 == part) {
+                Some(known) => asked.parts.push(known),
+                None => bail!("there is no part `{part}`; there is\n{}", list()),
+            },
+        }
+    }
+    if asked.parts.is_empty() {
+        asked.parts = PARTS.iter().collect();
+    }
+    Ok(asked)
+}
+
+fn list() -> String {
+    let lines = PARTS
+        .iter()
+        .map(|(name, what, _)| format!("  {name:<10} {what}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn mail(programs: &Programs, seed: Seed) -> String {
+    let run = MailRun {
+        writers: 32,
+        messages: 200,
+        kills: 400,
+        pause: Duration::from_millis(60),
+        ..MailRun::default()
+    };
+    format!("{:?}", run.run(programs, seed))
+}
+
+fn others(programs: &Programs, seed: Seed) -> String {
+    let many = MailRun {
+        writers: 8,
+        others: 8,
+        messages: 60,
+        kills: 60,
+        ..MailRun::default()
+    };
+    let holders = MailRun {
+        writers: 6,
+        others: 1,
+        messages: 100,
+        kills: 60,
+        kills_holders: true,
+        ..MailRun::default()
+    };
+    let mut told = vec![
+        format!("{:?}", many.run(programs, seed)),
+        format!("{:?}", holders.run(programs, seed)),
+    ];
+    if let Some(script) = std::env::var_os("STRESS_NODE_SCRIPT") {
+        let script = Other::Script(script.into());
+        for mut run in [many, holders] {
+            run.other = script.clone();
+            told.push(format!("node: {:?}", run.run(programs, seed)));
+        }
+    }
+    told.join(" · ")
+}
+
+/// Rounds of the race in one go.
+const ROUNDS: usize = 50;
+
+fn tasks(programs: &Programs, seed: Seed) -> String {
+    let run = TaskRun {
+        claimants: 16,
+        tasks: 100,
+        kills: 12,
+        pause: Duration::from_millis(60),
+        without_lock: false,
+    };
+    let (mut calls, mut kills, mut released) = (0, 0, 0);
+    for round in 0..ROUNDS {
+        let report = run.run(programs, seed.of(&round.to_string()));
+        assert_eq!(report.unsound, [0; 0], "round {round}: {report:?}");
+        assert_eq!(report.too_early, [(0, 0); 0], "round {round}: {report:?}");
+        calls += report.calls;
+        kills += report.kills;
+        released += report.released;
+    }
+    format!("{ROUNDS} rounds, {calls} calls, {kills} kills, {released} tasks given back")
+}
+
+fn kill(programs: &Programs, _seed: Seed) -> String {
+    let mut told = Report::default();
+    for operation in Operation::ALL {
+        let Some(points) = points(programs, operation) else {
+            return "skipped: nothing can be traced here".to_owned();
+        };
+        let tries: Vec<_> = points
+            .into_iter()
+            .map(|point| (point, Tampering::Kill))
+            .collect();
+        told += tried(programs, operation, &tries);
+    }
+    format!("{} operations, {told:?}", Operation::ALL.len())
+}
+
+fn tried(programs: &Programs, operation: Operation, tries: &[(Point, Tampering)]) -> Report {
+    let report = Trial::of(operation).at_each(programs, tries);
+    eprintln!("  {operation:?}: {report:?}");
+    report
+}
+
+fn errors(programs: &Programs, _seed: Seed) -> String {
+    let mut told = Report::default();
+    let mut failed = Vec::new();
+    for operation in Operation::ALL {
+        let Some(points) = points(programs, operation) else {
+            return "skipped: nothing can be traced here".to_owned();
+        };
+        let tries: Vec<_> = points
+            .iter()
+            .flat_map(|point| {
+                let errors = Tampering::errors_at(point).into_iter();
+                errors.map(|error| (point.clone(), error))
+            })
+            .collect();
+        let report = std::panic::catch_unwind(|| tried(programs, operation, &tries));
+        match report {
+            Ok(report) => told += report,
+            Err(_) => failed.push(operation),
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+    format!("{} operations, {told:?}", Operation::ALL.len())
+}
+
+fn damage(programs: &Programs, seed: Seed) -> String {
+    let mut dice = Dice::new(seed);
+    let damaged = on_damaged(programs, || dice.below(1) == 0);
+    let planted = on_planted(programs);
+    let open = open_to_others(programs);
+    assert!(open.is_empty(), "others can read {open:?}");
+    format!("{damaged} damaged files, {planted} other things in a file's place")
+}
+
+fn disk(programs: &Programs, _seed: Seed) -> String {
+    fill_one(programs).map_or_else(|| "skipped".to_owned(), |report| format!("{report:?}"))
+}
+
+/// Teams in one go.
+const TEAMS: usize = 50;
+
+fn processes(programs: &Programs, seed: Seed) -> String {
+    let links = programs.swarm.parent().unwrap_or(Path::new("."));
+    let mut dice = Dice::new(seed);
+    for number in 0..TEAMS {
+        let fault = *dice.pick(&Fault::ALL);
+        eprintln!("  {number}: {fault:?}");
+        round(programs, links, fault, Seed(dice.throw()));
+    }
+    format!("{TEAMS} teams")
+}

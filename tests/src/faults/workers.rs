@@ -1,0 +1,126 @@
+//! Starting workers and killing them.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::log::{Line, lines, path_of};
+
+/// The programs that take part, as they were built.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// `works-on-a-team`.
+    pub worker: PathBuf,
+    /// `writes-as-others-do`.
+    pub other: PathBuf,
+    /// `swarm-under-test`.
+    pub swarm: PathBuf,
+}
+
+impl Programs {
+    /// The programs beside a program.
+    pub fn beside(program: &Path) -> Self {
+        let folder = program.parent().unwrap_or(Path::new("."));
+        Self {
+            worker: folder.join("works-on-a-team"),
+            other: folder.join("writes-as-others-do"),
+            swarm: folder.join("swarm-under-test"),
+        }
+    }
+}
+
+/// A running worker, killed when dropped.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    /// Who it is.
+    pub name: String,
+    log: PathBuf,
+}
+
+impl Worker {
+    /// Starts a program with a log of this worker's name below `logs`; it goes on with the log of its predecessor.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(mut command: Command, logs: &Path, name: &str) -> Self {
+        let errors = File::options()
+            .create(true)
+            .append(true)
+            .open(logs.join(format!("{name}.stderr")))
+            .expect("a file for stderr");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Self {
+            child,
+            name: name.to_owned(),
+            log: path_of(logs, name),
+        }
+    }
+
+    /// SIGKILL; back when the kernel is done with it.
+    ///
+    /// # Panics
+    /// When it ended by itself and badly.
+    pub fn kill(&mut self) {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            assert!(status.success(), "{} failed:\n{}", self.name, self.errors());
+            return;
+        }
+        self.child.kill().expect("a child to kill");
+        self.child.wait().expect("a killed child");
+    }
+
+    /// Its pid.
+    pub fn pid(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.child)
+    }
+
+    /// Whether it has done all that it was told.
+    ///
+    /// # Panics
+    /// When it ended badly.
+    pub fn has_finished(&mut self) -> bool {
+        match self.child.try_wait().expect("a child") {
+            None => false,
+            Some(status) if status.success() => true,
+            Some(status) => panic!("{} ended with {status}:\n{}", self.name, self.errors()),
+        }
+    }
+
+    /// Waits for its orderly end.
+    ///
+    /// # Panics
+    /// When it ended badly.
+    pub fn finish(mut self) {
+        let status = self.child.wait().expect("a child");
+        assert!(
+            status.success(),
+            "{}: {status}\n{}",
+            self.name,
+            self.errors()
+        );
+    }
+
+    /// What it has said so far, its predecessors' words included.
+    pub fn said(&self) -> Vec<Line> {
+        lines(&self.log)
+    }
+
+    fn errors(&self) -> String {
+        let path = self.log.with_file_name(format!("{}.stderr", self.name));
+        std::fs::read_to_string(path).unwrap_or_default()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

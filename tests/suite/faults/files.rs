@@ -1,0 +1,33 @@
+//! Files that are damaged, that are no files, that are too many, or that others could read.
+
+use swarm_tests::faults::dice::Dice;
+use swarm_tests::faults::disk::fill_one;
+use swarm_tests::faults::everything::{on_damaged, on_planted, open_to_others};
+
+use super::setting::{SEED, programs};
+
+#[test]
+fn d15_whatever_a_file_holds_nothing_breaks_down_and_it_is_kept() {
+    let mut dice = Dice::new(SEED.of("damage"));
+    let tried = on_damaged(&programs(), || dice.below(7) == 0);
+    assert!(tried > 20, "{tried}");
+}
+
+#[test]
+fn what_is_planted_in_the_place_of_a_file_is_neither_followed_nor_waited_for() {
+    assert!(on_planted(&programs()) > 30);
+}
+
+#[test]
+fn nobody_else_can_enter_or_read_what_a_careless_umask_would_show() {
+    let open = open_to_others(&programs());
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn a_full_disk_refuses_by_name_and_keeps_what_was_acknowledged() {
+    let Some(report) = fill_one(&programs()) else {
+        return;
+    };
+    assert!(report.sent > 3, "{report:?}");
+}

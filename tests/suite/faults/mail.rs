@@ -1,0 +1,62 @@
+//! Mail between processes that are killed.
+
+use std::time::Duration;
+
+use swarm_tests::faults::ground::Locking;
+use swarm_tests::faults::mail::MailRun;
+
+use super::setting::{SEED, programs};
+
+#[test]
+fn d1_d2_d9_every_acknowledged_message_is_read_once_and_in_order_whoever_is_killed() {
+    let run = MailRun {
+        writers: 8,
+        messages: 20,
+        kills: 30,
+        ..MailRun::default()
+    };
+    let report = run.run(&programs(), SEED);
+    assert!(report.acknowledged > 100, "{report:?}");
+    assert!(report.kills.0 > 5 && report.kills.1 > 1, "{report:?}");
+}
+
+#[test]
+fn d1_writers_of_another_make_and_ours_lose_nothing_together() {
+    let run = MailRun {
+        writers: 3,
+        others: 3,
+        messages: 15,
+        kills: 10,
+        ..MailRun::default()
+    };
+    let report = run.run(&programs(), SEED);
+    assert!(report.acknowledged > 40, "{report:?}");
+}
+
+#[test]
+fn d16_a_writer_of_another_make_killed_with_the_lock_stops_nobody() {
+    let run = MailRun {
+        writers: 3,
+        others: 1,
+        messages: 20,
+        kills: 12,
+        kills_holders: true,
+        pause: Duration::from_millis(20),
+        ..MailRun::default()
+    };
+    let report = run.run(&programs(), SEED);
+    assert!(report.acknowledged > 30, "{report:?}");
+}
+
+#[test]
+fn d17_lock_directories_alone_keep_every_message_too() {
+    let run = MailRun {
+        writers: 6,
+        messages: 12,
+        kills: 0,
+        locking: Locking::DirectoryOnly,
+        ..MailRun::default()
+    };
+    let report = run.run(&programs(), SEED);
+    assert_eq!(report.acknowledged, 6 * 12, "{report:?}");
+}

@@ -1,0 +1,44 @@
+//! Each operation on a team's files, cut short or made to fail at its system calls. Some of them here; all with `scripts/stress`.
+
+use swarm_tests::faults::dice::Dice;
+use swarm_tests::faults::steps::{Operation, Tampering, Trial, points};
+
+use super::setting::{SEED, programs};
+
+/// How many calls of each operation are tampered with.
+const CALLS: usize = 10;
+
+#[test]
+fn an_operation_killed_at_any_call_loses_doubles_and_blocks_nothing() {
+    let programs = programs();
+    let mut dice = Dice::new(SEED.of("kill"));
+    for operation in Operation::ALL {
+        let Some(points) = points(&programs, operation) else {
+            return;
+        };
+        let chosen = dice.sample(&points, CALLS).into_iter();
+        let tries: Vec<_> = chosen.map(|point| (point, Tampering::Kill)).collect();
+        let report = Trial::of(operation).at_each(&programs, &tries);
+        assert_eq!(report.trials, CALLS.min(points.len()), "{operation:?}");
+    }
+}
+
+#[test]
+fn an_operation_of_which_a_call_fails_reports_it_and_has_changed_nothing() {
+    let programs = programs();
+    let mut dice = Dice::new(SEED.of("errors"));
+    for operation in Operation::ALL {
+        let Some(points) = points(&programs, operation) else {
+            return;
+        };
+        let tries: Vec<_> = points
+            .iter()
+            .flat_map(|point| {
+                let errors = Tampering::errors_at(point).into_iter();
+                errors.map(|error| (point.clone(), error))
+            })
+            .collect();
+        let tries = dice.sample(&tries, CALLS);
+        Trial::of(operation).at_each(&programs, &tries);
+    }
+}
