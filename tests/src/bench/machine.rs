@@ -1,0 +1,51 @@
+//! The machine under the figures, in a line.
+
+use std::fs;
+
+/// What the figures depend on.
+pub(crate) fn describe() -> String {
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    let model = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = model
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .map_or("processor unknown", |line| {
+            line.trim_start_matches([' ', '\t', ':'])
+        });
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!(
+        "{cpus} processors ({model}), Linux {}, files on {}; load at the start {}",
+        kernel.trim(),
+        file_system("/tmp"),
+        load()
+    )
+}
+
+/// The load at the end, which is in part our own.
+pub(crate) fn load_line() -> String {
+    format!("load at the end {}", load())
+}
+
+/// Processes that wanted to run in the last minute.
+pub(crate) fn load() -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').next().unwrap_or("unknown").to_owned()
+}
+
+/// The kind of file system that a folder is on: the mount with the longest path that leads there.
+fn file_system(folder: &str) -> String {
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let leads_there = |place: &str| {
+        let rest = folder.strip_prefix(place.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mounts = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        Some((words.next()?, words.next()?))
+    });
+    let best = mounts
+        .filter(|(place, _)| leads_there(place))
+        .max_by_key(|(place, _)| place.len());
+    best.map_or("an unknown file system", |(_, kind)| kind)
+        .to_owned()
+}

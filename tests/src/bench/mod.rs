@@ -1,0 +1,14 @@
+//! What swarm costs, measured beside bare programs on the same machine in the same run: `scripts/bench`.
+
+mod figure;
+mod floor;
+mod machine;
+mod order;
+mod process;
+mod roles;
+mod rows;
+mod run;
+mod scratch;
+mod table;
+
+pub use run::main;

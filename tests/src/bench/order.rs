@@ -1,0 +1,82 @@
+//! What is asked of a bench, on its command line.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+/// What to measure, how often, and with which programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// The folder of `swarm` and `swarm-teammate`.
+    pub(crate) programs: PathBuf,
+    /// Rows by name; none stands for the usual ones.
+    pub(crate) rows: Vec<String>,
+    /// How many runs a row makes in hundredths of what it makes by itself.
+    pub(crate) effort: usize,
+    /// How long a soak takes.
+    pub(crate) minutes: u64,
+    /// How many members a soak has.
+    pub(crate) members: usize,
+}
+
+impl Order {
+    /// Reads arguments.
+    ///
+    /// # Errors
+    /// When one is not understood.
+    pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self> {
+        let mut order = Self {
+            programs: PathBuf::new(),
+            rows: Vec::new(),
+            effort: 100,
+            minutes: 20,
+            members: 32,
+        };
+        let mut arguments = arguments.into_iter();
+        while let Some(word) = arguments.next() {
+            let mut value = || {
+                let given = arguments.next();
+                given.with_context(|| format!("{word} needs a value"))
+            };
+            match word.as_str() {
+                "--programs" => order.programs = value()?.into(),
+                "--effort" => order.effort = value()?.parse()?,
+                "--minutes" => order.minutes = value()?.parse()?,
+                "--members" => order.members = value()?.parse()?,
+                _ if word.starts_with('-') => bail!("{word} is not known"),
+                _ => order.rows.push(word),
+            }
+        }
+        Ok(order)
+    }
+
+    /// So many runs, more or fewer by the effort that was asked for; at least two.
+    pub(crate) fn runs(&self, usual: usize) -> usize {
+        (usual * self.effort / 100).max(2)
+    }
+
+    /// One of the programs.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &str) -> Result<Order> {
+        Order::parse(words.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn rows_and_options_are_told_apart() {
+        let order = parse("--programs /p soak --minutes 3 send --effort 10").unwrap();
+        assert_eq!(
+            (order.rows.join(" "), order.minutes),
+            ("soak send".to_owned(), 3)
+        );
+        assert_eq!((order.runs(200), order.runs(3)), (20, 2));
+        assert!(parse("--minutes").is_err() && parse("--what").is_err());
+    }
+}

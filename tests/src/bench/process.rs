@@ -1,0 +1,63 @@
+//! What the kernel says about a process.
+
+use std::fs;
+
+/// Bytes of memory that it has for itself or shares, resident.
+pub(crate) fn resident(pid: u32) -> u64 {
+    kilobytes(&read(pid, "status"), "VmRSS:") * 1024
+}
+
+/// Bytes of memory that would be free again if it ended, as far as the kernel tells.
+pub(crate) fn unshared(pid: u32) -> u64 {
+    let rollup = read(pid, "smaps_rollup");
+    let parts = ["Private_Clean:", "Private_Dirty:"];
+    parts
+        .map(|part| kilobytes(&rollup, part))
+        .iter()
+        .sum::<u64>()
+        * 1024
+}
+
+/// Its threads.
+pub(crate) fn threads(pid: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"));
+    let entries = entries.into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// How often its threads have gone to sleep so far: each wake-up ends in one.
+pub(crate) fn sleeps(pid: u32) -> u64 {
+    let of_thread = |thread: &u32| {
+        let status = read(pid, &format!("task/{thread}/status"));
+        kilobytes(&status, "voluntary_ctxt_switches:")
+    };
+    threads(pid).iter().map(of_thread).sum()
+}
+
+/// Processor time so far, in clock ticks of a hundredth of a second.
+pub(crate) fn ticks(pid: u32) -> u64 {
+    let stat = read(pid, "stat");
+    let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = after_name.split(' ').collect();
+    // `proc(5)`: utime and stime are fields 14 and 15, and the name is field 2.
+    let tick = |at: usize| fields.get(at).and_then(|word| word.parse().ok());
+    tick(11).unwrap_or(0_u64) + tick(12).unwrap_or(0_u64)
+}
+
+/// How many files it has open.
+pub(crate) fn descriptors(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+fn read(pid: u32, file: &str) -> String {
+    fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
+}
+
+/// The first number of a line that begins so.
+fn kilobytes(text: &str, key: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(key));
+    let word = line.and_then(|line| line.split_whitespace().next());
+    word.and_then(|word| word.parse().ok()).unwrap_or_default()
+}

@@ -1,0 +1,81 @@
+//! What members cost that have nothing to do.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::played::{Played, TEAM, settle};
+use crate::bench::figure::{Figure, Unit};
+use crate::bench::order::Order;
+use crate::bench::process::{descriptors, resident, sleeps, threads, ticks, unshared};
+use crate::bench::table::{Aim, Line};
+use crate::fake_api::{Ask, Reply};
+
+/// How many wait.
+const MEMBERS: usize = 10;
+/// How long they are watched.
+const WATCHED: Duration = Duration::from_secs(10);
+
+/// Ten idle members for ten seconds.
+pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
+    played.world.swarm(&["team", "create", TEAM]).ok();
+    let names: Vec<String> = (0..MEMBERS)
+        .map(|number| format!("mate-{number}"))
+        .collect();
+    for name in &names {
+        played.spawn(name);
+    }
+    for name in &names {
+        played.wait_for_idle(name);
+    }
+    let pids: Vec<u32> = names
+        .iter()
+        .map(|name| played.pid(name))
+        .collect::<Result<_>>()?;
+    settle(Duration::from_secs(3));
+    let before: Vec<(u64, u64)> = pids.iter().map(|pid| (sleeps(*pid), ticks(*pid))).collect();
+    settle(WATCHED);
+    let after: Vec<(u64, u64)> = pids.iter().map(|pid| (sleeps(*pid), ticks(*pid))).collect();
+    let grown = |of: fn(&(u64, u64)) -> u64| {
+        before
+            .iter()
+            .zip(&after)
+            .map(move |(before, after)| number(of(after) - of(before)))
+    };
+    let woken = Figure::of(Unit::Count, grown(|pair| pair.0));
+    let worked = Figure::of(Unit::Count, [grown(|pair| pair.1).sum::<f64>()]);
+    let each = |unit, of: fn(u32) -> u64| Figure::of(unit, pids.iter().map(|pid| number(of(*pid))));
+    Ok(vec![
+        Line::alone(
+            "idle member: resident memory",
+            each(Unit::Bytes, resident),
+            Aim::AtMost(12e6),
+        ),
+        Line::alone(
+            "idle member: memory of its own",
+            each(Unit::Bytes, unshared),
+            Aim::None,
+        ),
+        Line::alone(
+            "idle member: threads",
+            each(Unit::Count, |pid| threads(pid).len() as u64),
+            Aim::None,
+        ),
+        Line::alone(
+            "idle member: open files",
+            each(Unit::Count, |pid| descriptors(pid) as u64),
+            Aim::None,
+        ),
+        Line::alone("idle member: wake-ups in 10 s", woken, Aim::None),
+        Line::alone(
+            "ten idle members: ticks of 10 ms in 10 s",
+            worked,
+            Aim::AtMost(1.0),
+        ),
+    ])
+}
+
+fn number(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,39 @@
+//! The rows by name.
+
+use anyhow::Result;
+
+use super::{carried, idle, message, overview, send, soak, spawn, tasks};
+use crate::bench::order::Order;
+use crate::bench::table::Line;
+
+/// Something that can be measured.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) measure: fn(&Order) -> Result<Vec<Line>>,
+    /// Whether it is measured when nothing is named.
+    pub(crate) is_usual: bool,
+}
+
+const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> Row {
+    Row {
+        name,
+        measure,
+        is_usual: true,
+    }
+}
+
+/// Everything that can be measured, in the order of the table.
+pub(crate) const ALL: [Row; 8] = [
+    usual("message", message::measure),
+    usual("send", send::measure),
+    usual("carried", carried::measure),
+    usual("tasks", tasks::measure),
+    usual("spawn", spawn::measure),
+    usual("idle", idle::measure),
+    usual("overview", overview::measure),
+    Row {
+        name: "soak",
+        measure: soak::measure,
+        is_usual: false,
+    },
+];

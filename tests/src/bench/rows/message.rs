@@ -1,0 +1,124 @@
+//! From a message in the inbox file to the request for a model's answer.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::Value;
+use swarm_store::{Draft, TeamStore as _};
+
+use super::played::{Played, TEAM, settle};
+use super::send::text;
+use super::team::{member_name, store, team_name};
+use crate::bench::figure::Figure;
+use crate::bench::floor::inbox::{BareInbox, Class, entry};
+use crate::bench::floor::receiver::{self, Manner};
+use crate::bench::order::Order;
+use crate::bench::roles::Part;
+use crate::bench::table::{Aim, Line};
+use crate::fake_api::{Ask, Reply};
+
+/// The member that is measured.
+const MEMBER: &str = "mate";
+/// Looking once a second is slow: so many times fewer runs.
+const POLLS: usize = 8;
+
+/// A member and bare programs, each idle, each woken in turn.
+pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
+    played.world.swarm(&["team", "create", TEAM]).ok();
+    played.spawn(MEMBER);
+    let first = played.next_request(MEMBER)?;
+    played.wait_for_idle(MEMBER);
+    let team = played.world.team(TEAM);
+    let mate = BareInbox {
+        path: team.inbox_path(MEMBER),
+        lock: team.folder().join(format!("swarm/locks/inbox-{MEMBER}")),
+    };
+    let woken = Bare::start(&played, "woken", Manner::Woken, &first.sent)?;
+    let kept = Bare::start(&played, "kept", Manner::WokenAndKept, &first.sent)?;
+    let polls = Bare::start(&played, "polls", Manner::Polls, &first.sent)?;
+    let mut times: [Vec<Duration>; 5] = Default::default();
+    for run in 0..order.runs(200) {
+        times[0].push(from_file(&played, &mate, MEMBER, run)?);
+        rest(&played);
+        times[1].push(from_sender(&played, run)?);
+        rest(&played);
+        times[2].push(from_file(&played, &woken.inbox, "woken", run)?);
+        times[3].push(from_file(&played, &kept.inbox, "kept", run)?);
+        if run % POLLS == 0 {
+            // Anywhere between two looks of it.
+            settle(Duration::from_millis(u64::try_from(run)? * 137 % 1000));
+            times[4].push(from_file(&played, &polls.inbox, "polls", run)?);
+        }
+    }
+    let [file, sent, floor, keeps, poller] = times.map(Figure::times);
+    let what = "message in the file -> model request";
+    Ok(vec![
+        Line::against(
+            what,
+            file.clone(),
+            "floor: wake, lock, parse, request",
+            floor,
+            Aim::Ratio(1.5),
+        ),
+        Line::against(
+            what,
+            file.clone(),
+            "floor that keeps it first and marks it",
+            keeps,
+            Aim::Ratio(1.5),
+        ),
+        Line::against(what, file.clone(), "poller, 1 s", poller, Aim::Ratio(0.005)),
+        Line::against(
+            "send begins -> model request",
+            sent,
+            "message in the file",
+            file,
+            Aim::None,
+        ),
+    ])
+}
+
+/// Lets the member come to rest.
+fn rest(played: &Played) {
+    played.wait_for_idle(MEMBER);
+    settle(Duration::from_millis(15));
+    played.forget();
+}
+
+/// Writes as another program would, and waits for the request.
+fn from_file(played: &Played, inbox: &BareInbox, agent: &str, run: usize) -> Result<Duration> {
+    let at = inbox.change(Class::Fast, |entries| entries.push(entry(run)))?;
+    Ok(played.next_request(agent)?.at.duration_since(at))
+}
+
+/// Sends as swarm does, and waits for the request.
+fn from_sender(played: &Played, run: usize) -> Result<Duration> {
+    let store = store(&played.world.root());
+    let draft = Draft::new("team-lead", text(run));
+    let began = Instant::now();
+    store.post(&team_name(TEAM), &member_name(MEMBER), draft)?;
+    Ok(played.next_request(MEMBER)?.at.duration_since(began))
+}
+
+/// A bare program and its inbox.
+struct Bare {
+    inbox: BareInbox,
+    _part: Part,
+}
+
+impl Bare {
+    /// Starts one that sends the same request under its own name.
+    fn start(played: &Played, name: &str, manner: Manner, like: &Value) -> Result<Self> {
+        let folder: PathBuf = played.world.folder().join("bare").join(name);
+        let inbox = BareInbox::create(&folder)?;
+        let body = folder.join("body");
+        let request = like
+            .to_string()
+            .replace(&format!("{MEMBER}@{TEAM}"), &format!("{name}@{TEAM}"));
+        std::fs::write(&body, request)?;
+        let part = receiver::start(&inbox, &played.address(), Path::new(&body), manner)?;
+        Ok(Self { inbox, _part: part })
+    }
+}

@@ -1,0 +1,208 @@
+//! Many writers at one inbox, while its reader takes the mail out.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use swarm_fs::{FolderWatcher, NameFilter};
+use swarm_store::{Draft, TeamStore as _};
+
+use super::team::{create, member_name, store, team_name};
+use crate::bench::figure::{Figure, Unit};
+use crate::bench::floor::inbox::{BareInbox, Class};
+use crate::bench::order::Order;
+use crate::bench::roles::{Part, ready, say, until_closed};
+use crate::bench::scratch::everywhere;
+use crate::bench::table::{Aim, Line};
+
+const WRITERS: [usize; 3] = [2, 8, 32];
+/// Messages of all writers together.
+const MESSAGES: usize = 640;
+
+/// Messages per second of swarm and of bare programs, and how evenly the writers get their turn.
+pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for (place, folder) in everywhere() {
+        for writers in WRITERS {
+            let mut rounds = Vec::new();
+            for round in 0..order.runs(3) {
+                let below = folder.path().join(format!("{writers}-{round}"));
+                rounds.push([
+                    ours(&below.join("swarm"), writers)?,
+                    bare(&below.join("durable"), writers, Class::Durable)?,
+                    bare(&below.join("fast"), writers, Class::Fast)?,
+                ]);
+            }
+            lines.extend(lines_of(place, writers, &rounds));
+        }
+    }
+    Ok(lines)
+}
+
+fn lines_of(place: &str, writers: usize, rounds: &[[Round; 3]]) -> Vec<Line> {
+    let rate = |side: usize| {
+        let rates = rounds.iter().map(|round| round[side].rate());
+        Figure::of(Unit::Rate, rates)
+    };
+    let what = format!("send, {writers} writers, {place}");
+    let took = |side: usize| {
+        let all = rounds
+            .iter()
+            .flat_map(|round| round[side].writers.iter().flatten());
+        Figure::times(all.copied())
+    };
+    let uneven = |side: usize| {
+        let all = rounds.iter().map(|round| round[side].unevenness());
+        Figure::of(Unit::Count, all)
+    };
+    vec![
+        Line::against(&what, rate(0), "durable floor", rate(1), Aim::None),
+        Line::against(&what, rate(0), "floor without syncs", rate(2), Aim::None),
+        Line::against(
+            format!("{what}: one send"),
+            took(0),
+            "durable floor",
+            took(1),
+            Aim::None,
+        ),
+        Line::against(
+            format!("{what}: slowest writer / median writer"),
+            uneven(0),
+            "durable floor",
+            uneven(1),
+            Aim::None,
+        ),
+    ]
+}
+
+/// What one round brought: the times of each writer's sends.
+struct Round {
+    took: Duration,
+    writers: Vec<Vec<Duration>>,
+}
+
+impl Round {
+    fn rate(&self) -> f64 {
+        let sent: usize = self.writers.iter().map(Vec::len).sum();
+        f64::from(u32::try_from(sent).unwrap_or(u32::MAX)) / self.took.as_secs_f64()
+    }
+
+    /// How much longer the slowest writer took for its messages than the one in the middle.
+    fn unevenness(&self) -> f64 {
+        let sums = self
+            .writers
+            .iter()
+            .map(|times| times.iter().sum::<Duration>());
+        let sums = Figure::times(sums);
+        sums.percentile(100) / sums.median()
+    }
+}
+
+fn ours(root: &Path, writers: usize) -> Result<Round> {
+    std::fs::create_dir_all(root)?;
+    create(root, "bench", &["reader"])?;
+    let root = root.display().to_string();
+    let each = (MESSAGES / writers).to_string();
+    let reader = Part::start(&["read", &root])?;
+    race(reader, writers, &["write", &root, &each])
+}
+
+fn bare(folder: &Path, writers: usize, class: Class) -> Result<Round> {
+    let inbox = BareInbox::create(folder)?;
+    let (path, lock) = (
+        inbox.path.display().to_string(),
+        inbox.lock.display().to_string(),
+    );
+    let each = (MESSAGES / writers).to_string();
+    let reader = Part::start(&["drain", &path, &lock, class.word()])?;
+    race(
+        reader,
+        writers,
+        &["send", &path, &lock, class.word(), &each],
+    )
+}
+
+fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<Round> {
+    let mut parts: Vec<Part> = (0..writers)
+        .map(|_| Part::start(words))
+        .collect::<Result<_>>()?;
+    reader.begin()?;
+    let began = Instant::now();
+    for part in &mut parts {
+        part.begin()?;
+    }
+    let mut times = Vec::new();
+    for part in &mut parts {
+        let line = part.line()?.context("a writer's times")?;
+        let nanoseconds = line.split(' ').map(str::parse::<u64>);
+        let each: Result<Vec<Duration>, _> = nanoseconds
+            .map(|time| time.map(Duration::from_nanos))
+            .collect();
+        times.push(each?);
+    }
+    let took = began.elapsed();
+    for part in parts {
+        part.end()?;
+    }
+    reader.end()?;
+    Ok(Round {
+        took,
+        writers: times,
+    })
+}
+
+/// Plays a writer: sends so many messages and says how many nanoseconds each took.
+///
+/// # Errors
+/// When one cannot be sent.
+pub(crate) fn write(words: &[&str]) -> Result<()> {
+    let [root, count] = words else {
+        bail!("write ROOT COUNT");
+    };
+    let (store, team) = (store(Path::new(root)), team_name("bench"));
+    let to = member_name("reader");
+    let mut times = Vec::new();
+    ready()?;
+    for number in 0..count.parse::<usize>()? {
+        let began = Instant::now();
+        store.post(&team, &to, Draft::new("team-lead", text(number)))?;
+        times.push(began.elapsed().as_nanos().to_string());
+    }
+    say(&times.join(" "))
+}
+
+/// A message as long as those of the bare programs.
+pub(crate) fn text(number: usize) -> String {
+    let entry = crate::bench::floor::inbox::entry(number);
+    entry["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Plays the reader: acknowledges whatever comes in.
+///
+/// # Errors
+/// When the inbox cannot be read.
+pub(crate) fn read(words: &[&str]) -> Result<()> {
+    let [root] = words else { bail!("read ROOT") };
+    let (store, team) = (store(Path::new(root)), team_name("bench"));
+    let name = member_name("reader");
+    let watcher = FolderWatcher::new();
+    let names = NameFilter::Exact(vec!["reader.json".into()]);
+    let mut inbox = watcher.subscribe(&store.inbox_folder(&team), names);
+    ready()?;
+    std::thread::spawn(move || {
+        loop {
+            let unread = store.take_unread(&team, &name).unwrap_or_default();
+            let ids: Vec<_> = unread
+                .into_iter()
+                .filter_map(|entry| entry.msg_id)
+                .collect();
+            if !ids.is_empty() {
+                // Whoever waits for a lock in vain tries again.
+                store.delivered(&team, &name, &ids).ok();
+            }
+            inbox.changed_blocking(Duration::from_secs(5));
+        }
+    });
+    until_closed();
+    Ok(())
+}

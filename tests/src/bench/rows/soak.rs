@@ -1,0 +1,210 @@
+//! A team at work for a long time: memory and descriptors stay flat, and nothing is lost.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+use swarm_store::{Draft, TeamStore as _};
+
+use super::played::{Played, TEAM, settle};
+use super::team::{member_name, store, team_name};
+use crate::bench::figure::{Figure, Unit};
+use crate::bench::order::Order;
+use crate::bench::process::{descriptors, resident};
+use crate::bench::table::{Aim, Line};
+use crate::fake_api::{Ask, Reply};
+
+/// How far apart messages from outside are.
+const GAP: Duration = Duration::from_millis(150);
+/// How far apart looks at the processes are.
+const LOOKS: Duration = Duration::from_secs(10);
+/// How much memory a member may have more at the end than after the first looks: its conversation grows.
+const GROWN: f64 = 1.25;
+
+/// How often each mark was seen as news by a model.
+type Seen = Arc<Mutex<HashMap<String, usize>>>;
+
+/// Traffic of several kinds between members and from outside.
+pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let seen = Seen::default();
+    let members = order.members;
+    let played = Played::new(order, brain(Arc::clone(&seen), members));
+    played.world.swarm(&["team", "create", TEAM]).ok();
+    let names: Vec<String> = (0..members)
+        .map(|number| format!("mate-{number}"))
+        .collect();
+    for name in &names {
+        played.spawn(name);
+    }
+    for name in &names {
+        played.wait_for_idle(name);
+    }
+    let pids: Vec<u32> = names
+        .iter()
+        .map(|name| played.pid(name))
+        .collect::<Result<_>>()?;
+    let looks = Looks::default();
+    let (looks, sent) = drive(&played, order, &names, &pids, looks)?;
+    lost(&played, &seen, sent)?;
+    Ok(looks.lines(sent))
+}
+
+/// Members answer, write to a neighbour, or make and finish a task, as the message says.
+fn brain(seen: Seen, members: usize) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
+    move |ask| {
+        let news = ask.news();
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for mark in marks(&news) {
+            *seen.entry(mark.to_owned()).or_default() += 1;
+        }
+        drop(seen);
+        let number = ask
+            .agent
+            .trim_start_matches("mate-")
+            .parse()
+            .unwrap_or(0_usize);
+        let next = format!("mate-{}", (number + 1) % members);
+        match marks(&news).last() {
+            Some(mark) if news.contains("pass it on") => Reply::tool(
+                format!("send-{mark}"),
+                "SendMessage",
+                json!({"to": next, "message": format!("for you: mark<{mark}+>"), "summary": "passed on"}),
+            ),
+            Some(mark) if news.contains("make a task") => Reply::tool(
+                format!("task-{mark}"),
+                "TaskCreate",
+                json!({"subject": mark, "description": "soak"}),
+            ),
+            _ => Reply::text("Done."),
+        }
+    }
+}
+
+/// What stands in `mark<…>`.
+fn marks(text: &str) -> Vec<&str> {
+    let parts = text.split("mark<").skip(1);
+    parts
+        .filter_map(|part| Some(part.split_once('>')?.0))
+        .collect()
+}
+
+/// What looks at the processes found, for each look.
+#[derive(Default)]
+struct Looks {
+    resident: Vec<Vec<u64>>,
+    descriptors: Vec<Vec<u64>>,
+    latencies: Vec<Duration>,
+}
+
+fn drive(
+    played: &Played,
+    order: &Order,
+    names: &[String],
+    pids: &[u32],
+    mut looks: Looks,
+) -> Result<(Looks, usize)> {
+    let (store, team) = (store(&played.world.root()), team_name(TEAM));
+    let kinds = ["just read this", "pass it on", "make a task"];
+    let until = Instant::now() + Duration::from_secs(order.minutes * 60);
+    let mut look_at = Instant::now();
+    let mut sent = 0;
+    while Instant::now() < until {
+        let to = member_name(&names[sent * 7 % names.len()]);
+        let text = format!("{}: mark<{sent}>", kinds[sent % kinds.len()]);
+        let began = Instant::now();
+        store.post(&team, &to, Draft::new("team-lead", text))?;
+        looks.latencies.push(began.elapsed());
+        sent += 1;
+        if Instant::now() >= look_at {
+            look_at = Instant::now() + LOOKS;
+            looks
+                .resident
+                .push(pids.iter().map(|pid| resident(*pid)).collect());
+            let open = pids.iter().map(|pid| descriptors(*pid) as u64);
+            looks.descriptors.push(open.collect());
+            read_lead_mail(&store)?;
+        }
+        settle(GAP);
+        played.forget();
+    }
+    for name in names {
+        played.wait_for_idle(name);
+    }
+    Ok((looks, sent))
+}
+
+/// The lead's mail is read, as by a person: an inbox that nobody reads is full some day.
+fn read_lead_mail(store: &swarm_store::FileStore) -> Result<()> {
+    let (team, lead) = (team_name(TEAM), member_name("team-lead"));
+    let unread = store.take_unread(&team, &lead)?;
+    let ids: Vec<_> = unread
+        .into_iter()
+        .filter_map(|entry| entry.msg_id)
+        .collect();
+    store.ack(&team, &lead, &ids)?;
+    Ok(())
+}
+
+/// Every message was seen by a model once, those that members passed on too.
+fn lost(played: &Played, seen: &Seen, sent: usize) -> Result<()> {
+    let expected: Vec<String> = (0..sent)
+        .flat_map(|mark| {
+            let passed = (mark % 3 == 1).then(|| format!("{mark}+"));
+            [Some(mark.to_string()), passed]
+        })
+        .flatten()
+        .collect();
+    let missing = || {
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = expected.iter().filter(|mark| !seen.contains_key(*mark));
+        missing.cloned().collect::<Vec<_>>()
+    };
+    played.world.wait_for("every message has been read", || {
+        missing().is_empty().then_some(())
+    });
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let twice: Vec<_> = seen.iter().filter(|(_, times)| **times > 1).collect();
+    ensure!(twice.is_empty(), "read more than once: {twice:?}");
+    Ok(())
+}
+
+impl Looks {
+    fn lines(self, sent: usize) -> Vec<Line> {
+        let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        let at = |looks: &[Vec<u64>], unit, at: usize| {
+            Figure::of(
+                unit,
+                looks.get(at).into_iter().flatten().map(|one| number(*one)),
+            )
+        };
+        // After the first looks everybody has had a turn of each kind.
+        let early = self.resident.len().min(6).saturating_sub(1);
+        let late = self.resident.len().saturating_sub(1);
+        let memory = |look| at(&self.resident, Unit::Bytes, look);
+        let open = |look| at(&self.descriptors, Unit::Count, look);
+        vec![
+            Line::alone(
+                "soak: messages, none lost or doubled",
+                Figure::of(Unit::Count, [number(sent as u64)]),
+                Aim::None,
+            ),
+            Line::against(
+                "soak: memory at the end",
+                memory(late),
+                "after a minute",
+                memory(early),
+                Aim::Ratio(GROWN),
+            ),
+            Line::against(
+                "soak: open files at the end",
+                open(late),
+                "after a minute",
+                open(early),
+                Aim::Ratio(1.0),
+            ),
+            Line::alone("soak: one send", Figure::times(self.latencies), Aim::None),
+        ]
+    }
+}

@@ -1,0 +1,213 @@
+//! From the order to spawn members to their first requests for a model's answer.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use super::played::{MODEL, Played, TEAM};
+use crate::bench::figure::Figure;
+use crate::bench::floor::receiver::Server;
+use crate::bench::order::Order;
+use crate::bench::table::{Aim, Line};
+use crate::fake_api::{Ask, Block, Reply};
+
+/// How many members are spawned at once, how often, and how long the last may take, in seconds.
+const SIZES: [(usize, usize, Option<f64>); 3] =
+    [(1, 12, Some(0.05)), (8, 6, None), (32, 4, Some(1.5))];
+
+/// A lead spawns members in one answer; beside it tmux alone starts a program that sends one request.
+pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for (size, runs, aim) in SIZES {
+        let (mut ours, mut first, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..order.runs(runs) {
+            let times = by_lead(order, size)?;
+            first.extend(times.first().copied());
+            ours.extend(times.last().copied());
+            bare.push(by_tmux(order, size)?);
+        }
+        let aim = aim.map_or(Aim::None, Aim::AtMost);
+        let what = format!("spawn {size} -> the last one's first request");
+        let (ours, bare) = (Figure::times(ours), Figure::times(bare));
+        lines.push(Line::against(
+            what,
+            ours,
+            "tmux split-window alone",
+            bare,
+            aim,
+        ));
+        if size > 1 {
+            let what = format!("spawn {size} -> the first one's first request");
+            lines.push(Line::alone(what, Figure::times(first), Aim::None));
+        }
+    }
+    let shell: Result<Vec<Duration>> = (0..order.runs(10)).map(|_| by_hand(order)).collect();
+    let what = "swarm spawn in a shell -> first request";
+    lines.push(Line::alone(what, Figure::times(shell?), Aim::None));
+    Ok(lines)
+}
+
+fn name(number: usize) -> String {
+    format!("mate-{number}")
+}
+
+/// When the lead was told to spawn.
+type Told = Arc<Mutex<Option<Instant>>>;
+
+/// What the lead and its members say.
+fn brain(size: usize, told: Told) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
+    move |ask| {
+        if ask.agent != "team-lead" {
+            return Reply::text("Ready.");
+        }
+        match ask.own_texts().count() {
+            0 => Reply::tool(
+                "team",
+                "TeamCreate",
+                json!({"team_name": TEAM, "description": "bench"}),
+            ),
+            1 => {
+                if let Ok(mut told) = told.lock() {
+                    *told = Some(Instant::now());
+                }
+                let mate = |number| {
+                    let name = name(number);
+                    let input = json!({"name": name, "description": "bench", "prompt": "Say that you are ready."});
+                    Block::tool(format!("spawn-{name}"), "Agent", input)
+                };
+                Reply::blocks((0..size).map(mate))
+            }
+            _ => Reply::text("All are there."),
+        }
+    }
+}
+
+/// The time to each member's first request, in order.
+fn by_lead(order: &Order, size: usize) -> Result<Vec<Duration>> {
+    let told: Told = Arc::default();
+    let played = Played::new(order, brain(size, Arc::clone(&told)));
+    let lead = played.world.start(&[
+        "run",
+        "Spawn them.",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "tmux",
+        "--timeout",
+        "100",
+    ]);
+    let mut asked = Vec::new();
+    while asked.len() < size {
+        let recorded = played.next_mate()?;
+        if !asked.iter().any(|(agent, _)| *agent == recorded.0) {
+            asked.push(recorded);
+        }
+    }
+    let told = told.lock().ok().and_then(|told| *told);
+    let told = told.context("the lead was never told to spawn")?;
+    let mut times: Vec<Duration> = asked
+        .iter()
+        .map(|(_, at)| at.duration_since(told))
+        .collect();
+    times.sort();
+    drop(lead);
+    Ok(times)
+}
+
+impl Played {
+    /// The next member that asks, and when.
+    fn next_mate(&self) -> Result<(String, Instant)> {
+        let agent = self.next_agent()?;
+        let recorded = self
+            .api
+            .last_of(&agent)
+            .context("a request that was told")?;
+        Ok((agent, recorded.at))
+    }
+
+    fn next_agent(&self) -> Result<String> {
+        loop {
+            let agent = self.next()?;
+            if agent.starts_with("mate-") {
+                return Ok(agent);
+            }
+        }
+    }
+}
+
+/// One member, from a command line.
+fn by_hand(order: &Order) -> Result<Duration> {
+    let played = Played::new(order, |_: &Ask| Reply::text("Ready."));
+    played.world.swarm(&["team", "create", TEAM]).ok();
+    let began = Instant::now();
+    let spawning = played.world.start(&[
+        "spawn",
+        "mate-0",
+        "--model",
+        MODEL,
+        "--backend",
+        "tmux",
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "Say hello.",
+    ]);
+    let (_, at) = played.next_mate()?;
+    spawning.wait().ok();
+    Ok(at.duration_since(began))
+}
+
+/// So many panes of a new server in which a program sends one request; the time to the last one's.
+fn by_tmux(order: &Order, size: usize) -> Result<Duration> {
+    let played = Played::new(order, |_: &Ask| Reply::text("Ready."));
+    let tmux = played
+        .world
+        .tmux_at(&played.world.folder().join("sockets/bare"));
+    let program = std::env::current_exe()?.display().to_string();
+    let address = played.address();
+    let began = Instant::now();
+    tmux.run(&["new-session", "-d", "-x", "400", "-y", "200", "cat"]);
+    for number in 0..size {
+        let name = name(number);
+        let words = [
+            "split-window",
+            "-d",
+            "--",
+            &program,
+            crate::bench::roles::FLAG,
+            "ask",
+            &address,
+            &name,
+        ];
+        tmux.run(&words);
+        if size > 1 {
+            tmux.run(&["select-layout", "tiled"]);
+        }
+    }
+    let mut last = began;
+    for _ in 0..size {
+        last = last.max(played.next_mate()?.1);
+    }
+    tmux.end();
+    Ok(last.duration_since(began))
+}
+
+/// Plays a program that sends one request and stays.
+///
+/// # Errors
+/// When the server does not answer.
+pub(crate) fn ask(words: &[&str]) -> Result<()> {
+    let [address, name] = words else {
+        bail!("ask ADDRESS NAME");
+    };
+    let body = json!({
+        "model": "m", "max_tokens": 1, "stream": true, "system": format!("agent id {name}@{TEAM}"),
+        "messages": [{"role": "user", "content": "hello"}],
+    });
+    Server::connect(address)?.ask(body.to_string().as_bytes())?;
+    crate::hostile::stay()
+}

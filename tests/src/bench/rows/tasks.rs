@@ -1,0 +1,113 @@
+//! Claiming and completing in lists of several lengths.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::json;
+use swarm_protocol::{TaskId, TaskStatus, TeamName};
+use swarm_store::{FileStore, TaskChange, TeamStore as _};
+
+use super::team::{actor, create, store};
+use crate::bench::figure::Figure;
+use crate::bench::order::Order;
+use crate::bench::scratch::everywhere;
+use crate::bench::table::{Aim, Line};
+
+const LENGTHS: [usize; 3] = [10, 1_000, 10_000];
+/// How much dearer something may be in the longest list that does not have to look at it as a whole.
+const FLAT: f64 = 1.3;
+/// What is measured.
+const KINDS: [&str; 5] = ["claim ID", "complete", "show", "claim --next", "list"];
+
+/// A list and the times of each kind.
+struct List {
+    team: TeamName,
+    length: usize,
+    times: [Vec<Duration>; 5],
+}
+
+/// The same steps in each list in turn.
+pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for (place, folder) in everywhere() {
+        let store = store(folder.path());
+        let mut lists = Vec::new();
+        for length in LENGTHS {
+            let team = create(folder.path(), &format!("tasks-{length}"), &["worker"])?;
+            fill(&store, &team, length)?;
+            lists.push(List {
+                team,
+                length,
+                times: Default::default(),
+            });
+        }
+        for round in 0..order.runs(40) {
+            for list in &mut lists {
+                step(&store, list, round)?;
+            }
+        }
+        for (kind, name) in KINDS.iter().enumerate() {
+            let of = |at: usize| Figure::times(lists[at].times[kind].iter().copied());
+            let is_flat = kind < 3;
+            for at in [1, 2] {
+                let aim = if is_flat { Aim::Ratio(FLAT) } else { Aim::None };
+                let what = format!("{name} of {} tasks, {place}", LENGTHS[at]);
+                lines.push(Line::against(what, of(at), "of 10", of(0), aim));
+            }
+        }
+    }
+    Ok(lines)
+}
+
+fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
+    let by = actor(&list.team, "worker");
+    let team = &list.team;
+    // Anywhere in the list, and free: what was done is given back below.
+    let number = round * 7919 % list.length + 1;
+    let id = TaskId::new(u64::try_from(number)?);
+    let mut took = |kind: usize, began: Instant| list.times[kind].push(began.elapsed());
+    let began = Instant::now();
+    store.claim(team, &id, &by)?;
+    took(0, began);
+    let began = Instant::now();
+    let done = TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    store.update_task(team, &id, done, &by)?;
+    took(1, began);
+    let began = Instant::now();
+    store.task(team, &id)?;
+    took(2, began);
+    write_task(store, team, number)?;
+    let began = Instant::now();
+    let next = store.claim_next(team, &by)?;
+    took(3, began);
+    if let Some(next) = next {
+        store.release(team, &next.id, &by)?;
+    }
+    let began = Instant::now();
+    store.tasks(team)?;
+    took(4, began);
+    Ok(())
+}
+
+fn fill(store: &FileStore, team: &TeamName, length: usize) -> Result<()> {
+    let folder = store.tasks_folder(team);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(".highwatermark"), length.to_string())?;
+    (1..=length).try_for_each(|number| write_task(store, team, number))
+}
+
+/// Writes a task that nobody has, as Claude Code does.
+fn write_task(store: &FileStore, team: &TeamName, number: usize) -> Result<()> {
+    let task = json!({
+        "id": number.to_string(),
+        "subject": format!("Look after part {number} of the work"),
+        "description": "Read what is there, change what has to be changed, and say what you did.",
+        "status": "pending", "blocks": [], "blockedBy": [],
+    });
+    let path = store.tasks_folder(team).join(format!("{number}.json"));
+    Ok(fs::write(path, serde_json::to_vec_pretty(&task)?)?)
+}

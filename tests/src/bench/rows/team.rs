@@ -1,0 +1,77 @@
+//! Teams for which no process runs: files and the store alone.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use swarm_protocol::{MemberName, SystemClock, TeamName};
+use swarm_store::{Actor, FileStore, NewTeam, StoreLimits, TeamStore as _};
+
+/// A store below `root` that takes more mail than anybody has to read.
+pub(crate) fn store(root: &Path) -> FileStore {
+    FileStore::new(root.to_owned(), Arc::new(SystemClock)).with_limits(StoreLimits {
+        max_unread: 1_000_000,
+        ..StoreLimits::default()
+    })
+}
+
+/// A name.
+///
+/// # Panics
+/// When it is none.
+pub(crate) fn team_name(name: &str) -> TeamName {
+    TeamName::parse(name).expect("a name of a team")
+}
+
+/// A name.
+///
+/// # Panics
+/// When it is none.
+pub(crate) fn member_name(name: &str) -> MemberName {
+    MemberName::parse(name).expect("a name of a member")
+}
+
+/// The spawn of every member here.
+const SPAWN: &str = "11111111-1111-4111-8111-111111111111";
+
+/// A member, as one who acts on tasks.
+///
+/// # Panics
+/// When it is none.
+pub(crate) fn actor(team: &TeamName, name: &str) -> Actor {
+    let spawn = SPAWN.parse().expect("the id of a spawn");
+    Actor::member(team, member_name(name), Some(spawn))
+}
+
+/// Makes a team with members that have no process.
+///
+/// # Errors
+/// When it cannot be made.
+pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamName> {
+    let (store, team) = (store(root), team_name(name));
+    store.create_team(NewTeam {
+        name: team.clone(),
+        description: None,
+        lead_session_id: None,
+        lead_process: None,
+        cwd: root.to_owned(),
+        lead_model: None,
+        created_by: "bench".to_owned(),
+    })?;
+    let path = store.team_folder(&team).join("config.json");
+    let mut config: Value = serde_json::from_slice(&fs::read(&path)?)?;
+    let entries = members.iter().map(|member| {
+        json!({
+            "agentId": format!("{member}@{name}"), "name": member, "color": "blue", "joinedAt": 1_795_195_646_590_u64,
+            "tmuxPaneId": "", "subscriptions": [], "cwd": "/", "backendType": "headless", "isActive": true,
+            "swarm": {"spawnId": SPAWN},
+        })
+    });
+    if let Some(list) = config["members"].as_array_mut() {
+        list.extend(entries);
+    }
+    fs::write(&path, config.to_string())?;
+    Ok(team)
+}

@@ -1,0 +1,64 @@
+//! The order in which things are measured.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use super::order::Order;
+use super::rows::{self, Row};
+use super::table::{self, Line};
+use super::{machine, roles};
+
+/// Measures what was asked for and prints one table, or plays the part of a process that is measured.
+pub fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1).peekable();
+    let outcome = if arguments.peek().is_some_and(|word| word == roles::FLAG) {
+        roles::play(&arguments.skip(1).collect::<Vec<_>>())
+    } else {
+        Order::parse(arguments).and_then(|order| measure(&order))
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(order: &Order) -> Result<()> {
+    let wanted = chosen(order)?;
+    let mut out = std::io::stdout();
+    writeln!(out, "{}", machine::describe())?;
+    let mut lines: Vec<Line> = Vec::new();
+    for row in wanted {
+        let began = Instant::now();
+        let measured = (row.measure)(order)?;
+        eprintln!(
+            "bench: {} took {:.0} s, load {}",
+            row.name,
+            began.elapsed().as_secs_f64(),
+            machine::load()
+        );
+        table::print(&measured, &mut std::io::stderr())?;
+        lines.extend(measured);
+    }
+    writeln!(out, "{}\n", machine::load_line())?;
+    Ok(table::print(&lines, &mut out)?)
+}
+
+fn chosen(order: &Order) -> Result<Vec<&'static Row>> {
+    if order.rows.is_empty() {
+        return Ok(rows::ALL.iter().filter(|row| row.is_usual).collect());
+    }
+    let find = |name: &String| {
+        let Some(row) = rows::ALL.iter().find(|row| row.name == name) else {
+            let known: Vec<_> = rows::ALL.iter().map(|row| row.name).collect();
+            bail!("there is no row {name}; there are {}", known.join(", "))
+        };
+        Ok(row)
+    };
+    order.rows.iter().map(find).collect()
+}

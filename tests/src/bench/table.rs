@@ -1,0 +1,167 @@
+//! The table that is printed.
+
+use std::io::Write;
+
+use super::figure::Figure;
+
+/// What was wished for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Aim {
+    /// Nothing; the number is worth knowing.
+    None,
+    /// At most this many times the other side.
+    Ratio(f64),
+    /// At most this, in the unit of the figure.
+    AtMost(f64),
+}
+
+/// One comparison.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) what: String,
+    pub(crate) ours: Figure,
+    pub(crate) against: Option<(String, Figure)>,
+    pub(crate) aim: Aim,
+}
+
+impl Line {
+    /// A figure that stands alone.
+    pub(crate) fn alone(what: impl Into<String>, ours: Figure, aim: Aim) -> Self {
+        Self {
+            what: what.into(),
+            ours,
+            against: None,
+            aim,
+        }
+    }
+
+    /// A figure beside another, taken in the same run.
+    pub(crate) fn against(
+        what: impl Into<String>,
+        ours: Figure,
+        other: impl Into<String>,
+        theirs: Figure,
+        aim: Aim,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            ours,
+            against: Some((other.into(), theirs)),
+            aim,
+        }
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        let (_, theirs) = self.against.as_ref()?;
+        Some(self.ours.median() / theirs.median())
+    }
+
+    /// Whether the aim is met; absent where there is none.
+    fn is_met(&self) -> Option<bool> {
+        match self.aim {
+            Aim::None => None,
+            Aim::Ratio(most) => self.ratio().map(|ratio| ratio <= most),
+            Aim::AtMost(most) => Some(self.ours.median() <= most),
+        }
+    }
+
+    fn aim(&self) -> String {
+        match self.aim {
+            Aim::None => String::new(),
+            Aim::Ratio(most) => format!("<= {}", times(most)),
+            Aim::AtMost(most) => format!("<= {}", self.ours.show(most)),
+        }
+    }
+
+    fn cells(&self) -> [String; 9] {
+        let (other, theirs) = match &self.against {
+            Some((name, figure)) => (name.clone(), figure.show(figure.median())),
+            None => (String::new(), String::new()),
+        };
+        let verdict = match self.is_met() {
+            None => "",
+            Some(true) => "met",
+            Some(false) => "MISSED",
+        };
+        [
+            self.what.clone(),
+            self.ours.show(self.ours.median()),
+            self.ours.show(self.ours.percentile(99)),
+            self.ours.runs().to_string(),
+            other,
+            theirs,
+            self.ratio().map_or_else(String::new, times),
+            self.aim(),
+            verdict.to_owned(),
+        ]
+    }
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 0.1 {
+        format!("{ratio:.4}x")
+    } else {
+        format!("{ratio:.2}x")
+    }
+}
+
+const HEAD: [&str; 9] = [
+    "what", "median", "p99", "runs", "against", "median", "ratio", "aim", "",
+];
+
+/// Prints lines below a head, in Markdown that also reads well as it is.
+///
+/// # Errors
+/// When nobody takes the output.
+pub(crate) fn print(lines: &[Line], to: &mut impl Write) -> std::io::Result<()> {
+    let rows: Vec<[String; 9]> = std::iter::once(HEAD.map(str::to_owned))
+        .chain(lines.iter().map(Line::cells))
+        .collect();
+    let widths: Vec<usize> = (0..HEAD.len())
+        .map(|at| rows.iter().map(|row| row[at].chars().count()).max())
+        .map(Option::unwrap_or_default)
+        .collect();
+    for (number, row) in rows.iter().enumerate() {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"));
+        writeln!(to, "| {} |", cells.collect::<Vec<_>>().join(" | "))?;
+        if number == 0 {
+            let rule = widths.iter().map(|width| "-".repeat(*width));
+            writeln!(to, "|-{}-|", rule.collect::<Vec<_>>().join("-|-"))?;
+        }
+    }
+    to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figure::Unit;
+    use super::*;
+
+    #[test]
+    fn a_line_tells_both_sides_their_ratio_and_whether_the_aim_is_met() {
+        let ours = Figure::of(Unit::Time, [0.003]);
+        let floor = Figure::of(Unit::Time, [0.001]);
+        let lines = [
+            Line::against("send", ours.clone(), "floor", floor, Aim::Ratio(1.5)),
+            Line::alone("status", ours, Aim::AtMost(0.01)),
+        ];
+        let mut text = Vec::new();
+        print(&lines, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split('|').map(str::trim).collect())
+            .collect();
+        assert_eq!(
+            rows[2][1..],
+            [
+                "send", "3.00 ms", "3.00 ms", "1", "floor", "1.00 ms", "3.00x", "<= 1.50x",
+                "MISSED", ""
+            ]
+        );
+        assert_eq!(rows[3][7..], ["", "<= 10.00 ms", "met", ""]);
+    }
+}
