@@ -153,7 +153,7 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
     let settings = &app.settings;
     let location = settings.worktree_location.as_str();
     let location = match location.strip_prefix("~/") {
-        _ if location == IN_THE_REPOSITORY => None,
+        _ if location == swarm_fs::WORK_TREES => None,
         Some(below) => app.env.home().map(|home| home.join(below)),
         None => Some(PathBuf::from(location)),
     };
@@ -180,9 +180,6 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
     );
     worktrees.with_maker(Arc::new(maker))
 }
-
-/// The place of work trees where no other is set.
-const IN_THE_REPOSITORY: &str = ".claude/worktrees";
 
 /// Cores that this process may use.
 fn cores() -> usize {

@@ -7,8 +7,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use swarm_fs::WORK_TREES;
+
 use crate::heads::look_at;
-use crate::place::INSIDE;
 use crate::places::Places;
 use crate::record::{Record, records_of};
 use crate::{Slug, WorktreeError};
@@ -54,7 +55,7 @@ fn repository_of(places: &Places, tree: &Path) -> Result<Option<PathBuf>, Worktr
     let Some(outer) = tree.parent() else {
         return Ok(None);
     };
-    if outer.ends_with(INSIDE) {
+    if outer.ends_with(WORK_TREES) {
         let main = outer.ancestors().nth(2).and_then(look_at);
         return Ok(main.map(|seen| seen.common_dir));
     }

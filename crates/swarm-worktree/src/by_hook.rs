@@ -3,11 +3,10 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_fs::{HandedLock, ensure_private_dir, replace_alone};
+use swarm_fs::{HandedLock, ensure_private_dir, fingerprint, replace_alone};
 
 use crate::create::LOCK_WAIT;
 use crate::heads::look_at;
-use crate::places::fingerprint;
 use crate::record::read;
 use crate::{
     Base, Condition, Created, FolderMaker, Hazard, Listed, Parting, Record, Removed, Request, Slug,
@@ -321,7 +320,7 @@ impl ByHook {
 
 /// A name for the files of one work tree: projects have work trees of the same name.
 fn stem(from: &Path, slug: &Slug) -> String {
-    let hash = fingerprint(from);
+    let hash = fingerprint(from.as_os_str().as_encoded_bytes());
     format!("{}@{hash:016x}", slug.folder())
 }
 

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use swarm_fs::{HandedLock, replace_alone};
+use swarm_fs::{HandedLock, WORK_TREES, replace_alone};
 use swarm_protocol::UnixMs;
 
 use crate::base::short;
 use crate::git::fields;
 use crate::heads::look_at;
-use crate::place::INSIDE;
 use crate::places::Places;
 use crate::registration::{self, check};
 use crate::repository::{Repository, unsuitable};
@@ -282,7 +281,7 @@ impl Making<'_> {
             source,
         })?;
         place::exclude(repository, outer)?;
-        if !outer.ends_with(INSIDE) {
+        if !outer.ends_with(WORK_TREES) {
             repository.places.enter(outer, &repository.common)?;
         }
         if record.base.snapshot_of.is_some() {

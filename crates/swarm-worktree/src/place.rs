@@ -4,14 +4,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use swarm_fs::{append_durable, read_optional};
+use swarm_fs::{WORK_TREES, append_durable, fingerprint, read_optional};
 
-use crate::places::fingerprint;
 use crate::repository::{Repository, unsuitable};
 use crate::{Record, Slug, WorktreeError, WorktreeSettings};
-
-/// Below the main checkout, as Claude Code has it.
-pub(crate) const INSIDE: &str = ".claude/worktrees";
 
 /// The folder that holds the worktrees of a repository.
 pub(crate) fn folder(
@@ -32,7 +28,7 @@ pub(crate) fn folder(
         }
         (None, Some(main)) => {
             refuse_links(repository, main)?;
-            Ok(main.join(INSIDE))
+            Ok(main.join(WORK_TREES))
         }
         (None, None) => Err(unsuitable(
             &repository.common,
@@ -63,7 +59,7 @@ pub(crate) fn confirmed(
     record: Record,
 ) -> Result<Record, WorktreeError> {
     let mut folders = repository.places.of_repository(&repository.common)?;
-    folders.extend(repository.main.as_ref().map(|main| main.join(INSIDE)));
+    folders.extend(repository.main.as_ref().map(|main| main.join(WORK_TREES)));
     let name = slug.folder();
     let is_its = |outer: &PathBuf| record.path == outer.join(&name) && !is_led_elsewhere(outer);
     let plain = |name: &String| Path::new(name).file_name() == Some(OsStr::new(name));
@@ -98,7 +94,7 @@ fn is_led_elsewhere(folder: &Path) -> bool {
 
 /// A link in the place of the folder would put the worktrees somewhere else than everybody believes.
 fn refuse_links(repository: &Repository, main: &Path) -> Result<(), WorktreeError> {
-    for part in [".claude", INSIDE] {
+    for part in [".claude", WORK_TREES] {
         let path = main.join(part);
         if path
             .symlink_metadata()
@@ -122,7 +118,7 @@ fn distinct_name(repository: &Repository) -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    let mark = fingerprint(&repository.common);
+    let mark = fingerprint(repository.common.as_os_str().as_encoded_bytes());
     format!("{name}-{:08x}", mark >> 32)
 }
 

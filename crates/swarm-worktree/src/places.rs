@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{ensure_private_dir, read_optional, replace_alone};
+use swarm_fs::{ensure_private_dir, fingerprint, read_optional, replace_alone};
 
 use crate::WorktreeError;
 
@@ -81,8 +81,10 @@ impl Places {
     }
 
     fn file(&self, folder: &Path) -> PathBuf {
-        self.files
-            .join(format!("{:016x}.json", fingerprint(folder)))
+        self.files.join(format!(
+            "{:016x}.json",
+            fingerprint(folder.as_os_str().as_encoded_bytes())
+        ))
     }
 }
 
@@ -99,12 +101,4 @@ fn damaged(path: &Path, error: &serde_json::Error) -> WorktreeError {
         path: path.to_owned(),
         why: error.to_string(),
     }
-}
-
-/// FNV-1a with 64 bits: only to tell paths apart, and the same in every version of the program.
-pub(crate) fn fingerprint(path: &Path) -> u64 {
-    let bytes = path.as_os_str().as_encoded_bytes().iter();
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

@@ -246,7 +246,9 @@ fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
         .file("repo/.claude/settings.json", &hook("original"))
         .file("tree/.claude/settings.json", &hook("changed"));
     let back = machine.path("tree/.git").display().to_string();
-    let machine = machine.file("repo/.git/worktrees/tree/gitdir", &back);
+    let machine = machine
+        .file("repo/.git/worktrees/tree/gitdir", &back)
+        .file("repo/.git/worktrees/tree/commondir", "../..\n");
     let (managed, root, cwd) = (
         machine.path("managed.json"),
         machine.path("root"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use swarm_fs::LinkedTree;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use crate::hook_folders::records;
@@ -69,19 +70,8 @@ fn outside(root: &Path, folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The repository that `top` is a linked work tree of. Both sides must say so: a `.git` file is part of what somebody
-/// may have been sent, and would otherwise claim the trust of any repository whose path it knows.
+/// The repository that `top` is a linked work tree of. Both sides must say so: a `.git` file would otherwise claim the
+/// trust of any repository whose path it knows.
 fn main_of(top: &Path) -> Option<PathBuf> {
-    let link = top.join(".git");
-    let text = std::fs::read_to_string(&link).ok()?;
-    let named = text.strip_prefix("gitdir:")?.trim();
-    let entry = top.join(named).canonicalize().ok()?;
-    let worktrees = entry.parent()?;
-    let git = worktrees.parent()?;
-    if worktrees.file_name()? != "worktrees" || git.file_name()? != ".git" {
-        return None;
-    }
-    let back = std::fs::read_to_string(entry.join("gitdir")).ok()?;
-    let back = entry.join(back.trim()).canonicalize().ok()?;
-    (back == link.canonicalize().ok()?).then(|| git.parent().map(Path::to_owned))?
+    LinkedTree::of(top)?.main_checkout().map(Path::to_owned)
 }

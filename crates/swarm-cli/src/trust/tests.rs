@@ -125,6 +125,7 @@ fn a_work_tree_is_trusted_with_its_repository_only_where_both_sides_say_so() {
         "repo/.git/worktrees/one/gitdir",
         &format!("{}\n", back.display()),
     );
+    machine.file("repo/.git/worktrees/one/commondir", "../..\n");
     machine.trust("repo");
     assert!(machine.is_trusted("away"));
     // Somebody else's folder that claims the same.
@@ -144,6 +145,7 @@ fn what_runs_in_a_work_tree_is_what_the_main_checkout_has() {
     machine.file("away/src/lib.rs", "");
     let back = machine.path("away/.git").display().to_string();
     machine.file("repo/.git/worktrees/one/gitdir", &back);
+    machine.file("repo/.git/worktrees/one/commondir", "../..\n");
     assert_eq!(machine.project_folder("away/src"), machine.path("repo/src"));
     assert_eq!(machine.project_folder("away"), machine.path("repo"));
     assert_eq!(machine.project_top("away/src"), machine.path("repo"));

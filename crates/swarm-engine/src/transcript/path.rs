@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_fs::fingerprint;
 use swarm_protocol::SessionId;
 
 /// Longest folder name before it is cut: room under the 255 bytes of a file name for the digest behind it.
@@ -44,17 +45,10 @@ fn project_folder(cwd: &Path) -> String {
         .collect();
     if name.len() > MAX_FOLDER {
         name.truncate(MAX_FOLDER);
-        let digest = format!("-{:016x}", fnv1a(cwd.as_bytes()));
+        let digest = format!("-{:016x}", fingerprint(cwd.as_bytes()));
         name.push_str(&digest);
     }
     name
-}
-
-/// 64-bit FNV-1a: tells folders apart, protects nothing.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

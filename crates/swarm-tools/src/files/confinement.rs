@@ -2,26 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{resolve, resolve_where};
+use swarm_fs::{LinkedTree, WORK_TREES};
 
-/// Where other work trees of a repository stand, below its main checkout.
-const WORKTREES: &str = ".claude/worktrees";
+use super::{resolve, resolve_where};
 
 /// The one folder in which an agent writes, normally a git work tree of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     root: PathBuf,
     also: Vec<PathBuf>,
-    git: Option<GitFolders>,
-}
-
-/// The folders in which git keeps what belongs to a linked work tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GitFolders {
-    /// What is this work tree's alone, `.git/worktrees/<id>`.
-    pub(crate) own: PathBuf,
-    /// What all work trees of the repository share, `.git` of the main checkout.
-    pub(crate) common: PathBuf,
+    git: Option<LinkedTree>,
 }
 
 impl Confinement {
@@ -35,7 +25,7 @@ impl Confinement {
     /// The same for a folder whose links are resolved already, and which may since have been replaced by one.
     pub(crate) fn exactly(root: PathBuf) -> Self {
         Self {
-            git: GitFolders::of(&root),
+            git: LinkedTree::of(&root),
             also: Vec::new(),
             root,
         }
@@ -65,16 +55,13 @@ impl Confinement {
     }
 
     /// git's folders, if this is a linked work tree.
-    pub(crate) fn git(&self) -> Option<&GitFolders> {
+    pub(crate) fn git(&self) -> Option<&LinkedTree> {
         self.git.as_ref()
     }
 
     /// The checkout that this is a work tree of.
     pub(crate) fn main_checkout(&self) -> Option<&Path> {
-        let common = &self.git()?.common;
-        (common.file_name()? == ".git")
-            .then(|| common.parent())
-            .flatten()
+        self.git()?.main_checkout()
     }
 
     /// Why this path, as named and as resolved, may not be written, if so.
@@ -98,33 +85,8 @@ impl Confinement {
         let inner = [real, given]
             .into_iter()
             .find_map(|path| path.strip_prefix(main).ok())?;
-        (!inner.starts_with(WORKTREES)).then(|| self.root.join(inner))
+        (!inner.starts_with(WORK_TREES)).then(|| self.root.join(inner))
     }
-}
-
-impl GitFolders {
-    /// Reads the `.git` file of a linked work tree (gitrepository-layout(5)).
-    ///
-    /// Whoever works in there can write any path into it. So it counts only if git's folders are where git makes them and
-    /// know this very work tree: others than the true ones could only lie where that agent writes anyway.
-    fn of(root: &Path) -> Option<Self> {
-        let file = root.join(".git");
-        let text = text(&file)?;
-        let own = resolve(&root.join(text.trim_end().strip_prefix("gitdir: ")?))?;
-        let named = |name: &str| resolve(&own.join(self::text(&own.join(name))?.trim_end()));
-        let common = named("commondir")?;
-        let is_its = own.parent() == Some(&common.join("worktrees"))
-            && named("gitdir").as_deref() == Some(&file);
-        is_its.then_some(Self { own, common })
-    }
-}
-
-/// The text of a regular file. A pipe in its place would never be read to its end.
-fn text(path: &Path) -> Option<String> {
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    is_file
-        .then(|| std::fs::read_to_string(path).ok())
-        .flatten()
 }
 
 fn leads_straight(folder: &Path) -> bool {
