@@ -154,7 +154,7 @@ impl ByHook {
         if record.owner != created.record.owner {
             return Ok(());
         }
-        hand_back(&mut record);
+        record.hand_back();
         self.save(&record)?;
         if created.fresh {
             self.take_away(&record)?;
@@ -164,7 +164,7 @@ impl ByHook {
 
     /// Writes down that nobody works in it any more.
     pub(crate) fn release(&self, record: &Record) -> Result<(), WorktreeError> {
-        self.change(record, hand_back)
+        self.change(record, Record::hand_back)
     }
 
     /// Writes down that the owner's life lock alone tells whether it is in use.
@@ -177,6 +177,7 @@ impl ByHook {
         record: &Record,
         change: impl FnOnce(&mut Record),
     ) -> Result<(), WorktreeError> {
+        let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
         let Some(mut record) = self.load(&record.from, &record.slug)? else {
             return Ok(());
         };
@@ -377,11 +378,6 @@ fn created(record: Record, fresh: bool, from: &Path, notices: Vec<String>) -> Cr
         fresh,
         notices,
     }
-}
-
-fn hand_back(record: &mut Record) {
-    record.in_use = false;
-    record.process = None;
 }
 
 fn hazards(record: &Record) -> Vec<Hazard> {

@@ -11,7 +11,7 @@ use crate::heads::look_at;
 use crate::registration::{self, check};
 use crate::repository::Repository;
 use crate::view::Checkout;
-use crate::{GitError, Record, WorktreeError, snapshot};
+use crate::{GitError, Record, Slug, WorktreeError, snapshot};
 
 /// How a merge went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,20 +53,56 @@ pub struct Merged {
 
 /// Merges a worktree's branch into its target. The target changes as a whole or not at all: whether the two fit is found
 /// out without touching any file, and a checkout with changes of its own is left alone.
-pub(crate) fn merge(repository: &Repository, record: &Record) -> Result<Merged, WorktreeError> {
+pub(crate) fn merge(repository: &Repository, slug: &Slug) -> Result<Merged, WorktreeError> {
+    let find = || {
+        Record::load(repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
+            slug: slug.to_string(),
+            repository: repository.shown(),
+        })
+    };
+    // Where there is none, nobody waits to be told so.
+    find()?;
     let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
+    let record = find()?;
     let merging = Merging {
         repository,
-        record,
+        record: &record,
         target: record.target.as_deref().ok_or_else(|| {
             not_merged(
-                record,
+                &record,
                 "it was made from a checkout without a branch; merge it by hand",
             )
         })?,
         lock: &lock,
     };
-    merging.carry_out()
+    let (merged, copied) = merging.carry_out()?;
+    // Whoever changes the record has its lock and waits for this one.
+    drop(lock);
+    if let Some(copied) = copied {
+        copied.write_down(repository, slug);
+    }
+    Ok(merged)
+}
+
+/// Work that is in the target in other commits.
+struct Copied {
+    /// The commit of the worktree's branch up to which it is there.
+    taken: String,
+    /// The commit of the target that has it.
+    taken_as: String,
+}
+
+impl Copied {
+    /// The merge is made whatever becomes of this. Without it the work counts as not taken, until it is merged again.
+    fn write_down(self, repository: &Repository, slug: &Slug) {
+        let written = Record::change(repository, slug, |record| {
+            record.taken = Some(self.taken);
+            record.taken_as = Some(self.taken_as);
+        });
+        if let Err(error) = written {
+            tracing::warn!(%slug, %error, "not written down that its work is merged");
+        }
+    }
 }
 
 pub(crate) fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeError {
@@ -85,7 +121,8 @@ pub(crate) struct Merging<'a> {
 }
 
 impl Merging<'_> {
-    fn carry_out(&self) -> Result<Merged, WorktreeError> {
+    /// The merge, and what of it is to be written down.
+    fn carry_out(&self) -> Result<(Merged, Option<Copied>), WorktreeError> {
         self.refuse_uncommitted()?;
         let tip = self.tip(&self.record.branch)?;
         let old = self.tip(self.target)?;
@@ -94,7 +131,7 @@ impl Merging<'_> {
             at.asks(&["merge-base", "--is-ancestor", one, other])
         };
         if is_ancestor(&tip, &old)? {
-            return Ok(self.merged(old, MergeOutcome::AlreadyThere));
+            return Ok((self.merged(old, MergeOutcome::AlreadyThere), None));
         }
         let base = &self.record.base;
         if base.snapshot_of.is_some() && !is_ancestor(&base.sha, &old)? {
@@ -105,11 +142,11 @@ impl Merging<'_> {
                 self.move_target(&old, &new)?;
                 MergeOutcome::Copied
             };
-            let mut record = self.record.clone();
-            record.taken = Some(tip);
-            record.taken_as = Some(new.clone());
-            record.save(self.repository)?;
-            return Ok(self.merged(new, outcome));
+            let copied = Copied {
+                taken: tip,
+                taken_as: new.clone(),
+            };
+            return Ok((self.merged(new, outcome), Some(copied)));
         }
         let (new, outcome) = if is_ancestor(&old, &tip)? {
             (tip, MergeOutcome::FastForward)
@@ -117,7 +154,7 @@ impl Merging<'_> {
             (self.merge_commit(&old, &tip)?, MergeOutcome::MergeCommit)
         };
         self.move_target(&old, &new)?;
-        Ok(self.merged(new, outcome))
+        Ok((self.merged(new, outcome), None))
     }
 
     fn merged(&self, head: String, outcome: MergeOutcome) -> Merged {

@@ -6,9 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{read_optional, replace_alone};
+use swarm_fs::{HandedLock, read_optional, replace_alone};
 use swarm_protocol::{MemberName, SpawnId, TeamName, UnixMs};
 
+use crate::create::LOCK_WAIT;
 use crate::place::confirmed;
 use crate::repository::Repository;
 use crate::{Base, Carried, Slug, WorktreeError};
@@ -196,6 +197,33 @@ impl Record {
         let record = Self::read(&repository.records(), slug)?;
         let confirmed = record.map(|record| confirmed(repository, slug, record));
         confirmed.transpose()
+    }
+
+    /// Changes the record of a name as it stands by then: nobody else changes it meanwhile, nor as long as the lock is
+    /// kept that is given back with it. `None` where there is no record. Not under the repository's lock, which those who
+    /// have this one wait for.
+    pub(crate) fn change(
+        repository: &Repository,
+        slug: &Slug,
+        change: impl FnOnce(&mut Self),
+    ) -> Result<Option<(Self, HandedLock)>, WorktreeError> {
+        if Self::load(repository, slug)?.is_none() {
+            return Ok(None);
+        }
+        let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+        let Some(mut record) = Self::load(repository, slug)? else {
+            lock.retire();
+            return Ok(None);
+        };
+        change(&mut record);
+        record.save(repository)?;
+        Ok(Some((record, lock)))
+    }
+
+    /// Nobody works in it any more.
+    pub(crate) fn hand_back(&mut self) {
+        self.in_use = false;
+        self.process = None;
     }
 
     /// The record of a name in a folder of records, wherever what it speaks of lies.

@@ -151,11 +151,20 @@ fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError>
     Ok(())
 }
 
-/// Marks that nobody works in a worktree any more.
-pub(crate) fn hand_back(repository: &Repository, record: &mut Record) -> Result<(), WorktreeError> {
-    record.in_use = false;
-    record.process = None;
-    record.save(repository)?;
+/// Marks that nobody works in a worktree any more. `None` where there is no record of it.
+pub(crate) fn hand_back(
+    repository: &Repository,
+    slug: &Slug,
+) -> Result<Option<Record>, WorktreeError> {
+    let changed = Record::change(repository, slug, Record::hand_back)?;
+    Ok(changed.map(|(record, _lock)| {
+        let_git_go(repository, &record);
+        record
+    }))
+}
+
+/// Removes our lock on a worktree, by which git keeps it. The caller has the one on its record.
+pub(crate) fn let_git_go(repository: &Repository, record: &Record) {
     let ours =
         recover::lock_reason(repository, record).is_some_and(|reason| reason.starts_with(OUR_LOCK));
     if let Some(admin) = admin(repository, record).filter(|_| ours)
@@ -163,5 +172,4 @@ pub(crate) fn hand_back(repository: &Repository, record: &mut Record) -> Result<
     {
         tracing::warn!(slug = %record.slug, %error, "git's lock on a worktree not removed");
     }
-    Ok(())
 }

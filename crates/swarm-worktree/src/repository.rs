@@ -1,6 +1,7 @@
 //! The repository that a folder belongs to.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use swarm_fs::ensure_private_dir;
 
@@ -10,6 +11,9 @@ use crate::places::Places;
 use crate::record::records_of;
 use crate::registration::admin;
 use crate::{Git, GitError, Record, Slug, WorktreeError};
+
+/// Waits for a checkout that git is just adding, in milliseconds. Nothing tells when it is there.
+const HALF_ADDED: [u64; 6] = [2, 5, 10, 50, 200, 500];
 
 /// A repository, seen from one of its checkouts.
 #[derive(Debug, Clone)]
@@ -111,9 +115,7 @@ impl Repository {
     }
 
     fn main_checkout(&self, git_dir: &Path) -> Result<Option<PathBuf>, WorktreeError> {
-        let listed = self
-            .common_git()
-            .run(&["worktree", "list", "--porcelain", "-z"])?;
+        let listed = self.checkouts()?;
         let first = fields(&listed).take_while(|field| !field.starts_with(b"HEAD"));
         if first.into_iter().any(|field| field == b"bare") {
             return Ok(None);
@@ -184,11 +186,24 @@ impl Repository {
         self.main.clone().unwrap_or_else(|| self.common.clone())
     }
 
+    /// What git lists as checkouts. It gives up over one that another git is just adding, whose files are there before what
+    /// stands in them; they are whole a moment later.
+    fn checkouts(&self) -> Result<Vec<u8>, GitError> {
+        let words = ["worktree", "list", "--porcelain", "-z"];
+        for pause in HALF_ADDED {
+            match self.common_git().run(&words) {
+                Err(GitError::Failed { why, .. }) if why.contains("failed to read") => {
+                    std::thread::park_timeout(Duration::from_millis(pause));
+                }
+                listed => return listed,
+            }
+        }
+        self.common_git().run(&words)
+    }
+
     /// Every checkout that git knows of, gone ones included.
     pub(crate) fn registered(&self) -> Result<Vec<Registered>, GitError> {
-        let out = self
-            .common_git()
-            .run(&["worktree", "list", "--porcelain", "-z"])?;
+        let out = self.checkouts()?;
         let mut all = Vec::new();
         for field in fields(&out) {
             if let Some(at) = field.strip_prefix(b"worktree ") {
@@ -243,7 +258,7 @@ impl Repository {
         self.own_folder().join("lock")
     }
 
-    /// The lock on one worktree: whoever makes, removes or merges it.
+    /// The lock on one worktree: whoever makes or removes it, or changes its record.
     pub(crate) fn slug_lock_path(&self, slug: &Slug) -> PathBuf {
         self.records().join(format!("{}.lock", slug.folder()))
     }

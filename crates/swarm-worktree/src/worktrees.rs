@@ -11,7 +11,7 @@ use crate::by_hook::ByHook;
 use crate::create::{LOCK_WAIT, create};
 use crate::list::describe;
 use crate::places::Places;
-use crate::remove::{hand_back, remove};
+use crate::remove::{hand_back, let_git_go, remove};
 use crate::repository::Repository;
 use crate::{
     Condition, Created, FolderMaker, Git, Listed, Merged, Parting, ProcessMark, Pruned, Record,
@@ -88,7 +88,9 @@ impl Worktrees {
             // Somebody else has taken it up since.
             return Ok(());
         }
-        hand_back(&repository, &mut record)?;
+        record.hand_back();
+        record.save(&repository)?;
+        let_git_go(&repository, &record);
         let untouched = created.fresh && crate::hazard::hazards(&repository, &record).is_empty();
         if untouched {
             recover::undo(&repository, &record)?;
@@ -106,10 +108,7 @@ impl Worktrees {
             return by_hook.release(&created.record);
         }
         let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
-        match Record::load(&repository, &created.record.slug)? {
-            Some(mut record) => hand_back(&repository, &mut record),
-            None => Ok(()),
-        }
+        hand_back(&repository, &created.record.slug).map(drop)
     }
 
     /// Whoever was given a worktree works in it still, though it was handed back. Nothing happens where somebody else has
@@ -122,17 +121,13 @@ impl Worktrees {
             return by_hook.hold(created);
         }
         let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
-        let slug = &created.record.slug;
-        let _lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
-        let Some(mut record) = Record::load(&repository, slug)? else {
-            return Ok(());
-        };
-        if record.in_use {
-            return Ok(());
-        }
-        record.in_use = true;
-        record.process.clone_from(&created.record.process);
-        record.save(&repository)
+        let held = Record::change(&repository, &created.record.slug, |record| {
+            if !record.in_use {
+                record.in_use = true;
+                record.process.clone_from(&created.record.process);
+            }
+        });
+        held.map(drop)
     }
 
     /// From now on the owner's life lock alone tells whether the worktree is in use, and not the process that started it.
@@ -144,11 +139,10 @@ impl Worktrees {
             return by_hook.settle(&created.record);
         }
         let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
-        let Some(mut record) = Record::load(&repository, &created.record.slug)? else {
-            return Ok(());
-        };
-        record.process = None;
-        record.save(&repository)
+        let settled = Record::change(&repository, &created.record.slug, |record| {
+            record.process = None;
+        });
+        settled.map(drop)
     }
 
     /// The worktree of swarm that a folder is in; `None` if it is in none.
@@ -198,13 +192,13 @@ impl Worktrees {
         let Some(anchored) = anchored(&self.places, path)? else {
             return Ok(None);
         };
-        let mut record = anchored.record.clone();
+        let record = anchored.record.clone();
         // Its own folder may be gone in a moment.
         let mut repository = Repository::of_worktree(&self.git, &self.places, anchored)?;
         if let Some(main) = &repository.main {
             repository.top.clone_from(main);
         }
-        hand_back(&repository, &mut record)?;
+        hand_back(&repository, &record.slug)?;
         match remove(&repository, &record.slug, false, now) {
             Ok(removed) => Ok(Some(Parting::Removed(removed))),
             Err(WorktreeError::Unsafe { hazards, .. }) => Ok(Some(Parting::Kept {
@@ -355,11 +349,7 @@ impl Worktrees {
             });
         }
         let repository = Repository::find(&self.git, &self.places, folder)?;
-        let record = Record::load(&repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
-            slug: slug.to_string(),
-            repository: repository.shown(),
-        })?;
-        merge::merge(&repository, &record)
+        merge::merge(&repository, slug)
     }
 }
 

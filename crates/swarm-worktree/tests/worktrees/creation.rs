@@ -278,3 +278,17 @@ pub(crate) fn executable(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn i5_a_checkout_that_another_git_is_just_adding_is_waited_for() {
+    let mut scene = Scene::new();
+    // Between two writes of `git worktree add`, every list fails so.
+    let script = "#!/bin/sh\ncase \" $* \" in *\" worktree list \"*) if mkdir \"$0.tried\" 2>/dev/null; then\n\
+                  echo 'fatal: failed to read .git/worktrees/w/commondir: Success' >&2; exit 128; fi;; esac\n\
+                  exec git \"$@\"\n";
+    scene.git = scene.path("git");
+    fs::write(&scene.git, script).unwrap();
+    executable(&scene.git);
+    scene.create(&scene.repo(), "one").unwrap();
+    assert!(scene.path("git.tried").exists());
+}

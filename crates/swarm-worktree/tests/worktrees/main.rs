@@ -10,6 +10,7 @@
     reason = "a test says what it expects, and its files and environment are nobody else's"
 )]
 
+mod beside;
 mod by_hook;
 mod carrying;
 mod creation;

@@ -89,6 +89,8 @@ impl Scene {
     pub(crate) fn git_in(&self, at: &Path, args: &[&str]) -> String {
         let output = Command::new("git")
             .args(["-c", "protocol.file.allow=always"])
+            // Nothing of git's works on in a worktree once the command is over.
+            .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(args)
             .current_dir(at)
             .env_clear()
