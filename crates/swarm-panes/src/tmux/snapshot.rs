@@ -284,6 +284,7 @@ impl Snapshot {
     /// [`PaneError`] when the server does not answer in order.
     pub(crate) async fn take_settled(server: &Server) -> Result<Self, PaneError> {
         let mut snapshot = Self::take(server).await?;
+        let mut before = Self::default();
         for pause in COLLECTING {
             let ending = |row: &&PaneRow| row.tag.is_some() && row.is_ending();
             let Some(row) = snapshot.rows.iter().find(ending) else {
@@ -291,10 +292,14 @@ impl Snapshot {
             };
             remind(row.server_pid);
             tokio::time::sleep(Duration::from_millis(pause)).await;
-            snapshot = Self::take(server).await?;
+            before = std::mem::replace(&mut snapshot, Self::take(server).await?);
         }
         for row in snapshot.rows.iter_mut().filter(|row| row.tag.is_some()) {
-            if matches!(row.status, PaneStatus::Running { .. }) && row.is_ending() {
+            // Another process than before was started again and again, and tmux knows well of each end.
+            let is_same = before
+                .pane(&row.id)
+                .is_some_and(|old| old.status == row.status);
+            if is_same && matches!(row.status, PaneStatus::Running { .. }) && row.is_ending() {
                 tracing::warn!(pane = %row.id, "tmux has not noticed the end of a process");
                 row.status = PaneStatus::Dead {
                     code: None,

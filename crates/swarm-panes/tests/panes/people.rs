@@ -112,8 +112,9 @@ async fn a_pane_that_the_user_respawns_runs_another_process() {
         status = watched => status,
         () = respawn => unreachable!("it never ends"),
     };
-    let PaneStatus::Running { pid } = status.unwrap() else {
-        panic!("it runs again");
+    let status = status.unwrap();
+    let PaneStatus::Running { pid } = status else {
+        panic!("it runs again: {status:?}");
     };
     assert_ne!(Some(pid), started.pid);
 }
