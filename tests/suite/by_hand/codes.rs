@@ -145,6 +145,17 @@ fn commands_and_options_of_later_versions_say_that_they_are() {
 }
 
 #[test]
+fn a_prompt_in_the_place_of_a_work_trees_name_is_told_where_to_stand() {
+    let world = world();
+    let words = ["run", "--worktree", "Mend the import"];
+    let told = world.swarm(&words).code(2).stderr;
+    assert!(
+        told.contains("let your prompt stand before --worktree"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_error_and_a_full_disk_is_one() {
     let world = world_with_team("demo");
     let shell = |script: &str| {

@@ -3,6 +3,8 @@
 use clap::{Args, ValueEnum};
 use swarm_protocol::PermissionMode;
 
+use super::worktree::no_prompt;
+
 /// A headless run.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -27,7 +29,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) mode: Option<PermissionMode>,
     /// Work in a git work tree of this name instead of the present folder [default: a name of its own].
-    #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "", value_parser = no_prompt)]
     pub(crate) worktree: Option<String>,
     /// Take uncommitted changes along into the work tree.
     #[arg(long, requires = "worktree")]

@@ -53,3 +53,14 @@ pub(crate) struct WorktreeMergeArgs {
     #[arg(long)]
     pub(crate) all: bool,
 }
+
+/// The name of a work tree, of which the option may do without: so it takes what stands behind it, and a prompt that does
+/// would be missed under another name.
+pub(super) fn no_prompt(name: &str) -> Result<String, String> {
+    if name.trim().contains(char::is_whitespace) {
+        return Err(
+            "a work tree's name has no spaces; let your prompt stand before --worktree".to_owned(),
+        );
+    }
+    Ok(name.to_owned())
+}

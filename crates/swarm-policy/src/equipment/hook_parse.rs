@@ -34,6 +34,7 @@ impl HookSettings {
                 continue;
             };
             for one in groups {
+                remarks.extend(slips(one, &["matcher", "hooks"], name));
                 match group(one, name, origin, &mut remarks) {
                     Ok(group) if group.hooks.is_empty() => {}
                     Ok(group) => read.events.entry(event).or_default().push(group),
@@ -43,6 +44,24 @@ impl HookSettings {
         }
         (read, remarks)
     }
+}
+
+/// The fields of a hook.
+const FIELDS: [&str; 4] = ["type", "command", "timeout", "onFailure"];
+
+/// Fields that are none, where one of these is meant: without a word, a hook would run at other times than its writer
+/// believes. Those of other versions of Claude Code are nobody's slip.
+fn slips(object: &Value, known: &[&str], event: &str) -> Vec<String> {
+    let fields = object.as_object().into_iter().flat_map(|it| it.keys());
+    let meant = |field: &String| {
+        let is_known = known.contains(&field.as_str());
+        let meant = nearest(field, known).filter(|_| !is_known)?;
+        let field = field.escape_debug();
+        Some(format!(
+            "`{field}` in `hooks.{event}` is no field and changes nothing; did you mean `{meant}`?"
+        ))
+    };
+    fields.filter_map(meant).collect()
 }
 
 fn group(
@@ -68,6 +87,7 @@ fn group(
     }
     let mut commands = Vec::new();
     for hook in hooks {
+        remarks.extend(slips(hook, &FIELDS, event));
         match command(hook, event) {
             Ok(command) => commands.push(command),
             Err(remark) => remarks.push(remark),
@@ -221,6 +241,21 @@ mod tests {
             assert!(remarks[0].contains(word), "{remarks:?}");
             assert!(read.is_empty());
         }
+    }
+
+    #[test]
+    fn a_slip_in_a_fields_name_is_told_and_its_hook_runs() {
+        let hook = json!({"type": "command", "command": "true", "timout": 5, "statusMessage": "…", "async": true});
+        let groups = json!({"PreToolUse": [{"Matcher": "Bash", "hooks": [hook]}]});
+        let (read, remarks) = HookSettings::read(&groups, "here");
+        assert_eq!(
+            remarks,
+            [
+                "`Matcher` in `hooks.PreToolUse` is no field and changes nothing; did you mean `matcher`?",
+                "`timout` in `hooks.PreToolUse` is no field and changes nothing; did you mean `timeout`?",
+            ]
+        );
+        assert_eq!(read.commands(HookEvent::PreToolUse, Some("Read")).len(), 1);
     }
 
     #[test]
