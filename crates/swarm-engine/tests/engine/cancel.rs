@@ -1,15 +1,19 @@
 //! Interrupted turns.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use swarm_engine::{Injected, Session, TurnOutcome};
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_model::{ModelError, ModelEvent};
+use swarm_policy::HookSettings;
 use swarm_protocol::AgentEvent;
 use tokio::sync::Notify;
 
 use crate::model::{COST, Reply, call, say};
-use crate::tools::{Log, change, long};
+use crate::tools::{Log, change, long, shell};
 use crate::valid::{assert_valid, results, texts};
 use crate::world::{World, on};
 
@@ -123,4 +127,40 @@ async fn a_turn_interrupted_before_it_begins_asks_nothing() {
     let outcome = session.run_turn(cancel).await;
     assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
     assert_eq!(outcome.spent().requests, 0);
+}
+
+#[tokio::test]
+async fn a_call_whose_hook_is_cut_off_is_not_run() {
+    let log = Log::default();
+    let mut world = World::new(vec![shell(log.clone())]);
+    let begun = world.scratch.path().join("begun");
+    let command = format!("echo > {} && exec sleep 100000", begun.display());
+    let hook = json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let hooks = Hooks::new(HooksParts {
+        settings: HookSettings::read(&json!({"PreToolUse": hook}), "test").0,
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        project: world.scratch.path().to_owned(),
+        notice: Arc::new(|_| {}),
+    });
+    world.hooks = AgentHooks::new(hooks, Subject::default);
+    world
+        .model
+        .play([call([("a", "Bash", json!({"command": "make"}))])]);
+    let mut session = world.prompted();
+    let stop = on();
+    let turn = session.run_turn(stop.clone());
+    let (outcome, ()) = tokio::join!(turn, async {
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        stop.cancel();
+    });
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(log.lock().unwrap().is_empty());
+    world.hooks = AgentHooks::default();
+    let mut session = world.open();
+    let messages = next_request(&world, &mut session).await;
+    let (id, told, is_error) = results(&messages[2])[0];
+    assert_eq!((id, is_error), ("a", true));
+    assert!(told.contains("was not run"), "{told}");
 }

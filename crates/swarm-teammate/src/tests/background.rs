@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use swarm_model::ModelError;
 use swarm_protocol::{Event, MemberState, PauseMark, UnixMs};
 use swarm_store::TeamStore;
 use swarm_ui::PaneInput;
@@ -44,6 +45,10 @@ async fn its_call_has_run(world: &World) {
             .then_some(())
     })
     .await;
+    // One that is not held asks as soon as it gets the thread.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]
@@ -96,6 +101,26 @@ async fn a_member_with_a_background_agent_is_not_idle_and_reports_once_that_has_
 }
 
 #[tokio::test]
+async fn a_turn_that_fails_is_told_at_once_whatever_works_in_the_background() {
+    let world = World::new();
+    let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
+    model.then(launch(true));
+    model.then(Reply::Fail(ModelError::InvalidRequest {
+        message: "no more of this".to_owned(),
+    }));
+    model.beside(Reply::When(Arc::clone(&gate), words("it is there")));
+    model.then(say("all done"));
+    let running = world.run(Some("go"), &model);
+    let notices = world.idle(1).await;
+    let why = notices[0].failure_reason.as_deref().unwrap_or_default();
+    assert!(why.contains("no more of this"), "{notices:?}");
+    gate.notify_one();
+    let notices = world.idle(2).await;
+    assert_eq!(notices[1].result.as_deref(), Some("all done"));
+    running.crash().await;
+}
+
+#[tokio::test]
 async fn what_it_had_to_report_is_with_the_lead_when_it_ends_before() {
     let world = World::new();
     let (model, _gate) = model();
@@ -113,6 +138,7 @@ async fn l5_a_pause_holds_background_agents_too() {
     let (model, gate) = model();
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Background).await;
+    until("the sub-agent asks", || (model.asked() == 3).then_some(())).await;
     let mark = PauseMark {
         spawn_id: running.spawn_id,
         by: "person".to_owned(),
@@ -124,13 +150,12 @@ async fn l5_a_pause_holds_background_agents_too() {
         .set_paused(&world.team, &bob(), Some(&mark))
         .unwrap();
     world.in_state(MemberState::Paused).await;
-    let asked = model.asked();
     gate.notify_one();
     its_call_has_run(&world).await;
-    assert_eq!(model.asked(), asked, "nothing is asked of the model");
+    assert_eq!(model.asked(), 3, "nothing is asked of the model");
     world.store.set_paused(&world.team, &bob(), None).unwrap();
     world.idle(1).await;
-    assert_eq!(model.asked(), asked + 2);
+    assert_eq!(model.asked(), 5);
     let ended = |event: &Event| matches!(event, Event::MemberContinued { .. });
     assert_eq!(world.journalled(ended), 1);
     running.crash().await;

@@ -5,6 +5,7 @@ mod crash;
 mod desk;
 mod duty;
 mod gate;
+mod hooks;
 mod idle;
 mod life;
 mod model;

@@ -59,6 +59,7 @@ pub(crate) struct World {
     session: SessionId,
     pub(crate) limits: MemberLimits,
     pub(crate) mode: PermissionMode,
+    pub(crate) equipment: swarm_policy::Equipment,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -112,6 +113,7 @@ impl World {
                 on_lost: OnLost::Park,
             },
             mode: PermissionMode::BypassPermissions,
+            equipment: swarm_policy::Equipment::default(),
             clock: Arc::new(SystemClock),
         }
     }
@@ -226,7 +228,7 @@ impl World {
             color: None,
             agent_type: None,
             definition: None,
-            equipment: swarm_policy::Equipment::default(),
+            equipment: self.equipment.clone(),
             cwd: self.folder.path().to_owned(),
             merges: false,
             worktree_settings: serde_json::Value::Null,

@@ -194,6 +194,23 @@ mod tests {
     }
 
     #[test]
+    fn words_that_are_a_label_choose_that_option_even_if_they_are_a_number() {
+        let ports = json!({"questions": [{
+            "question": "Which port?", "multiSelect": true,
+            "options": [{"label": "8080"}, {"label": "2"}, {"label": "80,443"}],
+        }]});
+        for (words, answer) in [
+            ("8080", "8080"),
+            ("2", "2"),
+            ("80,443", "80,443"),
+            ("1", "8080"),
+        ] {
+            let with = answered(&ports, &[words.to_owned()]).unwrap();
+            assert_eq!(with["answers"]["Which port?"], answer, "{words}");
+        }
+    }
+
+    #[test]
     fn a_number_that_is_no_option_is_refused_with_the_options() {
         for (several, words) in [
             (false, "7"),
