@@ -19,8 +19,8 @@ use crate::wait::{wait_for, wait_until};
 
 /// Where worlds are made: sockets live in them, and the path of a socket is limited to some hundred bytes.
 const PLACE: &str = "/tmp";
-/// How long processes may take to end by themselves when a test is over.
-const ENDING: Duration = Duration::from_secs(5);
+/// How long processes may take to end by themselves when a test is over. Only a test that fails waits for it.
+const ENDING: Duration = Duration::from_secs(30);
 
 /// A private world: home, root folder, temporary folder, project folder, sockets and programs. When it is dropped, no
 /// process of it may be left.
@@ -67,7 +67,9 @@ impl World {
         world.install("swarm-teammate", swarm);
         world.write(
             "home/.gitconfig",
-            "[user]\nname = Tester\nemail = tester@example.org\n[init]\ndefaultBranch = main\n",
+            // No git works on in a folder once its command is over.
+            "[user]\nname = Tester\nemail = tester@example.org\n[init]\ndefaultBranch = main\n\
+             [gc]\nauto = 0\n[maintenance]\nauto = false\n",
         );
         world
     }

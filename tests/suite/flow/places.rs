@@ -68,6 +68,20 @@ impl AtWork {
             || (self.world.team(TEAM).task(3)["status"] == "completed").then_some(()),
         );
         look();
+        // What the others have to say is in the lead's inbox first, so that the tester's report is the last news.
+        for mate in &MATES[..2] {
+            self.world.wait_for(&format!("the report of {mate}"), || {
+                let notices = self
+                    .world
+                    .team(TEAM)
+                    .frames("team-lead", "idle_notification");
+                let is_its = |notice: &Value| {
+                    let text = notice["result"].as_str().unwrap_or_default();
+                    notice["from"] == *mate && text.starts_with("I ")
+                };
+                notices.iter().any(is_its).then_some(())
+            });
+        }
         self.gate.open();
         running.wait()
     }

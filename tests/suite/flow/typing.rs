@@ -1,7 +1,5 @@
 //! A person types into the pane of a teammate.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{InsideTmux, World};
@@ -37,7 +35,7 @@ fn press(inside: &InsideTmux, pane: &str, key: &str) {
 
 fn brain(ask: &Ask) -> Reply {
     if ask.news_has("work for long") {
-        Reply::tool("t1", "Bash", json!({"command": "sleep 60"}))
+        Reply::tool("t1", "Bash", json!({"command": "sleep 600"}))
     } else if ask.news_has("work a little") {
         Reply::tool("t2", "Bash", json!({"command": "sleep 1"}))
     } else {
@@ -97,14 +95,15 @@ fn esc_cuts_a_long_call_and_tells_the_lead_and_ctrl_c_is_no_different() {
     let api = FakeApi::start(brain);
     let world = world_over(&api);
     let (inside, pane) = bob_in_a_pane(&world);
-    // At rest there is nothing to interrupt.
+    // At rest there is nothing to interrupt. A key that is read together with Esc is one with Alt held, so the next one
+    // is a key that does nothing either way.
     press(&inside, &pane, "Escape");
+    press(&inside, &pane, "Enter");
     for (count, key) in [(1, "Escape"), (2, "C-c")] {
         type_in(&inside, &pane, "work for long");
         press(&inside, &pane, "Enter");
-        inside.tmux().wait_for_text(&pane, "Bash sleep 60");
+        inside.tmux().wait_for_text(&pane, "Bash sleep 600");
         wait_for_state(&world, "bob", "working");
-        let pressed = Instant::now();
         press(&inside, &pane, key);
         world.wait_for("the lead is told", || {
             let notices = world.team("demo").frames("team-lead", "idle_notification");
@@ -113,7 +112,6 @@ fn esc_cuts_a_long_call_and_tells_the_lead_and_ctrl_c_is_no_different() {
                 .filter(|notice| notice["idleReason"] == "interrupted");
             (interrupted.count() == count).then_some(())
         });
-        assert!(pressed.elapsed() < Duration::from_secs(3));
         wait_for_state(&world, "bob", "idle");
         inside.tmux().run(&["clear-history", "-t", &pane]);
         inside.tmux().run(&["send-keys", "-R", "-t", &pane]);
@@ -163,8 +161,8 @@ fn d14_nothing_that_stands_in_a_pane_changes_a_state() {
     api.wait_for("the call", "bob", |ask| ask.news_has("work for long"));
     let before = world.wait_for("the call runs", || {
         let report = report(&world);
-        let shown = inside.tmux().whole_text(&pane).contains("sleep 60");
-        (shown && report.contains("sleep 60")).then_some(report)
+        let shown = inside.tmux().whole_text(&pane).contains("sleep 600");
+        (shown && report.contains("sleep 600")).then_some(report)
     });
     print();
     let sent = world

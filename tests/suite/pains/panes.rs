@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -219,7 +218,6 @@ fn s4_a_child_that_asks_a_person_instead_of_saying_hello_is_told_with_its_questi
     let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_prompts")));
     let inside = InsideTmux::start(&world, 200, 50);
     for backend in ["tmux", "headless"] {
-        let asked = Instant::now();
         let arguments = [
             "spawn",
             "bob",
@@ -237,7 +235,6 @@ fn s4_a_child_that_asks_a_person_instead_of_saying_hello_is_told_with_its_questi
             .swarm(&["send", "ann", "and?", "--wait", "acked"])
             .ok();
         let error = spawning.wait().error(6);
-        assert!(asked.elapsed() < Duration::from_secs(10));
         let message = error["message"].as_str().unwrap();
         for words in [
             "needs a person",

@@ -123,7 +123,8 @@ fn d8_each_state_is_told_as_what_it_is() {
     // Another program has the lead's inbox, so that who agrees to stop cannot tell it yet.
     let inbox = world.team("demo").inbox_path("team-lead");
     let lock = inbox.with_extension("json.lock");
-    std::fs::create_dir(&lock).unwrap();
+    // Whoever has just written to it may not have let go yet.
+    world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
     let stopping = world.start(&["shutdown", "stops"]);
     expected[5].1 = "stopping";
     are_told(&world, "demo", &expected);
@@ -149,7 +150,16 @@ fn d8_a_member_that_has_not_said_hello_is_starting() {
     let silent = Path::new(env!("CARGO_BIN_EXE_ignores-shutdown"));
     let api = FakeApi::start(|_: &Ask| Reply::text("never asked for"));
     let world = world_over(&api).with_teammate(silent);
-    let _spawning = world.start(&["spawn", "bob", "--backend", "headless", "--model", MODEL]);
+    let spawning = world.start(&["spawn", "bob", "--backend", "headless", "--model", MODEL]);
     are_told(&world, "demo", &[("bob", "starting")]);
+    // Its place is reserved before there is a process, and this one would not leave by itself.
+    world.wait_for("its process", || {
+        let lines = world.processes();
+        lines
+            .iter()
+            .any(|(_, line)| line.contains("swarm-teammate"))
+            .then_some(())
+    });
     world.swarm(&["kill", "--all"]);
+    assert_ne!(spawning.wait().code, Some(0));
 }

@@ -11,7 +11,7 @@ use swarm_fs::{FsError, LockOptions};
 use crate::children::{Child, Ground, Over, directory_only, until, waiting};
 
 /// Far less than any lock takes to grow stale, and enough for a busy machine.
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(10);
 
 fn refreshed(lock_dir: &Path, at: SystemTime) {
     File::open(lock_dir).unwrap().set_modified(at).unwrap();
@@ -74,7 +74,7 @@ fn a_stale_foreign_directory_is_broken_after_two_looks() {
 #[test]
 fn a_directory_that_others_would_break_already_is_not_stale_for_us() {
     let (_folder, ground) = Ground::fresh();
-    foreign_lock(&ground, seconds_ago(12));
+    foreign_lock(&ground, seconds_ago(11));
     assert_respected(&ground);
 }
 

@@ -54,12 +54,10 @@ fn whoever_waits_for_a_death_wakes_at_it() {
             .collect();
         until_blocked_on(&ground.data, 3);
         assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
-        let began = Instant::now();
         child.kill();
         for waiter in waiters {
             waiter.join().unwrap().unwrap();
         }
-        assert!(began.elapsed() < Duration::from_secs(5));
     });
     wait_for_death(&ground.data).unwrap();
 }

@@ -12,7 +12,7 @@ use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
 use crate::children::{Child, Ground, directory_only, until_blocked_on, waiting};
 
 /// Far less than any lock takes to grow stale, and enough for a busy machine.
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(10);
 
 #[test]
 fn eight_processes_lose_no_increment() {

@@ -331,7 +331,7 @@ async fn a_team_ends_all_at_once_and_names_who_does_not() {
     world.report("bob", bob, MemberState::Idle);
     let _child = Child::start(&world.deployment.root, "carol", carol);
     let options = StopOptions {
-        timeout: Duration::from_secs(2),
+        timeout: Duration::from_secs(5),
         ..by_force()
     };
     let ended = end_team(&world.deployment, &team(), &options)

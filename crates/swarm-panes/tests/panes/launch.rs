@@ -37,25 +37,21 @@ async fn s1_a_slow_shell_that_eats_its_input_delays_no_start() {
     let folder = Folder::new();
     let shell = folder.script(
         "shell",
-        "#!/bin/sh\nsleep 5\ncat >/dev/null\nsleep 1000000\n",
+        "#!/bin/sh\nsleep 600\ncat >/dev/null\nsleep 1000000\n",
     );
     let server = UserServer::start_with(200, 50, &[("default-shell", shell.to_str().unwrap())]);
     let backend = server.backend(Place::Auto);
     let marks: Vec<PathBuf> = (0..20).map(|n| folder.path(&format!("mark-{n}"))).collect();
-    let start = std::time::Instant::now();
     for (n, mark) in marks.iter().enumerate() {
         let pane = backend.open(&spec(&format!("mate-{n}"))).await.unwrap();
         let command = sh(": >\"$0\"; exec sleep 1000000", &[mark.to_str().unwrap()]);
         backend.start(&pane, &command).await.unwrap();
     }
+    // Far sooner than the shell would come to them.
     until("20 of 20 children have started", || {
         marks.iter().all(|mark| mark.exists())
     })
     .await;
-    assert!(
-        start.elapsed().as_secs() < 5,
-        "a child waited for the shell"
-    );
 }
 
 #[tokio::test]
