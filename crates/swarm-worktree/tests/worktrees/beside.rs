@@ -34,7 +34,7 @@ fn change(scene: &Scene, name: &str) {
 }
 
 /// Whether another thread or process waits for the flock of a file, as the kernel shows it.
-fn is_waited_for(path: &Path) -> bool {
+pub(crate) fn is_waited_for(path: &Path) -> bool {
     let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
     let needle = format!(":{inode} ");
     let locks = fs::read_to_string("/proc/locks").unwrap();

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use swarm_fs::HandedLock;
 use swarm_protocol::UnixMs;
 use swarm_worktree::{
     Condition, FolderMaker, Git, Owner, Parting, ProcessMark, Pruned, Record, Request, Slug,
     Worktrees,
 };
+
+use crate::beside::is_waited_for;
 
 /// Makes what it is told to print.
 #[derive(Debug)]
@@ -237,4 +240,34 @@ fn prune_goes_on_where_one_cannot_be_removed() {
     let pruned = pruned.unwrap();
     assert_eq!(pruned.failed.len(), 1, "{pruned:?}");
     assert_eq!((pruned.gone.len(), pruned.kept.len()), (1, 0));
+}
+
+#[test]
+fn whoever_changes_the_record_of_a_hooks_folder_waits_for_its_lock() {
+    let yard = Yard::new();
+    let made = yard.worktrees.create(&yard.request("project")).unwrap();
+    let all = std::fs::read_dir(yard.path("records")).unwrap();
+    let lock = all
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|it| it == "lock") && !path.ends_with("all.lock"))
+        .unwrap();
+    let record = lock.with_extension("json");
+    std::thread::scope(|scope| {
+        let held = HandedLock::take(&lock, std::time::Duration::ZERO).unwrap();
+        let releasing = scope.spawn(|| yard.worktrees.release(&made).unwrap());
+        while !is_waited_for(&lock) {
+            assert!(!releasing.is_finished(), "it did not wait for the lock");
+            std::thread::yield_now();
+        }
+        let text = std::fs::read_to_string(&record).unwrap();
+        let changed = text.replace("\"notices\": []", "\"notices\": [\"by another\"]");
+        assert_ne!(text, changed);
+        std::fs::write(&record, changed).unwrap();
+        drop(held);
+    });
+    let text = std::fs::read_to_string(&record).unwrap();
+    assert!(
+        text.contains("by another") && text.contains("\"inUse\": false"),
+        "{text}"
+    );
 }
