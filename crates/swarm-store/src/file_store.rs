@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use swarm_fs::{Liveness, LockOptions};
 use swarm_protocol::{
@@ -105,6 +106,15 @@ impl FileStore {
 }
 
 impl TeamStore for FileStore {
+    fn in_haste(&self, at_most: Duration) -> Arc<dyn TeamStore> {
+        let deadline = self.lock_options.deadline.min(at_most);
+        let options = LockOptions {
+            deadline,
+            ..self.lock_options.clone()
+        };
+        Arc::new(self.clone().with_lock_options(options))
+    }
+
     fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
         self.create(new)
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use swarm_fs::Liveness;
 use swarm_protocol::{
@@ -20,6 +22,9 @@ use crate::{
 /// Every method may block for as long as another process holds a lock, up to the store's deadline, and every method
 /// of a team that does not exist fails with [`StoreError::TeamNotFound`].
 pub trait TeamStore: Send + Sync + Debug {
+    /// The same teams for somebody in haste: no lock is waited for longer than `at_most`.
+    fn in_haste(&self, at_most: Duration) -> Arc<dyn TeamStore>;
+
     /// Makes a team with its lead as the only member, its inboxes and its task list. The team appears whole or
     /// not at all, and an existing one is never touched.
     ///

@@ -3,9 +3,11 @@
 use swarm_fs::Liveness;
 use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
+use swarm_store::Removed;
 use swarm_team::SpawnOrder;
 use swarm_tools::processes;
 
+use super::aside::aside;
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
 use crate::census::life_record;
@@ -45,6 +47,14 @@ impl Finished {
     }
 }
 
+/// What was taken out of the roster.
+enum Taken {
+    Member(Removed),
+    /// A place that was held for a spawn under way.
+    Undone,
+    Nothing,
+}
+
 /// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
 /// the journal. A spawn that was ended under way is undone. Whoever comes second finds nothing left to do.
 pub(crate) async fn finish(
@@ -62,12 +72,21 @@ pub(crate) async fn finish(
     )
     .await;
     let store = &deployment.store;
-    if store.abort_spawn(team, &spawn_id, "it was ended before it was ready")? {
-        SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
-        return Ok(Finished::leaving(ended.left));
-    }
-    let Some(removed) = store.remove_member(team, name, Some(&spawn_id))? else {
-        return Ok(Finished::leaving(ended.left));
+    let (of, who) = (team.clone(), name.clone());
+    let removed = aside(store, move |store| {
+        if store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")? {
+            return Ok(Taken::Undone);
+        }
+        let removed = store.remove_member(&of, &who, Some(&spawn_id))?;
+        Ok(removed.map_or(Taken::Nothing, Taken::Member))
+    });
+    let removed = match removed.await? {
+        Taken::Member(removed) => removed,
+        Taken::Undone => {
+            SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
+            return Ok(Finished::leaving(ended.left));
+        }
+        Taken::Nothing => return Ok(Finished::leaving(ended.left)),
     };
     let worktree = part(deployment, &removed.member).await;
     let closed = close_pane(deployment, &removed.member, spawn_id).await;

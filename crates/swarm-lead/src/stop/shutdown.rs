@@ -1,10 +1,11 @@
 //! The orderly end of one member: request, answer, and what follows silence.
 
-use swarm_fs::{Liveness, NameFilter};
+use swarm_fs::{FsError, Liveness, NameFilter};
 use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
 use swarm_store::StoreError;
 use swarm_team::request_shutdown;
 
+use super::aside::aside;
 use super::escalate::{death, end_processes};
 use super::{StopOptions, StopOutcome, Stopped, finish};
 use crate::{Deployment, LeadError};
@@ -71,10 +72,11 @@ async fn ask(
     let mut mail = deployment
         .watcher
         .subscribe(&store.inbox_folder(team), filter);
-    let reason = options.reason.as_deref();
-    let request = request_shutdown(&**store, team, name, deployment.clock.now(), reason)?;
-    let ended = death(deployment, team, name);
     let deadline = tokio::time::sleep(options.timeout);
+    let Some(request) = send_request(deployment, team, name, options).await? else {
+        return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
+    };
+    let ended = death(deployment, team, name);
     tokio::pin!(ended, deadline);
     loop {
         if let Some(reason) = refusal(deployment, team, name, &request)? {
@@ -100,6 +102,30 @@ async fn ask(
                 return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
             }
         }
+    }
+}
+
+/// Sends the request. `None` when its inbox stays locked for as long as the member may take to end: whoever sits on a
+/// lock for that long, most likely the member itself, frozen, hears nothing.
+async fn send_request(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    options: &StopOptions,
+) -> Result<Option<RequestId>, LeadError> {
+    let (of, who, reason) = (team.clone(), name.clone(), options.reason.clone());
+    let now = deployment.clock.now();
+    let hasty = deployment.store.in_haste(options.timeout);
+    let sent = aside(&hasty, move |store| {
+        request_shutdown(store, &of, &who, now, reason.as_deref())
+    });
+    match sent.await {
+        Ok(request) => Ok(Some(request)),
+        Err(LeadError::Store(StoreError::Fs(error @ FsError::LockTimeout { .. }))) => {
+            tracing::warn!(%team, member = %name, %error, "it cannot be asked to end");
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -5,13 +5,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use rustix::process::{Pid, Signal, kill_process};
+use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
 use swarm_protocol::{MemberState, SpawnId, SystemClock};
-use swarm_store::FileStore;
+use swarm_store::{FileStore, TeamStore as _};
 
 use super::world::{hold_life, report_state, team};
 
 const ROOT: &str = "SWARM_LEAD_TEST_ROOT";
 const NAME: &str = "SWARM_LEAD_TEST_NAME";
+const LOCK: &str = "SWARM_LEAD_TEST_LOCK";
 const SPAWN: &str = "SWARM_SPAWN_ID";
 
 /// A process that lives as a member until it is ended.
@@ -27,6 +30,15 @@ impl Child {
     /// One that SIGTERM does not end.
     pub(crate) fn stubborn(root: &Path, member: &str, spawn: SpawnId) -> Self {
         Self::start_by(r#"trap '' TERM; exec "$0" "$@""#, root, member, spawn)
+    }
+
+    /// One that is frozen in the middle of its work on a file, with the lock of it: `inbox` (its own) or `roster`.
+    pub(crate) fn frozen_with(lock: &str, root: &Path, member: &str, spawn: SpawnId) -> Self {
+        let script = format!(r#"export {LOCK}={lock}; exec "$0" "$@""#);
+        let child = Self::start_by(&script, root, member, spawn);
+        let pid = Pid::from_child(&child.0);
+        kill_process(pid, Signal::STOP).unwrap();
+        child
     }
 
     fn start_by(script: &str, root: &Path, member: &str, spawn: SpawnId) -> Self {
@@ -78,6 +90,24 @@ fn child() {
     let spawn = spawn.parse().unwrap();
     let _life = hold_life(&store, &team(), &member, spawn);
     report_state(&store, &team(), &member, spawn, MemberState::Idle);
+    match told(LOCK).as_deref() {
+        Some("inbox") => {
+            let folder = store.team_folder(&team());
+            let plan = LockPlan {
+                sidecar: &folder.join("swarm/locks").join(format!("inbox-{member}")),
+                data: &[],
+            };
+            with_lock::<(), FsError>(&plan, &LockOptions::default(), |_| live_on()).unwrap();
+        }
+        Some("roster") => {
+            store.update_config(&team(), &mut |_| live_on()).unwrap();
+        }
+        _ => live_on(),
+    }
+}
+
+/// Says that all is as it should be, and stays until it is ended.
+fn live_on() -> ! {
     println!("\n@ready");
     loop {
         std::thread::park();

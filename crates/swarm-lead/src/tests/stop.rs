@@ -2,11 +2,12 @@
 
 use std::io::Read;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::Liveness;
+use swarm_fs::{Liveness, LockOptions};
 use swarm_protocol::{ErrorKind, Event, MemberState};
-use swarm_store::{Draft, StoreError, TeamStore};
+use swarm_store::{Draft, FileStore, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 
 use super::child::Child;
@@ -162,6 +163,40 @@ async fn l5_what_does_not_hear_sigterm_is_killed() {
     assert_eq!(stopped.outcome, StopOutcome::Killed);
     assert!(!world.has("bob"));
     until("the end of the process", || child.has_ended().then_some(())).await;
+}
+
+#[tokio::test]
+async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waiting() {
+    for lock in ["inbox", "roster"] {
+        let mut world = World::new();
+        // Who waits for the lock waits in vain.
+        let patient = LockOptions {
+            deadline: Duration::from_hours(1),
+            directory_only: false,
+        };
+        world.deployment.store =
+            Arc::new(FileStore::clone(&world.store).with_lock_options(patient));
+        let (alice, bob) = (world.join("alice"), world.join("bob"));
+        let mut frozen = Child::frozen_with(lock, &world.deployment.root, "bob", bob);
+        let _alice = Child::start(&world.deployment.root, "alice", alice);
+        let ended = end_team(&world.deployment, &team(), &at_once())
+            .await
+            .unwrap();
+        assert!(ended.failed.is_empty(), "{lock}: {:?}", ended.failed);
+        assert!(!world.has("alice") && !world.has("bob"), "{lock}");
+        until("the end of the process", || {
+            frozen.has_ended().then_some(())
+        })
+        .await;
+        if lock == "inbox" {
+            let inbox = world.store.inbox_folder(&team()).join("bob.json");
+            let text = std::fs::read_to_string(inbox).unwrap_or_default();
+            assert!(
+                !text.contains("shutdown_request"),
+                "sent to the dead: {text}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
