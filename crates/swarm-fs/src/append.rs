@@ -52,6 +52,16 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
     Ok(appended)
 }
 
+/// What stands in a file and perhaps not on disk yet, because whoever appended it was killed before the wait. `None` if there
+/// is no file.
+///
+/// # Errors
+/// As for [`crate::read_optional`].
+pub fn left_unsettled(path: &Path) -> Result<Option<Unsettled>, FsError> {
+    let file = open_own(path, OFlags::RDONLY)?;
+    Ok(file.map(|file| Unsettled::appended(path.to_owned(), file)))
+}
+
 fn open_or_create(path: &Path) -> Result<(File, bool), FsError> {
     loop {
         if let Some(file) = open_own(path, OFlags::RDWR | OFlags::APPEND)? {

@@ -31,7 +31,8 @@ pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, FsEr
     Ok(open_known(path, access)?.map(|(file, _metadata)| file))
 }
 
-fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Metadata)>, FsError> {
+/// The same, with what was known of the file when it was opened.
+pub(crate) fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Metadata)>, FsError> {
     let opened = retrying(|| rustix::fs::open(path, access | CONTAINED, PRIVATE_FILE));
     let file = match opened {
         Ok(descriptor) => File::from(descriptor),
@@ -63,14 +64,25 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
     let Some((file, metadata)) = open_known(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
-    // One byte more, so that the end is found without room for more; and by way of `take`, because a file that is read
-    // to its end by itself is asked for its length once more.
-    let length = usize::try_from(metadata.len()).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MOST_AT_ONCE));
+    read_whole(path, file, metadata.len()).map(Some)
+}
+
+/// Reads a file from where it stands to its end, which `length` tells nearly always.
+pub(crate) fn read_whole(path: &Path, mut file: File, length: u64) -> Result<Vec<u8>, FsError> {
+    let failed = |error| FsError::io(path, "read", error);
+    // One byte more, so that a file of this length shows that it ends there: a read that leaves room is at the end.
+    let length = usize::try_from(length).unwrap_or_default();
+    let mut bytes = vec![0; length.saturating_add(1).min(MOST_AT_ONCE)];
+    let read = retrying_interrupted(|| file.read(&mut bytes)).map_err(failed)?;
+    bytes.truncate(read);
+    if read == length {
+        return Ok(bytes);
+    }
+    // By way of `take`, because a file that is read to its end by itself is asked for its length once more.
     file.take(u64::MAX)
         .read_to_end(&mut bytes)
-        .map_err(|error| FsError::io(path, "read", error))?;
-    Ok(Some(bytes))
+        .map_err(failed)?;
+    Ok(bytes)
 }
 
 /// Reads a file from the position `from` in bytes to its end; `None` if there is none. Nothing when it is shorter.

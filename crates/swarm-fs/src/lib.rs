@@ -19,6 +19,7 @@ mod relocate;
 mod replace;
 mod repository;
 mod settle;
+mod settling;
 mod signal;
 mod stale;
 mod support;
@@ -26,13 +27,13 @@ mod waiting;
 mod watch;
 mod watched;
 
-pub use append::{append, append_durable};
+pub use append::{append, append_durable, left_unsettled};
 pub use contained::{names_in, read_beginning, read_optional, read_optional_from};
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::FsError;
 pub use fingerprint::fingerprint;
 pub use handed_lock::HandedLock;
-pub use life::{LifeHolder, Liveness, probe, wait_for_death};
+pub use life::{LifeHolder, Liveness, probe, probe_and_read, wait_for_death};
 pub use lock::{Held, LockOptions, LockPlan, with_lock};
 pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
@@ -41,5 +42,6 @@ pub use relocate::{remove_tree, rename_no_replace, set_aside};
 pub use replace::{replace_alone, replace_passing, stale_temporaries, sweep_temporaries};
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use settle::Unsettled;
+pub use settling::Settling;
 pub use support::{DoorSupport, door_support, shared_file_system};
 pub use watch::{FolderWatcher, NameFilter, Subscription};

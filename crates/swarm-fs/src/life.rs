@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 
 use crate::FsError;
-use crate::contained::{identity, open_own};
+use crate::contained::{identity, open_known, open_own, read_whole};
 use crate::replace::empty_beside;
 use crate::waiting::{Deadline, lock_exclusive, retrying_interrupted};
 
@@ -98,9 +98,25 @@ impl LifeHolder {
 /// # Errors
 /// [`FsError::NotOurs`] for a symbolic link and the like, [`FsError::Io`].
 pub fn probe(path: &Path) -> Result<Liveness, FsError> {
+    Ok(look(path)?.0)
+}
+
+/// The same, with what a living owner has written into its file: the very file that was probed, opened once. `None` for
+/// the content where nobody lives or it cannot be read.
+///
+/// # Errors
+/// As [`probe`].
+pub fn probe_and_read(path: &Path) -> Result<(Liveness, Option<Vec<u8>>), FsError> {
+    let (found, held) = look(path)?;
+    let content = held.and_then(|(file, length)| read_whole(path, file, length).ok());
+    Ok((found, content))
+}
+
+/// Whether the owner of a life file lives, and if so the file with its length.
+fn look(path: &Path) -> Result<(Liveness, Option<(File, u64)>), FsError> {
     loop {
-        let Some(file) = open_own(path, OFlags::RDONLY)? else {
-            return Ok(Liveness::Foreign);
+        let Some((file, metadata)) = open_known(path, OFlags::RDONLY)? else {
+            return Ok((Liveness::Foreign, None));
         };
         let is_free = retrying_interrupted(|| match file.try_lock_shared() {
             Ok(()) => Ok(true),
@@ -109,10 +125,10 @@ pub fn probe(path: &Path) -> Result<Liveness, FsError> {
         })
         .map_err(|error| FsError::io(path, "probe", error))?;
         if !is_free {
-            return Ok(Liveness::Alive);
+            return Ok((Liveness::Alive, Some((file, metadata.len()))));
         }
         if is_in_place(path, &file)? {
-            return Ok(Liveness::Dead);
+            return Ok((Liveness::Dead, None));
         }
     }
 }

@@ -30,6 +30,17 @@ const SHARED: [(u32, &str); 15] = [
     (0x786f_4256, "vboxsf"),
 ];
 
+/// File systems without a disk, by the same number: `tmpfs` and `ramfs`.
+const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// Whether an open file is on a file system without a disk, where nothing waits for one.
+pub(crate) fn is_in_memory(file: &File) -> bool {
+    let found = rustix::fs::fstatfs(file).ok();
+    let kind = found.and_then(|found| u64::try_from(found.f_type).ok());
+    kind.and_then(low)
+        .is_some_and(|low| IN_MEMORY.contains(&low))
+}
+
 /// The name of the file system that a path is on, if it may be shared with other machines or is kept by another program:
 /// there flock is not to be trusted, whatever it says to one who tries. A path that is not there yet is judged by the nearest
 /// folder above it that is.
@@ -40,8 +51,12 @@ pub fn shared_file_system(path: &Path) -> Option<&'static str> {
 }
 
 /// Some kernels extend the sign of the number.
+fn low(kind: u64) -> Option<u32> {
+    u32::try_from(kind & 0xffff_ffff).ok()
+}
+
 fn name_of_shared(kind: u64) -> Option<&'static str> {
-    let low = u32::try_from(kind & 0xffff_ffff).ok()?;
+    let low = low(kind)?;
     let known = SHARED.iter().find(|(number, _)| *number == low);
     known.map(|(_, name)| *name)
 }

@@ -1,0 +1,105 @@
+//! One wait for the disk that several need.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::{FsError, Unsettled};
+
+/// Changes that are waited for once, by whoever comes first; everybody else gets what came of that. Until somebody has
+/// come, nobody waits.
+#[derive(Clone)]
+pub struct Settling(Arc<Shared>);
+
+struct Shared {
+    work: Mutex<Option<Box<Work>>>,
+    outcome: OnceLock<Result<(), FsError>>,
+}
+
+type Work = dyn FnOnce() -> Result<(), FsError> + Send;
+
+impl Settling {
+    /// What `work` waits for.
+    pub fn by(work: impl FnOnce() -> Result<(), FsError> + Send + 'static) -> Self {
+        Self(Arc::new(Shared {
+            work: Mutex::new(Some(Box::new(work))),
+            outcome: OnceLock::new(),
+        }))
+    }
+
+    /// Returns once everything is on disk. The first one waits for the disk, those who come meanwhile for the first one.
+    ///
+    /// # Errors
+    /// As [`Unsettled::settle`], for everybody the same.
+    pub fn settle(&self) -> Result<(), FsError> {
+        let outcome = self.0.outcome.get_or_init(|| {
+            let mut work = self.0.work.lock().unwrap_or_else(PoisonError::into_inner);
+            work.take().map_or(Ok(()), |work| work())
+        });
+        outcome.as_ref().map_err(again).copied()
+    }
+}
+
+impl From<Unsettled> for Settling {
+    fn from(unsettled: Unsettled) -> Self {
+        Self::by(|| unsettled.settle())
+    }
+}
+
+impl fmt::Debug for Settling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Settling").field(&self.0.outcome).finish()
+    }
+}
+
+/// The same error once more. The system's own errors are numbers, others words.
+fn again(error: &FsError) -> FsError {
+    match error {
+        FsError::Io { path, op, source } => {
+            let source = source
+                .raw_os_error()
+                .map_or_else(|| source.kind().into(), io::Error::from_raw_os_error);
+            FsError::io(path, op, source)
+        }
+        other => FsError::io(Path::new(""), "sync", io::Error::other(other.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn everybody_waits_for_the_one_who_came_first() {
+        let (open, gate) = channel::<()>();
+        let times = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&times);
+        let settling = Settling::by(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            gate.recv().unwrap();
+            Err(FsError::io(
+                Path::new("/x"),
+                "sync",
+                io::Error::from_raw_os_error(5),
+            ))
+        });
+        let all: Vec<_> = (0..3)
+            .map(|_| {
+                let settling = settling.clone();
+                thread::spawn(move || settling.settle().unwrap_err().to_string())
+            })
+            .collect();
+        open.send(()).unwrap();
+        let told: Vec<String> = all.into_iter().map(|one| one.join().unwrap()).collect();
+        assert!(
+            told.iter().all(|one| *one == told[0] && one.contains("/x")),
+            "{told:?}"
+        );
+        assert_eq!(times.load(Ordering::SeqCst), 1);
+    }
+}
