@@ -5,9 +5,7 @@
 //! member's shell are handed to the member, which collects them as their new parent. A member without a terminal
 //! descends from its lead: of several members among the ancestors the nearest acts.
 
-use std::path::Path;
-
-use swarm_protocol::{ErrorKind, LifeRecord, MemberName, SpawnId, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
 use swarm_store::process::start_time;
 use swarm_store::{StoreError, TeamStore};
 
@@ -43,7 +41,7 @@ impl Acting {
                 Err(error) => return Err(error),
             };
             for name in config.names() {
-                let Some(life) = life_record(&store.life_path(&team, &name)) else {
+                let Some(life) = store.life_record(&team, &name) else {
                     continue;
                 };
                 let Some(distance) = lineage.iter().position(|pid| *pid == life.pid) else {
@@ -80,10 +78,6 @@ impl Acting {
         )
         .with_hint("an agent cannot answer, grant or end; ask the person or the lead"))
     }
-}
-
-fn life_record(path: &Path) -> Option<LifeRecord> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
 /// This process and its ancestors, nearest first.

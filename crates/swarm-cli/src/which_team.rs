@@ -29,13 +29,18 @@ impl App {
     /// The team to look at: the one asked for, else the only one there is, else the only live one. Brings its records
     /// in line.
     pub(crate) fn team(&self) -> Result<TeamName, Failure> {
-        let team = match self.asked_team()? {
+        let team = self.team_as_it_is()?;
+        self.in_line(team)
+    }
+
+    /// The same, for who brings the records in line while looking at them.
+    pub(crate) fn team_as_it_is(&self) -> Result<TeamName, Failure> {
+        Ok(match self.asked_team()? {
             Some(team) => team,
             None => match self.unnamed()? {
                 Unnamed::Only(team) | Unnamed::OnlyLive { team, .. } => team,
             },
-        };
-        self.in_line(team)
+        })
     }
 
     /// The same for a command that changes something, which says so when the team was one of several.

@@ -25,6 +25,7 @@ mod state;
 mod surrogate;
 mod task;
 mod tool_kind;
+mod unread;
 mod usage;
 mod web_settings;
 
@@ -61,5 +62,6 @@ pub use state::{
 pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
 pub use tool_kind::ToolKind;
+pub use unread::count_unread;
 pub use usage::Usage;
 pub use web_settings::WebSettings;

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use swarm_protocol::{
-    ControlFrame, InboxEntry, IsoTime, MarkKind, SwarmMark, Task, TeamConfig, parse_inbox,
+    ControlFrame, InboxEntry, IsoTime, MarkKind, SwarmMark, Task, TeamConfig, count_unread,
+    parse_inbox,
 };
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -193,8 +194,11 @@ proptest! {
         let file = Value::from(elements.clone()).to_string();
         let inbox = parse_inbox(file.as_bytes()).unwrap();
         prop_assert_eq!(inbox.entries.len() + inbox.malformed.len(), elements.len());
+        let unread = inbox.entries.iter().filter(|entry| !entry.read);
+        prop_assert_eq!(count_unread(file.as_bytes()).unwrap(), unread.count());
         let half = &file.as_bytes()[..cut.index(file.len())];
         prop_assert!(half.is_empty() || parse_inbox(half).is_err());
+        prop_assert!(half.is_empty() || count_unread(half).is_err());
     }
 }
 

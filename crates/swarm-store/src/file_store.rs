@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use swarm_fs::{Liveness, LockOptions};
 use swarm_protocol::{
-    Answer, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, Member, MemberName,
-    MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId,
-    StateReport, Task, TaskId, TeamConfig, TeamName,
+    Answer, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
+    MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport,
+    SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::layout::Layout;
 use crate::mailbox::QuietInboxes;
 use crate::team_files::TeamFiles;
 use crate::{
-    Actor, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport,
-    Removed, RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated,
-    TeamStore,
+    Actor, Draft, Events, Inbox, Leftover, NewMember, NewTeam, Posted, ReconcileReport, Removed,
+    RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated, TeamStore,
+    TeamView, record,
 };
 
 /// [`TeamStore`] on Claude Code's files below one root folder (`~/.claude`, unless told otherwise).
@@ -325,8 +325,14 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.liveness(name))
     }
 
-    fn member_view(&self, team: &TeamName) -> Result<Vec<MemberView>> {
-        self.on(team, TeamFiles::member_view)
+    fn life_record(&self, team: &TeamName, name: &MemberName) -> Option<LifeRecord> {
+        record::read(&self.layout.team(team).life(name))
+            .ok()
+            .flatten()
+    }
+
+    fn look(&self, team: &TeamName) -> Result<TeamView> {
+        self.on(team, TeamFiles::look)
     }
 
     fn open_request(&self, team: &TeamName, request: RequestRecord) -> Result<()> {

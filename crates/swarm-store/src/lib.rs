@@ -28,7 +28,7 @@ pub use file_store::FileStore;
 pub use journal::{BrokenLine, Events};
 pub use limits::StoreLimits;
 pub use mailbox::{Draft, Inbox, Posted};
-pub use member_files::MemberView;
+pub use member_files::{MemberView, TeamView};
 pub use reconcile::{Departure, ReconcileReport, RolledBack};
 pub use record::BrokenFile;
 pub use requests::RequestList;

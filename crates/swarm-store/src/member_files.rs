@@ -10,7 +10,7 @@ use swarm_protocol::{
 };
 
 use crate::team_files::TeamFiles;
-use crate::{Result, StoreError, process, record};
+use crate::{BrokenFile, Result, StoreError, process, record};
 
 /// A member with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,21 @@ pub struct MemberView {
     pub pause: Option<PauseMark>,
     /// How many messages wait for it; `None` while its inbox cannot be read.
     pub unread: Option<usize>,
+    /// Its inbox, where that is damaged.
+    pub damaged_inbox: Option<BrokenFile>,
+    /// What its present process says of itself, where one lives and says it.
+    pub process: Option<LifeRecord>,
+}
+
+/// A team at one moment, for which each file of its members was read once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TeamView {
+    /// Its roster.
+    pub config: TeamConfig,
+    /// Everybody in it, in its order.
+    pub members: Vec<MemberView>,
+    /// Whether something happened that nobody has recorded yet: [`crate::TeamStore::reconcile`] does.
+    pub is_out_of_line: bool,
 }
 
 impl TeamFiles<'_> {
@@ -65,40 +80,48 @@ impl TeamFiles<'_> {
     pub(crate) fn liveness(&self, name: &MemberName) -> Result<Liveness> {
         let config = self.config()?;
         let member = self.member_of(&config, name)?;
-        self.life_in(&config, member)
+        Ok(self.life_in(&config, member)?.0)
     }
 
     /// Whether the present spawn of a member lives. A life file in the hands of another spawn of the same name
     /// is no sign of life of this one.
     pub(crate) fn life_of(&self, member: &Member) -> Result<Liveness> {
+        Ok(self.process_of(member)?.0)
+    }
+
+    /// The same, with what the living process says of itself.
+    fn process_of(&self, member: &Member) -> Result<(Liveness, Option<LifeRecord>)> {
         let path = self.at.life(&member.name);
-        let found = swarm_fs::probe(&path)?;
-        let (Liveness::Alive, Some(spawn)) = (found, member.spawn_id()) else {
-            return Ok(found);
-        };
+        let (found, content) = swarm_fs::probe_and_read(&path)?;
         // Unreadable content is no proof of anything; the lock is.
-        let holder: Option<LifeRecord> = record::read(&path).ok().flatten();
-        if holder.is_some_and(|holder| holder.spawn_id != spawn) {
-            return Ok(Liveness::Dead);
+        let holder: Option<LifeRecord> =
+            content.and_then(|bytes| record::parse(&path, &bytes).ok());
+        match (member.spawn_id(), &holder) {
+            (Some(spawn), Some(holder)) if holder.spawn_id != spawn => Ok((Liveness::Dead, None)),
+            _ => Ok((found, holder)),
         }
-        Ok(found)
     }
 
     /// The same, for anybody: a lead without a life file is known by its process.
-    fn life_in(&self, config: &TeamConfig, member: &Member) -> Result<Liveness> {
-        let found = self.life_of(member)?;
+    fn life_in(
+        &self,
+        config: &TeamConfig,
+        member: &Member,
+    ) -> Result<(Liveness, Option<LifeRecord>)> {
+        let (found, process) = self.process_of(member)?;
         if found != Liveness::Foreign || !member.name.is_lead() {
-            return Ok(found);
+            return Ok((found, process));
         }
         let runs = config
             .lead_process
             .as_ref()
             .and_then(process::lead_is_running);
-        Ok(match runs {
+        let found = match runs {
             Some(true) => Liveness::Alive,
             Some(false) => Liveness::Dead,
             None => Liveness::Foreign,
-        })
+        };
+        Ok((found, None))
     }
 
     /// Refuses while another process than this one leads the team. The life lock comes first, since whoever takes the
@@ -134,23 +157,33 @@ impl TeamFiles<'_> {
         }
     }
 
-    pub(crate) fn member_view(&self) -> Result<Vec<MemberView>> {
+    /// Looks at everything that members have files for, once each.
+    pub(crate) fn look(&self) -> Result<TeamView> {
         let config = self.config()?;
         let members = config.members.iter();
-        members
+        let members: Vec<MemberView> = members
             .map(|member| self.view_of(&config, member))
-            .collect()
+            .collect::<Result<_>>()?;
+        let mut is_out_of_line = false;
+        for view in &members {
+            is_out_of_line |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
+        }
+        Ok(TeamView {
+            config,
+            members,
+            is_out_of_line,
+        })
     }
 
     fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
-        let life = self.life_in(config, member)?;
+        let (life, process) = self.life_in(config, member)?;
         // What the last lead process left behind says nothing about the person who leads after it.
         let by_hand =
             member.name.is_lead() && config.lead_process.is_none() && life != Liveness::Alive;
         let liveness = if by_hand { Liveness::Foreign } else { life };
         // A member reports that it works before it acknowledges. Counted before the report is read, mail that is just
         // being taken up shows in one of the two.
-        let unread = self.count_unread(&member.name);
+        let (unread, damaged_inbox) = self.count_unread(&member.name);
         // A report that cannot be read says nothing, and must not hide the other members.
         let report = self.state(&member.name).unwrap_or_else(|error| {
             tracing::warn!(team = %self.team, member = %member.name, %error, "state report not read");
@@ -171,6 +204,8 @@ impl TeamFiles<'_> {
             state: state_of(member, liveness, report.as_ref()),
             member: member.clone(),
             unread,
+            damaged_inbox,
+            process,
             report,
             liveness,
         })

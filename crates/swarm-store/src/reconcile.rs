@@ -46,7 +46,7 @@ pub struct RolledBack {
 }
 
 /// What is out of line about a member.
-enum Finding {
+pub(crate) enum Finding {
     Lapsed(SpawnId),
     Ended(SpawnId),
 }
@@ -109,18 +109,28 @@ impl TeamFiles<'_> {
     ) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for member in config.teammates().filter(|member| only(&member.name)) {
-            let Some(mark) = &member.swarm else { continue };
-            if let Some(reservation) = &mark.reservation {
-                let overdue = self.now() > reservation.deadline;
-                let spawner = (reservation.spawner_pid, reservation.spawner_start.as_str());
-                if overdue && process::is_running(spawner.0, spawner.1) == Some(false) {
-                    findings.push(Finding::Lapsed(mark.spawn_id));
-                }
-            } else if mark.died_at.is_none() && self.life_of(member)? == Liveness::Dead {
-                findings.push(Finding::Ended(mark.spawn_id));
-            }
+            findings.extend(self.finding(member, || self.life_of(member))?);
         }
         Ok(findings)
+    }
+
+    /// What is out of line about one member, if anything is; `life` is asked where that decides.
+    pub(crate) fn finding(
+        &self,
+        member: &Member,
+        life: impl FnOnce() -> Result<Liveness>,
+    ) -> Result<Option<Finding>> {
+        let Some(mark) = member.swarm.as_ref().filter(|_| !member.name.is_lead()) else {
+            return Ok(None);
+        };
+        if let Some(reservation) = &mark.reservation {
+            let overdue = self.now() > reservation.deadline;
+            let spawner = (reservation.spawner_pid, reservation.spawner_start.as_str());
+            let is_lapsed = overdue && process::is_running(spawner.0, spawner.1) == Some(false);
+            return Ok(is_lapsed.then_some(Finding::Lapsed(mark.spawn_id)));
+        }
+        let has_ended = mark.died_at.is_none() && life()? == Liveness::Dead;
+        Ok(has_ended.then_some(Finding::Ended(mark.spawn_id)))
     }
 
     /// Enters a death, gives back what the dead member held and tells the lead, unless it ended in order. The roster

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use swarm_fs::Liveness;
 use swarm_protocol::{
-    Answer, BackendType, Event, Hello, InboxEntry, LeadProcess, Member, MemberName, MessageId,
-    NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId, StateReport, Task,
-    TaskId, TeamConfig, TeamName,
+    Answer, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName,
+    MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId,
+    StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
     Actor, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport,
-    Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated,
+    Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated, TeamView,
 };
 
 /// Everything that is remembered about teams. One handle serves all teams under one root and all threads.
@@ -277,8 +277,19 @@ pub trait TeamStore: Send + Sync + Debug {
     /// Whether the member's present spawn lives, by its life lock.
     fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness>;
 
-    /// Every member with what is known of it, in the roster's order.
-    fn member_view(&self, team: &TeamName) -> Result<Vec<MemberView>>;
+    /// What a member's life file says, where there is one that can be read. Whether that process lives is another question.
+    fn life_record(&self, team: &TeamName, name: &MemberName) -> Option<LifeRecord>;
+
+    /// The roster and every member with what is known of it, in the roster's order.
+    fn look(&self, team: &TeamName) -> Result<TeamView>;
+
+    /// The members alone.
+    ///
+    /// # Errors
+    /// As [`TeamStore::look`].
+    fn member_view(&self, team: &TeamName) -> Result<Vec<MemberView>> {
+        Ok(self.look(team)?.members)
+    }
 
     /// Puts a request into the queue.
     ///

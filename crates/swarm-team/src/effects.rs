@@ -5,7 +5,7 @@ use std::time::Duration;
 use swarm_protocol::{
     ControlFrame, LEAD_NAME, MemberName, Task, TaskAssignment, TaskState, TeamName, UnixMs,
 };
-use swarm_store::{Departure, Draft, MemberView, ReconcileReport, StoreError, TeamStore};
+use swarm_store::{Departure, Draft, MemberView, ReconcileReport, StoreError, TeamStore, TeamView};
 use swarm_tools::processes::{self, Target};
 
 use crate::SpawnOrder;
@@ -115,6 +115,20 @@ fn end_leftovers(departure: &Departure) {
     if ended.left > 0 {
         tracing::error!(member = %departure.member, left = ended.left, "processes of a dead member are left");
     }
+}
+
+/// Brings a team's records in line as [`reconcile`] does, and tells how it stands then. Nearly always nothing has
+/// happened, and one look at the files is enough for both.
+///
+/// # Errors
+/// As [`reconcile`].
+pub fn look(store: &dyn TeamStore, team: &TeamName) -> Result<TeamView, StoreError> {
+    let view = store.look(team)?;
+    if !view.is_out_of_line {
+        return Ok(view);
+    }
+    reconcile(store, team)?;
+    store.look(team)
 }
 
 /// Brings a team's records in line with who is alive, and ends what members left running that died. Whoever opens a

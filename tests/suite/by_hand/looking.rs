@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::World;
 
 use crate::scene::{
     column, enter_foreign, spawn_over, wait_for_state, world_over, world_with_team,
@@ -134,4 +135,51 @@ fn what_does_not_exist_is_not_found() {
             .swarm(&[arguments, &["--json"]].concat())
             .assert_code(2);
     }
+}
+
+/// What a command opens below the root folder, in its order; nothing where no call can be traced.
+fn opened(world: &World, arguments: &[&str]) -> Option<Vec<String>> {
+    let trace = world.folder().join("trace");
+    let traced = world
+        .command("strace")
+        .args(["-f", "-qq", "-e", "trace=open,openat", "-o"])
+        .arg(&trace)
+        .arg(world.program("swarm"))
+        .args(arguments)
+        .output();
+    if !traced.is_ok_and(|traced| traced.status.success()) {
+        return None;
+    }
+    let trace = std::fs::read_to_string(trace).unwrap();
+    let root = world.root().display().to_string();
+    let paths = trace.lines().filter_map(|line| line.split('"').nth(1));
+    let below = paths.filter_map(|path| path.strip_prefix(&root));
+    Some(below.map(str::to_owned).collect())
+}
+
+#[test]
+fn a_status_opens_each_file_once() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    for name in ["ann", "bob"] {
+        spawn_over(&world, name);
+        wait_for_state(&world, name, "idle");
+    }
+    enter_foreign(&world, "demo", &["eve"]);
+    world.swarm(&["send", "eve", "hello"]).ok();
+    world.swarm(&["task", "create", "dig"]).ok();
+    for arguments in [&["status"][..], &["status", "--json"], &["team", "list"]] {
+        let Some(mut files) = opened(&world, arguments) else {
+            break;
+        };
+        let all = files.len();
+        for part in ["ann/life", "bob/life", "inboxes/eve.json", "config.json"] {
+            let with_it = files.iter().filter(|path| path.ends_with(part));
+            assert_eq!(with_it.count(), 1, "{part} in {arguments:?}: {files:?}");
+        }
+        files.sort();
+        files.dedup();
+        assert_eq!(files.len(), all, "{arguments:?}: {files:?}");
+    }
+    world.end_all();
 }

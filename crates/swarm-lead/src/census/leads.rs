@@ -1,8 +1,8 @@
 //! Who leads a team, if anybody does.
 
 use swarm_fs::Liveness;
-use swarm_protocol::{LifeRecord, MemberName, TeamConfig, TeamName};
-use swarm_store::{StoreError, TeamStore};
+use swarm_protocol::{LifeRecord, MemberName, TeamConfig};
+use swarm_store::{StoreError, TeamStore, TeamView};
 
 /// Who leads a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,32 @@ pub enum LeadStanding {
     ByHand,
 }
 
+impl LeadStanding {
+    /// Who leads a team that was looked at.
+    pub fn of(seen: &TeamView) -> Self {
+        let lead = seen.members.iter().find(|view| view.member.name.is_lead());
+        let liveness = lead.map_or(Liveness::Foreign, |view| view.liveness);
+        let process = lead.and_then(|view| view.process.as_ref());
+        Self::judge(&seen.config, liveness, || process.map(pid_of))
+    }
+
+    fn judge(
+        config: &TeamConfig,
+        liveness: Liveness,
+        living: impl FnOnce() -> Option<u32>,
+    ) -> Self {
+        let named = config.lead_process.as_ref().map(|lead| lead.pid);
+        match (liveness, named) {
+            (Liveness::Alive, named) => Self::Led {
+                pid: living().or(named),
+            },
+            (Liveness::Dead, Some(pid)) => Self::Lost { pid },
+            (Liveness::Foreign, Some(pid)) => Self::Unknown { pid },
+            (_, None) => Self::ByHand,
+        }
+    }
+}
+
 /// Looks at the lead's life lock, and where it has none at the process that the roster names.
 ///
 /// # Errors
@@ -34,27 +60,13 @@ pub fn lead_standing(
     store: &dyn TeamStore,
     config: &TeamConfig,
 ) -> Result<LeadStanding, StoreError> {
-    let team = &config.name;
-    let liveness = store.liveness(team, &MemberName::lead())?;
-    let named = config.lead_process.as_ref().map(|lead| lead.pid);
-    Ok(match (liveness, named) {
-        (Liveness::Alive, named) => LeadStanding::Led {
-            pid: life_record(store, team, &MemberName::lead())
-                .map(|life| life.pid)
-                .or(named),
-        },
-        (Liveness::Dead, Some(pid)) => LeadStanding::Lost { pid },
-        (Liveness::Foreign, Some(pid)) => LeadStanding::Unknown { pid },
-        (_, None) => LeadStanding::ByHand,
-    })
+    let (team, lead) = (&config.name, MemberName::lead());
+    let liveness = store.liveness(team, &lead)?;
+    Ok(LeadStanding::judge(config, liveness, || {
+        store.life_record(team, &lead).as_ref().map(pid_of)
+    }))
 }
 
-/// What a life file says, if there is one that can be read.
-pub(crate) fn life_record(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    name: &MemberName,
-) -> Option<LifeRecord> {
-    let bytes = std::fs::read(store.life_path(team, name)).ok()?;
-    serde_json::from_slice(&bytes).ok()
+fn pid_of(process: &LifeRecord) -> u32 {
+    process.pid
 }

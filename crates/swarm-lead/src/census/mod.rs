@@ -6,7 +6,6 @@ mod reap;
 mod rosters;
 mod seen;
 
-pub(crate) use leads::life_record;
 pub use leads::{LeadStanding, lead_standing};
 #[cfg(test)]
 pub(crate) use look::lead_mark;

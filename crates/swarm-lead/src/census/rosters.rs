@@ -6,7 +6,7 @@ use swarm_fs::Liveness;
 use swarm_protocol::{LifeRecord, MemberState, SpawnId, TeamName};
 use swarm_store::{MemberView, StoreError, TeamStore};
 
-use super::leads::{LeadStanding, lead_standing, life_record};
+use super::leads::LeadStanding;
 use super::{Standing, Stray};
 
 /// Every team below the root.
@@ -101,21 +101,22 @@ impl Rosters {
         ) else {
             return false;
         };
-        life_record(store, &team, &member)
+        store
+            .life_record(&team, &member)
             .is_some_and(|life| life.spawn_id == spawn_id && i64::from(life.pid) == i64::from(pid))
     }
 }
 
 fn read_one(store: &dyn TeamStore, team: &TeamName) -> Result<Sound, StoreError> {
-    let config = store.config(team)?;
-    let views = store.member_view(team)?;
-    let leads = views
+    let seen = store.look(team)?;
+    let leads = seen
+        .members
         .iter()
         .find(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
     Ok(Sound {
-        lead: leads.and_then(|view| life_record(store, team, &view.member.name)),
-        lead_lost: matches!(lead_standing(store, &config)?, LeadStanding::Lost { .. }),
-        views,
+        lead: leads.and_then(|view| view.process.clone()),
+        lead_lost: matches!(LeadStanding::of(&seen), LeadStanding::Lost { .. }),
+        views: seen.members,
     })
 }
 

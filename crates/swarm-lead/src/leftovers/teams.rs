@@ -4,7 +4,7 @@ use swarm_fs::Liveness;
 use swarm_protocol::{MemberName, TeamConfig};
 use swarm_store::{StoreError, TeamStore, process};
 
-use crate::census::{LeadStanding, ProcessKind, Seen, Standing, lead_standing, life_record};
+use crate::census::{LeadStanding, ProcessKind, Seen, Standing, lead_standing};
 use crate::handover::handover;
 
 /// What is to become of a team.
@@ -40,7 +40,7 @@ pub fn verdict(
     };
     let team = &config.name;
     // A lead of another program leaves none, and whether its team is done with is for that program to say.
-    if life_record(store, team, &MemberName::lead()).is_none() {
+    if store.life_record(team, &MemberName::lead()).is_none() {
         return Ok(Verdict::InUse);
     }
     let kept = |why: String| Ok(Verdict::Kept { why });

@@ -17,6 +17,8 @@ fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
         died_at: None,
     });
     MemberView {
+        damaged_inbox: None,
+        process: None,
         pause: None,
         member: entry,
         state,

@@ -10,7 +10,6 @@ use swarm_tools::processes;
 use super::aside::aside;
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
-use crate::census::life_record;
 use crate::reconcile::reconcile;
 use crate::{Deployment, LeadError};
 
@@ -139,7 +138,7 @@ pub async fn end_leftovers_of_lead(
 ) -> Result<(), LeadError> {
     let lead = MemberName::lead();
     // Read before the look at the lock: whoever takes the lead now is not in the record that was read.
-    let record = life_record(&*deployment.store, team, &lead);
+    let record = deployment.store.life_record(team, &lead);
     if deployment.store.liveness(team, &lead)? == Liveness::Dead
         && let Some(record) = record
     {

@@ -1,11 +1,11 @@
 //! Looking into an inbox without changing it.
 
-use swarm_protocol::{MemberName, parse_inbox};
+use swarm_protocol::{MemberName, count_unread, parse_inbox};
 
 use super::Inbox;
 use super::file::BadInbox;
-use crate::Result;
 use crate::team_files::{TeamFiles, is_there};
+use crate::{BrokenFile, Result, StoreError};
 
 impl TeamFiles<'_> {
     pub(crate) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
@@ -37,13 +37,23 @@ impl TeamFiles<'_> {
         })
     }
 
-    /// How many messages wait; `None` where the file cannot be read, because a view of the team must not fail on it.
-    pub(crate) fn count_unread(&self, name: &MemberName) -> Option<usize> {
-        if !is_there(&self.at.inbox(name)) {
-            return Some(0);
+    /// How many messages wait; `None` where the file cannot be read, because a view of the team must not fail on it, and
+    /// the file where that is damaged.
+    pub(crate) fn count_unread(&self, name: &MemberName) -> (Option<usize>, Option<BrokenFile>) {
+        let path = self.at.inbox(name);
+        let bytes = match swarm_fs::read_optional(&path) {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(_) => return (None, None),
+        };
+        if let Ok(count) = count_unread(&bytes) {
+            return (Some(count), None);
         }
-        let inbox = self.inbox(name).ok()?;
-        Some(inbox.unread().count())
+        // As in `inbox`: under the lock nobody writes.
+        match self.inbox_at_rest(name) {
+            Ok(inbox) => (Some(inbox.unread().count()), None),
+            Err(StoreError::Damaged { path, reason }) => (None, Some(BrokenFile { path, reason })),
+            Err(_) => (None, None),
+        }
     }
 
     /// Accepts members, and former members whose inbox is still there.

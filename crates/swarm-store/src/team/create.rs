@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::NewTeam;
 use crate::layout::TeamLayout;
 use crate::team_files::{TeamFiles, is_there};
-use crate::{FileStore, Result, StoreError, record};
+use crate::{FileStore, MemberView, Result, StoreError, TeamView, record};
 
 impl FileStore {
     pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {
@@ -150,17 +150,19 @@ impl FileStore {
 impl TeamFiles<'_> {
     /// What an existing team is at, as half a sentence.
     fn in_words(&self) -> String {
-        let Ok(views) = self.member_view() else {
+        let Ok(TeamView {
+            config, members, ..
+        }) = self.look()
+        else {
             return "its roster cannot be read".to_owned();
         };
-        let alive = |view: &&crate::MemberView| view.liveness == Liveness::Alive;
-        let members = views.iter().filter(|view| !view.member.name.is_lead());
-        let count = members.clone().count();
-        let lead_lives = views
+        let alive = |view: &&MemberView| view.liveness == Liveness::Alive;
+        let lead_lives = members
             .iter()
             .any(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
-        let named = self.config().ok().and_then(|config| config.lead_process);
-        let leader = match named {
+        let members = members.iter().filter(|view| !view.member.name.is_lead());
+        let count = members.clone().count();
+        let leader = match config.lead_process {
             Some(lead) if lead_lives => format!("led by process {}", lead.pid),
             Some(lead) => format!("its lead, process {}, is lost", lead.pid),
             None if lead_lives => "its lead runs".to_owned(),

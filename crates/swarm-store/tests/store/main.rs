@@ -10,6 +10,7 @@
 mod children;
 mod foreign;
 mod journal;
+mod look;
 mod mail;
 mod reconcile;
 mod requests;

@@ -1,8 +1,8 @@
 //! The end of a file that grows, in pieces that can be shown.
 
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+
+use swarm_store::StoreError;
 
 use super::seen::{LONGEST_TITLE, seen};
 use crate::failure::Failure;
@@ -18,14 +18,13 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Reads what was appended since the last time. A file that is not there yet is empty.
+    /// Reads what was appended since the last time. A file that is not there yet is empty; what is no file is an error, and
+    /// not waited for.
     pub(super) fn read_more(&mut self, path: &Path) -> Result<(), Failure> {
-        let Ok(mut file) = File::open(path) else {
-            return Ok(());
-        };
-        file.seek(SeekFrom::Start(self.position))?;
-        let read = file.read_to_end(&mut self.held)?;
-        self.position += read as u64;
+        let read = swarm_fs::read_optional_from(path, self.position).map_err(StoreError::from)?;
+        let read = read.unwrap_or_default();
+        self.position += read.len() as u64;
+        self.held.extend(read);
         Ok(())
     }
 
@@ -148,6 +147,24 @@ mod tests {
             assert_eq!(tail(given).take_text(false), shown, "{given:?}");
         }
         assert_eq!(tail(b"abc\x1b[3").take_text(true), "abc\x1b[3");
+    }
+
+    #[test]
+    fn a_file_is_read_on_from_where_it_ended_and_what_is_none_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output.log");
+        let mut tail = Tail::default();
+        tail.read_more(&path).unwrap();
+        assert_eq!(tail.take_text(false), "", "not there yet");
+        for (file, shown) in [("one\n", "one\n"), ("one\ntwo\n", "two\n")] {
+            std::fs::write(&path, file).unwrap();
+            tail.read_more(&path).unwrap();
+            assert_eq!(tail.take_text(false), shown);
+        }
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        tail.read_more(&pipe).unwrap_err();
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! Everything that a status shows, read once.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread;
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{
-    ErrorKind, MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
+    MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
 };
-use swarm_store::{MemberView, StoreError, TaskList};
+use swarm_store::{MemberView, StoreError, TaskList, TeamStore, TeamView};
 
 use super::past::Past;
 use crate::app::App;
 use crate::commands::members::{self, is_over};
 use crate::commands::requests::is_open;
 use crate::commands::task;
-use crate::commands::team::state_of;
+use crate::commands::team::state_in;
 use crate::failure::Failure;
 
 /// The states of tasks in the order in which they are counted.
@@ -42,32 +44,24 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// Reads everything; of the journal what has come since `past` was last read.
+    /// Brings the records in line and reads everything once; of the journal what has come since `past` was last read.
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
-        let config = app.store.config(team)?;
-        let members = app.store.member_view(team)?;
-        let tasks = app.store.tasks(team)?;
+        let (seen, tasks) = members_and_tasks(&*app.store, team)?;
         let mut requests = app.store.requests(team)?;
         requests.requests.retain(is_open);
-        past.read_on(&*app.store, &config)?;
-        let broken = tasks.broken.iter().chain(&requests.broken);
-        let broken = broken.map(|broken| StoreError::from(broken.clone()));
-        let inboxes = members.iter().filter_map(|view| {
-            let inbox = app.store.inbox(team, &view.member.name);
-            inbox
-                .err()
-                .filter(|error| error.kind() == ErrorKind::Damaged)
-        });
-        let damaged = broken
-            .chain(inboxes)
-            .map(|error| error.to_string())
-            .chain(past.set_aside())
-            .collect();
+        past.read_on(&*app.store, &seen.config)?;
+        let inboxes = seen
+            .members
+            .iter()
+            .filter_map(|view| view.damaged_inbox.as_ref());
+        let broken = tasks.broken.iter().chain(&requests.broken).chain(inboxes);
+        let broken = broken.map(|broken| StoreError::from(broken.clone()).to_string());
+        let damaged = broken.chain(past.set_aside()).collect();
         Ok(Self {
-            state: state_of(app, &config)?,
+            state: state_in(&seen),
             damaged,
-            config,
-            members,
+            config: seen.config,
+            members: seen.members,
             deaths: past.deaths.clone(),
             usage: past.usage.clone(),
             tasks,
@@ -138,4 +132,25 @@ impl Status {
         document["damaged"] = json!(self.damaged);
         Ok(document)
     }
+}
+
+/// Most of the files, read by two at the same time. A death that nobody has recorded gives tasks back, so then both are
+/// read once more.
+fn members_and_tasks(
+    store: &dyn TeamStore,
+    team: &TeamName,
+) -> Result<(TeamView, TaskList), StoreError> {
+    let (seen, tasks) = thread::scope(|scope| {
+        let tasks = scope.spawn(|| store.tasks(team));
+        let seen = store.look(team);
+        (
+            seen,
+            tasks.join().unwrap_or_else(|cause| resume_unwind(cause)),
+        )
+    });
+    let seen = seen?;
+    if !seen.is_out_of_line {
+        return Ok((seen, tasks?));
+    }
+    Ok((swarm_team::look(store, team)?, store.tasks(team)?))
 }

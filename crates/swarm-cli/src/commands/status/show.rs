@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::{terminal_height, terminal_width};
 
 pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
-    let team = app.team()?;
+    let team = app.team_as_it_is()?;
     if args.watch {
         return watch(app, &team);
     }
@@ -48,7 +48,6 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut last = Value::Null;
     let mut past = Past::default();
     while app.out.is_wanted() {
-        swarm_team::reconcile(&**store, team)?;
         for name in store.config(team)?.names() {
             let names = vec!["state.json".into(), "paused".into()];
             watch.also(&store.member_dir(team, &name), NameFilter::Exact(names));

@@ -7,7 +7,7 @@ use swarm_lead::{LeadStanding, lead_standing};
 use swarm_protocol::TeamName;
 use swarm_store::{NewTeam, StoreError};
 
-use super::list::state_of;
+use super::list::state_in;
 use crate::app::App;
 use crate::args::TeamCreateArgs;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
     };
     if app.out.json {
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
-        record["state"] = json!(state_of(app, &config)?);
+        record["state"] = json!(state_in(&app.store.look(&config.name)?));
         app.out.json(&record)?;
     } else {
         app.out.data(config.name.as_str())?;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use swarm_lead::{LeadStanding, lead_standing};
+use swarm_lead::LeadStanding;
 use swarm_protocol::{TeamConfig, TeamName};
-use swarm_store::{MemberView, StoreError, TaskList};
+use swarm_store::{MemberView, StoreError, TaskList, TeamView};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
@@ -51,26 +51,22 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 }
 
 fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
-    swarm_team::reconcile(&*app.store, team)?;
-    let config = app.store.config(team)?;
+    let seen = swarm_team::look(&*app.store, team)?;
     Ok(Line {
-        members: app.store.member_view(team)?,
+        state: state_in(&seen),
         tasks: app.store.tasks(team)?,
-        state: state_of(app, &config)?,
-        config,
+        config: seen.config,
+        members: seen.members,
     })
 }
 
 /// Who leads a team: `led` by a process, `orphaned` by one that has died, or `by-hand`.
-pub(in crate::commands) fn state_of(
-    app: &App,
-    config: &TeamConfig,
-) -> Result<&'static str, StoreError> {
-    Ok(match lead_standing(&*app.store, config)? {
+pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
+    match LeadStanding::of(seen) {
         LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => "led",
         LeadStanding::Lost { .. } => "orphaned",
         LeadStanding::ByHand => "by-hand",
-    })
+    }
 }
 
 fn record(line: &Line) -> Result<Value, Failure> {

@@ -7,4 +7,4 @@ mod list;
 mod show;
 
 pub(super) use dispatch::run;
-pub(super) use list::state_of;
+pub(super) use list::state_in;

@@ -8,7 +8,7 @@ use swarm_store::MemberView;
 use swarm_ui::print::{Cell, Table};
 
 use super::dispatch::named;
-use super::list::state_of;
+use super::list::state_in;
 use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
@@ -16,9 +16,9 @@ use crate::output::plain;
 
 pub(super) fn run(app: &App, name: Option<&str>) -> Result<ExitCode, Failure> {
     let team = named(app, name)?;
-    let config = app.store.config(&team)?;
-    let views = app.store.member_view(&team)?;
-    let state = state_of(app, &config)?;
+    let seen = app.store.look(&team)?;
+    let state = state_in(&seen);
+    let (config, views) = (seen.config, seen.members);
     if app.out.json {
         let tasks = app.store.tasks(&team)?.tasks;
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;

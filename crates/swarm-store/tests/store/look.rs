@@ -1,0 +1,79 @@
+//! A look at a whole team.
+
+use std::process::Command;
+
+use swarm_fs::Liveness;
+use swarm_protocol::{ErrorKind, MemberState};
+use swarm_store::{Draft, StoreError, TeamStore};
+
+use crate::world::{World, name};
+
+#[test]
+fn a_look_tells_who_lives_what_waits_and_whether_the_records_are_behind() {
+    let world = World::new();
+    let (store, team) = (&world.store, &world.team);
+    let spawn = world.join("alice");
+    let life = world.live("alice", spawn);
+    for text in ["one", "two"] {
+        store
+            .send(team, &name("alice"), Draft::new("bob", text))
+            .unwrap();
+    }
+    let seen = store.look(team).unwrap();
+    assert_eq!(seen.config, store.config(team).unwrap());
+    let alice = &seen.members[1];
+    assert_eq!((alice.liveness, alice.unread), (Liveness::Alive, Some(2)));
+    let process = alice.process.as_ref().unwrap();
+    assert_eq!((process.spawn_id, process.pid), (spawn, std::process::id()));
+    assert!(!seen.is_out_of_line);
+    assert_eq!(store.life_record(team, &name("alice")), alice.process);
+
+    drop(life);
+    let seen = store.look(team).unwrap();
+    assert!(seen.is_out_of_line && seen.members[1].process.is_none());
+    store.reconcile(team).unwrap();
+    let seen = store.look(team).unwrap();
+    assert!(!seen.is_out_of_line);
+    assert_eq!(seen.members[1].state, MemberState::Dead);
+}
+
+#[test]
+fn a_process_that_lives_by_the_file_of_another_spawn_is_not_the_member() {
+    let world = World::new();
+    let _life = world.live("team-lead", swarm_protocol::SpawnId::random());
+    let spawn = world.join("alice");
+    let _other = world.live("alice", swarm_protocol::SpawnId::random());
+    let seen = world.store.look(&world.team).unwrap();
+    let alice = &seen.members[1];
+    assert_eq!(alice.member.spawn_id(), Some(spawn));
+    assert_eq!(alice.liveness, Liveness::Dead);
+    assert!(alice.process.is_none());
+    // The lead has no mark of a spawn.
+    assert!(seen.members[0].process.is_some());
+}
+
+#[test]
+fn an_inbox_that_is_none_hides_nobody_and_is_told() {
+    let world = World::with_member("alice");
+    world.join("bob");
+    std::fs::write(world.inbox_path("alice"), "{\"half\":").unwrap();
+    let seen = world.store.look(&world.team).unwrap();
+    let [_, alice, bob] = &seen.members[..] else {
+        panic!("{seen:?}");
+    };
+    assert_eq!((alice.unread, bob.unread), (None, Some(0)));
+    let damaged = alice.damaged_inbox.clone().unwrap();
+    assert_eq!(damaged.path, world.inbox_path("alice"));
+    assert_eq!(StoreError::from(damaged).kind(), ErrorKind::Damaged);
+    assert!(bob.damaged_inbox.is_none());
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_life_file_keeps_nobody_waiting() {
+    let world = World::with_member("alice");
+    let path = world.store.life_path(&world.team, &name("alice"));
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    assert_eq!(world.store.life_record(&world.team, &name("alice")), None);
+    world.store.look(&world.team).unwrap_err();
+}
