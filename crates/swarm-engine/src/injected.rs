@@ -33,7 +33,7 @@ impl Injected {
     }
 }
 
-/// What became of delivered input. Both lists may be acknowledged: everything in them is on disk.
+/// What became of delivered input. Both lists may be acknowledged once everything in them is on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Delivery {
     /// Messages that were added.

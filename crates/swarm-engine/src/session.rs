@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
+use swarm_fs::Settling;
 use swarm_model::{ContentBlock, Message};
 use swarm_protocol::{AgentEvent, MessageId, Usage};
 use swarm_tools::Caller;
@@ -23,6 +24,10 @@ pub struct Session {
     pub(crate) history: History,
     transcript: TranscriptFile,
     delivered: HashSet<MessageId>,
+    /// Those of them that are in the file and perhaps not yet on disk.
+    unsettled: Vec<MessageId>,
+    /// The disk has failed: everything is waited for until it has kept a line again.
+    is_wary: bool,
     totals: Totals,
     /// The model's last message as another program numbered it: its usage stands on each of its lines.
     last_message: Option<String>,
@@ -69,6 +74,8 @@ impl Session {
             history: History::default(),
             transcript,
             delivered: HashSet::new(),
+            unsettled: Vec::new(),
+            is_wary: false,
             totals: Totals::default(),
             last_message: None,
             halted: Mutex::default(),
@@ -87,6 +94,55 @@ impl Session {
     /// # Errors
     /// [`EngineError::Transcript`]; nothing was delivered then.
     pub fn deliver(&mut self, input: Vec<Injected>) -> Result<Delivery, EngineError> {
+        let (delivery, entry) = self.sort(input);
+        if let Some(entry) = entry {
+            self.append(entry)?;
+        }
+        Ok(delivery)
+    }
+
+    /// The same without the wait for the disk, which [`Session::settling`] tells of: a request for an answer can be on its
+    /// way meanwhile. Only for messages, which come again where the disk fails, and not after it has failed.
+    pub(crate) fn begin_delivery(&mut self, input: Vec<Injected>) -> Result<Delivery, EngineError> {
+        let comes_again = |piece: &Injected| !piece.message_ids.is_empty();
+        if self.is_wary || !input.iter().all(comes_again) {
+            return self.deliver(input);
+        }
+        let (delivery, entry) = self.sort(input);
+        if let Some(entry) = entry {
+            self.flush()?;
+            self.transcript.begin(std::slice::from_ref(&entry))?;
+            self.unsettled.clone_from(&delivery.added);
+            self.take(entry);
+        }
+        Ok(delivery)
+    }
+
+    /// Waits for the disk where something was begun that nobody has waited for. Messages that it could not keep count as
+    /// not delivered.
+    ///
+    /// # Errors
+    /// [`EngineError::Transcript`], once.
+    pub fn flush(&mut self) -> Result<(), EngineError> {
+        let begun = std::mem::take(&mut self.unsettled);
+        let settled = self.transcript.settle();
+        if settled.is_err() {
+            self.is_wary = true;
+            for id in &begun {
+                self.delivered.remove(id);
+            }
+        }
+        settled
+    }
+
+    /// The wait for what was submitted last: messages may be acknowledged once it is over. `None` where everything is on
+    /// disk.
+    pub fn settling(&self) -> Option<Settling> {
+        self.transcript.settling()
+    }
+
+    /// Tells input that is new from what the transcript has, and makes a line of it if there is any.
+    fn sort(&self, input: Vec<Injected>) -> (Delivery, Option<Entry>) {
         let mut delivery = Delivery::default();
         let mut content = Vec::with_capacity(input.len());
         for piece in input {
@@ -100,14 +156,12 @@ impl Session {
             delivery.added.extend(fresh);
             delivery.known.extend(known);
         }
-        if !content.is_empty() {
-            self.append(Entry::User {
-                content,
-                message_ids: delivery.added.clone(),
-                repaired: false,
-            })?;
-        }
-        Ok(delivery)
+        let entry = (!content.is_empty()).then(|| Entry::User {
+            content,
+            message_ids: delivery.added.clone(),
+            repaired: false,
+        });
+        (delivery, entry)
     }
 
     /// Whether a message is in the transcript already and only has to be acknowledged.
@@ -151,13 +205,17 @@ impl Session {
     /// Writes a line, and makes it part of the conversation once it is on disk. A synced append takes about a
     /// millisecond, so it is done where it stands.
     pub(crate) fn append(&mut self, entry: Entry) -> Result<(), EngineError> {
-        self.transcript.append(&entry)?;
+        self.flush()?;
+        let appended = self.transcript.append(&entry);
+        self.is_wary = appended.is_err();
+        appended?;
         self.take(entry);
         Ok(())
     }
 
     fn inherit(&mut self, messages: &[Message]) -> Result<(), EngineError> {
         let entries: Vec<Entry> = messages.iter().cloned().map(Entry::Inherited).collect();
+        self.flush()?;
         self.transcript.append_all(&entries)?;
         for entry in entries {
             self.take(entry);

@@ -1,47 +1,51 @@
 //! What is written while the model is already asked.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use swarm_store::StoreError;
 
 type Outcome = Result<(), StoreError>;
+type Work = dyn FnOnce() -> Outcome + Send;
 
 /// Writes to a team's files that nothing needs before the next look at them: a member's request for an answer is on its way
-/// meanwhile. They are made one after the other.
+/// meanwhile. They are made one after the other, by a thread that ends with the last of them.
 #[derive(Debug, Default)]
-pub(crate) struct Chores {
-    last: Mutex<Option<Chore>>,
+pub(crate) struct Chores(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    list: Mutex<List>,
+    all_done: Condvar,
 }
 
-/// One write, and those that come before it.
-#[derive(Debug)]
-enum Chore {
-    Running(JoinHandle<Outcome>),
-    Done(Outcome),
+#[derive(Default)]
+struct List {
+    waiting: VecDeque<Box<Work>>,
+    /// Whether somebody is at work on it.
+    taken: bool,
+    /// What the first that failed had to say.
+    failure: Option<StoreError>,
 }
 
 impl Chores {
     /// Begins one, after those before it.
-    pub(crate) fn begin(&self, work: impl Fn() -> Outcome + Send + Sync + 'static) {
-        let mut last = self.last();
-        let link = Arc::new(Link {
-            before: Mutex::new(last.take()),
-            work: Box::new(work),
-        });
-        let running = {
-            let link = Arc::clone(&link);
-            let thread = std::thread::Builder::new().name("writes team files".to_owned());
-            thread.spawn(move || link.run())
-        };
-        *last = Some(match running {
-            Ok(running) => Chore::Running(running),
-            Err(error) => {
-                tracing::debug!(%error, "no thread for a write: it is waited for");
-                Chore::Done(link.run())
-            }
-        });
+    pub(crate) fn begin(&self, work: impl FnOnce() -> Outcome + Send + 'static) {
+        let mut list = self.0.list();
+        list.waiting.push_back(Box::new(work));
+        if mem::replace(&mut list.taken, true) {
+            return;
+        }
+        drop(list);
+        let shared = Arc::clone(&self.0);
+        let thread = std::thread::Builder::new().name("writes team files".to_owned());
+        if let Err(error) = thread.spawn(move || shared.work_off()) {
+            tracing::debug!(%error, "no thread for a write: it is waited for");
+            self.0.work_off();
+        }
     }
 
     /// Returns once all are done.
@@ -49,49 +53,48 @@ impl Chores {
     /// # Errors
     /// What the first that failed has to say.
     pub(crate) fn done(&self) -> Outcome {
-        let last = self.last().take();
-        last.map_or(Ok(()), Chore::wait)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Chore>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        let list = self.0.list();
+        let waited = self.0.all_done.wait_while(list, |list| list.taken);
+        let mut list = waited.unwrap_or_else(PoisonError::into_inner);
+        list.failure.take().map_or(Ok(()), Err)
     }
 }
 
-impl Chore {
-    fn wait(self) -> Outcome {
-        match self {
-            Self::Done(outcome) => outcome,
-            Self::Running(thread) => thread.join().unwrap_or_else(|_| {
+impl Shared {
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work_off(&self) {
+        while let Some(work) = self.next() {
+            let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
                 // Whatever was not written is found undone at the next look.
                 tracing::error!("a write broke down");
                 Ok(())
-            }),
+            });
+            if let Err(error) = done {
+                self.list().failure.get_or_insert(error);
+            }
         }
     }
-}
 
-struct Link {
-    before: Mutex<Option<Chore>>,
-    work: Box<dyn Fn() -> Outcome + Send + Sync>,
-}
-
-impl Link {
-    fn run(&self) -> Outcome {
-        let before = self
-            .before
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let before = before.map_or(Ok(()), Chore::wait);
-        let own = (self.work)();
-        before.and(own)
+    fn next(&self) -> Option<Box<Work>> {
+        let mut list = self.list();
+        let next = list.waiting.pop_front();
+        if next.is_none() {
+            list.taken = false;
+            self.all_done.notify_all();
+        }
+        next
     }
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").finish_non_exhaustive()
+        f.debug_struct("List")
+            .field("waiting", &self.waiting.len())
+            .field("taken", &self.taken)
+            .finish_non_exhaustive()
     }
 }
 
@@ -113,10 +116,10 @@ mod tests {
     fn chores_are_done_in_their_order_and_only_waited_for_when_asked() {
         let chores = Chores::default();
         let (open, gate) = channel::<()>();
-        let (gate, written) = (Mutex::new(gate), Arc::new(Mutex::new(Vec::new())));
+        let written = Arc::new(Mutex::new(Vec::new()));
         let first = Arc::clone(&written);
         chores.begin(move || {
-            gate.lock().unwrap().recv().unwrap();
+            gate.recv().unwrap();
             first.lock().unwrap().push("first");
             Ok(())
         });
@@ -144,5 +147,14 @@ mod tests {
         chores.done().unwrap_err();
         assert_eq!(*written.lock().unwrap(), 1);
         chores.done().unwrap();
+    }
+
+    #[test]
+    fn one_that_breaks_down_keeps_nobody_waiting() {
+        let chores = Chores::default();
+        chores.begin(|| panic!("on purpose"));
+        chores.done().unwrap();
+        chores.begin(refused);
+        chores.done().unwrap_err();
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use swarm_engine::{Injected, Withheld};
+use swarm_fs::Settling;
 use swarm_protocol::{AgentEvent, MemberName, MessageId, RequestId, TeamName, UnixMs};
 use swarm_store::{Draft, StoreError};
 use swarm_team::{Incoming, Seat, ShutdownDesk, ShutdownVerdict, sort_mail, summary_of};
@@ -158,14 +159,20 @@ impl MailDesk {
         }
     }
 
-    /// Enters in the journal that messages are in the durable transcript, and marks them as read. Nothing waits for it
-    /// before the next look at the mail, which tells of a failure: they are acknowledged when they come again.
-    pub(crate) fn delivered(&self, ids: Vec<MessageId>) {
+    /// Enters in the journal that messages are in the durable transcript, and marks them as read, once `settling` says that
+    /// they are. Nothing waits for it before the next look at the mail, which tells of a failure: they are acknowledged
+    /// when they come again.
+    pub(crate) fn delivered(&self, ids: Vec<MessageId>, settling: Option<Settling>) {
         if ids.is_empty() {
             return;
         }
         let (seat, team) = (Arc::clone(&self.seat), self.team.clone());
         self.chores.begin(move || {
+            if let Some(Err(error)) = settling.as_ref().map(Settling::settle) {
+                // They are not acknowledged and come again; the session says what is wrong.
+                tracing::warn!(member = %seat.name, %error, "mail not kept");
+                return Ok(());
+            }
             let delivered = seat.store.delivered(&team, &seat.name, &ids);
             delivered.map(drop)
         });

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use swarm_engine::Injected;
-use swarm_protocol::{AgentEvent, Envelope, SYSTEM_SENDER, Task, TaskId, TaskStatus, TeamName};
+use swarm_protocol::{
+    AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus, TeamName,
+};
 use swarm_store::{StoreError, TaskChange};
 use swarm_team::Seat;
 
@@ -21,8 +23,8 @@ pub(crate) struct Duty {
     reminded: HashSet<TaskId>,
     /// Those that the lead has been told of.
     flagged: HashSet<TaskId>,
-    /// Those that were completed when the present turn began; none between turns, or where they could not be looked at.
-    done_before: Option<HashSet<TaskId>>,
+    /// Where the journal ended when the present turn began; none between turns.
+    began: Option<u64>,
 }
 
 impl Duty {
@@ -33,32 +35,26 @@ impl Duty {
             remind,
             reminded: HashSet::new(),
             flagged: HashSet::new(),
-            done_before: None,
+            began: None,
         }
     }
 
-    /// Notes what is completed before a turn does anything. A turn that is taken up again has begun already.
+    /// Notes where the journal ends before a turn does anything. A turn that is taken up again has begun already.
     pub(crate) fn turn_begins(&mut self) {
-        if self.done_before.is_some() {
-            return;
-        }
-        match self.own(TaskStatus::Completed) {
-            Ok(done) => self.done_before = Some(done.iter().map(|task| task.id).collect()),
-            Err(error) => {
-                tracing::warn!(member = %self.seat.name, %error, "tasks not looked at");
-            }
-        }
+        let journal = self.seat.store.journal_path(&self.team);
+        let end = || std::fs::metadata(journal).map_or(0, |journal| journal.len());
+        self.began.get_or_insert_with(end);
     }
 
     /// A turn is over. The model's last words, if it got to any, become the result of the tasks that it completed in
     /// this turn without one: models that know the tool from Claude Code know no such field.
     pub(crate) fn turn_ends(&mut self, last_words: Option<&str>) {
-        let before = self.done_before.take();
+        let began = self.began.take();
         let words = last_words.map(str::trim).filter(|words| !words.is_empty());
-        let (Some(before), Some(words)) = (before, words) else {
+        let (Some(began), Some(words)) = (began, words) else {
             return;
         };
-        if let Err(error) = self.give_results(words, &before) {
+        if let Err(error) = self.give_results(words, began) {
             tracing::warn!(member = %self.seat.name, %error, "results not noted");
         }
     }
@@ -91,9 +87,13 @@ impl Duty {
         Ok(tasks)
     }
 
-    fn give_results(&self, text: &str, before: &HashSet<TaskId>) -> Result<(), StoreError> {
+    fn give_results(&self, text: &str, began: u64) -> Result<(), StoreError> {
+        let completed = self.completed_since(began)?;
+        if completed.is_empty() {
+            return Ok(());
+        }
         let mut done = self.own(TaskStatus::Completed)?;
-        done.retain(|task| task.swarm().result.is_none() && !before.contains(&task.id));
+        done.retain(|task| task.swarm().result.is_none() && completed.contains(&task.id));
         for task in done {
             let end = text.floor_char_boundary(RESULT_BYTES);
             let change = TaskChange {
@@ -106,6 +106,18 @@ impl Duty {
                 .update_task(&self.team, &task.id, change, &actor)?;
         }
         Ok(())
+    }
+
+    /// The tasks that were completed, by whomever, since the journal ended at this place.
+    fn completed_since(&self, began: u64) -> Result<HashSet<TaskId>, StoreError> {
+        let events = self.seat.store.events_from(&self.team, began)?.entries;
+        let completed = events.into_iter().filter_map(|entry| match entry.event {
+            Event::TaskChanged { task, from, to, .. } if from != to => {
+                (to == TaskState::Completed).then_some(task)
+            }
+            _ => None,
+        });
+        Ok(completed.collect())
     }
 
     /// What the model is to be reminded of: once for each task.

@@ -26,6 +26,6 @@ impl Interjections for UrgentMail {
     }
 
     async fn delivered(&self, ids: &[MessageId]) {
-        self.0.delivered(ids.to_vec());
+        self.0.delivered(ids.to_vec(), None);
     }
 }

@@ -307,8 +307,11 @@ impl Life {
         }
     }
 
-    /// Takes messages into the transcript, and only then acknowledges them.
+    /// Takes messages into the transcript, and acknowledges them once they are there on disk; the model may be asked
+    /// meanwhile.
     async fn receive(&mut self, messages: Vec<Incoming>) -> Result<(), TeammateError> {
+        // What is begun here counts as there.
+        self.session.flush()?;
         let (known, fresh): (Vec<_>, Vec<_>) = messages
             .into_iter()
             .partition(|message| message.id().is_some_and(|id| self.session.has_message(id)));
@@ -332,7 +335,7 @@ impl Life {
             self.resting = None;
             self.reporter.state(MemberState::Working, None);
         }
-        self.desk.delivered(ids);
+        self.desk.delivered(ids, self.session.settling());
         Ok(())
     }
 

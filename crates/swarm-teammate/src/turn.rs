@@ -15,6 +15,10 @@ use crate::lead_watch::LeadWatch;
 use crate::person::Person;
 use crate::reporter::Reporter;
 
+/// How long a turn runs before anything else is looked at: its mail has just been taken, and what is on its way first is
+/// the request for an answer.
+const HEAD_START: Duration = Duration::from_millis(5);
+
 /// What is looked at while a turn runs.
 pub(crate) struct TurnWatch<'a> {
     pub(crate) desk: &'a MailDesk,
@@ -38,6 +42,11 @@ impl TurnWatch<'_> {
         let (cancel, suspend) = (signals.cancel.clone(), signals.suspend.clone());
         let turn = session.run_turn(signals);
         tokio::pin!(turn);
+        tokio::select! {
+            biased;
+            outcome = &mut turn => return outcome,
+            () = tokio::time::sleep(HEAD_START) => {}
+        }
         let mut clock = None;
         loop {
             let time_up = async {

@@ -1,9 +1,13 @@
 //! The file: read once when it is opened, then only appended to.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_fs::{FsError, append_durable, ensure_private_dir, read_optional, replace_alone};
+use swarm_fs::{
+    FsError, Settling, Unsettled, append, append_durable, ensure_private_dir, left_unsettled,
+    read_optional, replace_alone,
+};
 use swarm_protocol::Clock;
 use uuid::Uuid;
 
@@ -22,7 +26,7 @@ pub struct BrokenLine {
 
 /// The transcript of one conversation. One process writes it at a time; its owner's life lock sees to that.
 ///
-/// A line counts once it is on disk, and stays as it is for ever. A line that cannot be read, such as the last one
+/// A line counts once it is on disk, and no line is written before those above it count; it stays as it is for ever. A line that cannot be read, such as the last one
 /// after a power cut, is moved to `<file>.broken` when the file is opened, and reported.
 #[derive(Debug)]
 pub struct TranscriptFile {
@@ -32,6 +36,26 @@ pub struct TranscriptFile {
     parent: Option<String>,
     entries: Vec<Entry>,
     broken: Vec<BrokenLine>,
+    begun: Option<Begun>,
+    disk: Disk,
+}
+
+/// Lines that are in the file and perhaps not yet on disk.
+#[derive(Debug)]
+struct Begun {
+    settling: Settling,
+    /// What the lines stand behind.
+    parent: Option<String>,
+}
+
+/// How lines are waited for that were appended: as the disk does it, unless a test has one of its own.
+#[derive(Clone)]
+struct Disk(Arc<dyn Fn(Unsettled) -> Result<(), FsError> + Send + Sync>);
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Disk").finish_non_exhaustive()
+    }
 }
 
 impl TranscriptFile {
@@ -39,7 +63,7 @@ impl TranscriptFile {
     ///
     /// # Errors
     /// [`EngineError::Transcript`] when the file cannot be read or its folder cannot be made. Broken lines are no
-    /// error.
+    /// error. What was found counts once it is waited for: a process that was killed may not have done so.
     pub fn open(
         path: PathBuf,
         author: TranscriptAuthor,
@@ -52,10 +76,30 @@ impl TranscriptFile {
             parent: None,
             entries: Vec::new(),
             broken: Vec::new(),
+            begun: None,
+            disk: Disk(Arc::new(Unsettled::settle)),
         };
         let bytes = file.read().map_err(|source| file.error(source))?;
         file.load(&bytes);
+        if !bytes.is_empty() {
+            let left = left_unsettled(&file.path).map_err(|source| file.error(source))?;
+            file.begun = left.map(|left| Begun {
+                settling: Settling::from(left),
+                parent: file.parent.clone(),
+            });
+        }
         Ok(file)
+    }
+
+    /// The same file on a disk that is waited for in another way: how a turn bears a slow or a failing one is tried with
+    /// that.
+    #[must_use]
+    pub fn on_disk_of(
+        mut self,
+        wait: impl Fn(Unsettled) -> Result<(), FsError> + Send + Sync + 'static,
+    ) -> Self {
+        self.disk = Disk(Arc::new(wait));
+        self
     }
 
     /// Where it lies.
@@ -90,6 +134,13 @@ impl TranscriptFile {
 
     /// Appends lines in one write and returns once they are on disk.
     pub(crate) fn append_all(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
+        self.begin(entries)?;
+        self.settle()
+    }
+
+    /// Appends lines in one write, for every reader to see. They count once they are waited for.
+    pub(crate) fn begin(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
+        self.settle()?;
         let mut lines = Vec::new();
         let mut parent = self.parent.clone();
         for entry in entries {
@@ -100,11 +151,32 @@ impl TranscriptFile {
             lines.extend(line);
             parent = Some(uuid);
         }
-        if !lines.is_empty() {
-            append_durable(&self.path, &lines).map_err(|source| self.error(source))?;
-            self.parent = parent;
+        if lines.is_empty() {
+            return Ok(());
         }
+        let appended = append(&self.path, &lines).map_err(|source| self.error(source))?;
+        let disk = self.disk.clone();
+        self.begun = Some(Begun {
+            settling: Settling::by(move || (disk.0)(appended)),
+            parent: std::mem::replace(&mut self.parent, parent),
+        });
         Ok(())
+    }
+
+    /// Waits for the lines that were begun; nothing where there are none.
+    pub(crate) fn settle(&mut self) -> Result<(), EngineError> {
+        let Some(begun) = self.begun.take() else {
+            return Ok(());
+        };
+        begun.settling.settle().map_err(|source| {
+            self.parent = begun.parent;
+            self.error(source)
+        })
+    }
+
+    /// The wait for the lines that were begun, for somebody who wants to know of its end.
+    pub(crate) fn settling(&self) -> Option<Settling> {
+        self.begun.as_ref().map(|begun| begun.settling.clone())
     }
 
     /// A line behind `parent`, and its id.

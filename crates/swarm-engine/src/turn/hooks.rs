@@ -45,6 +45,9 @@ impl Session {
     /// same; that it was refused stands in the transcript, and the messages it was made of count as delivered. A message
     /// whose hooks were cut off is not delivered and waits where it is; a prompt that waits nowhere is withheld.
     ///
+    /// Messages need not be on disk yet on return, so that the model can be asked at once: they may be acknowledged after
+    /// [`Session::settling`]. The next line of the transcript waits for them, and so no call runs before they are there.
+    ///
     /// # Errors
     /// [`EngineError::Transcript`]; nothing was delivered then.
     pub async fn submit(
@@ -80,7 +83,7 @@ impl Session {
                 ..prompt
             });
         }
-        let delivery = self.deliver(input)?;
+        let delivery = self.begin_delivery(input)?;
         Ok(Submitted { delivery, withheld })
     }
 
@@ -248,7 +251,7 @@ impl Session {
 /// What became of prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
-    /// As from [`Session::deliver`].
+    /// As from [`Session::deliver`], on disk after [`Session::settling`].
     pub delivery: Delivery,
     /// Those that hooks kept from the model.
     pub withheld: Vec<Withheld>,

@@ -19,6 +19,7 @@ mod model;
 mod permission;
 mod prefix;
 mod reopen;
+mod slow_disk;
 mod starting;
 mod streaming;
 mod sub_agents;

@@ -10,8 +10,8 @@ use crate::team_files::TeamFiles;
 impl TeamFiles<'_> {
     pub(crate) fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
         self.require_inbox(name)?;
-        if self.has_nothing_new(name)? {
-            return Ok(Vec::new());
+        if let Some(unread) = self.look_for_unread(name)? {
+            return Ok(unread);
         }
         self.with_inbox_lock(name, |held| {
             let mut inbox = InboxFile::open(self, name, held)?;
@@ -30,20 +30,23 @@ impl TeamFiles<'_> {
         })
     }
 
-    /// Whether a look without the lock finds a whole inbox in which everything is read. Most looks do, and a lock is
-    /// something that all others who watch the folder see come and go.
-    fn has_nothing_new(&self, name: &MemberName) -> Result<bool> {
+    /// What a look without the lock finds in a whole inbox; `None` where something has to be written first. A lock is
+    /// something that all others who watch the folder see come and go, and nearly no look needs one: whoever writes in place
+    /// is seen by a file that is no array yet.
+    fn look_for_unread(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
         let path = self.at.inbox(name);
         let stamp = Stamp::of(&path);
         if stamp.is_some() && stamp == self.store.quiet.stamp_of(&path) {
-            return Ok(true);
+            return Ok(Some(Vec::new()));
         }
         let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
         let seen = parse_inbox(&bytes).ok();
-        let is_quiet = seen.is_some_and(|seen| {
-            seen.malformed.is_empty() && seen.entries.iter().all(|entry| entry.read)
+        let unread = seen.filter(|seen| seen.malformed.is_empty()).map(|seen| {
+            let entries = seen.entries.into_iter();
+            entries.filter(|entry| !entry.read).collect::<Vec<_>>()
         });
+        let is_quiet = unread.as_ref().is_some_and(Vec::is_empty);
         self.store.quiet.note(path, stamp.filter(|_| is_quiet));
-        Ok(is_quiet)
+        Ok(unread.filter(|unread| unread.iter().all(|entry| entry.msg_id.is_some())))
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::fs;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
 use swarm_protocol::{ControlFrame, ErrorKind, Event, MarkKind, MessageId, ShutdownRequest};
 use swarm_protocol::{RequestId, UnixMs};
 use swarm_store::{Draft, StoreError, StoreLimits, TeamStore};
@@ -589,13 +591,12 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
     assert!(take().unwrap().is_empty());
 
     send_in_place(&world, "alice");
-    take().unwrap_err();
-    std::fs::remove_dir(&lock).unwrap();
     assert_eq!(
         take().unwrap().len(),
         1,
-        "news are seen whatever was known before"
+        "news are seen whatever was known before, and by whoever writes"
     );
+    std::fs::remove_dir(&lock).unwrap();
 }
 
 /// Another program adds a message.
@@ -604,4 +605,36 @@ fn send_in_place(world: &World, member: &str) {
     entries
         .push(json!({"from": "b", "text": "two", "timestamp": "t", "read": false, "msg_id": "2"}));
     write(world, member, &Value::from(entries).to_string());
+}
+
+#[test]
+fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
+    let world = World::with_member("alice");
+    let (store, team, alice) = (&world.store, &world.team, name("alice"));
+    store
+        .send(team, &alice, Draft::new("bob", "hello"))
+        .unwrap();
+    let hurried = store.clone().with_lock_options(LockOptions {
+        deadline: Duration::ZERO,
+        ..LockOptions::default()
+    });
+    let sidecar = store.team_folder(team).join("swarm/locks/inbox-alice");
+    let plan = LockPlan {
+        sidecar: &sidecar,
+        data: &[],
+    };
+    let taken = with_lock(&plan, &LockOptions::default(), |_held| {
+        Ok::<_, FsError>(hurried.take_unread(team, &alice))
+    });
+    assert_eq!(taken.unwrap().unwrap()[0].text, "hello");
+
+    // An id that another program left out has to be written down first.
+    let nameless =
+        r#"[{"from":"eve","text":"hi","timestamp":"2026-11-20T17:53:21.411Z","read":false}]"#;
+    std::fs::write(world.inbox_path("alice"), nameless).unwrap();
+    let taken = with_lock(&plan, &LockOptions::default(), |_held| {
+        Ok::<_, FsError>(hurried.take_unread(team, &alice))
+    });
+    taken.unwrap().unwrap_err();
+    assert!(world.unread("alice")[0].msg_id.is_some());
 }

@@ -37,6 +37,34 @@ async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after
 }
 
 #[tokio::test]
+async fn d2_a_power_cut_after_the_request_and_before_the_message_is_on_disk_loses_nothing() {
+    let world = World::new();
+    let model = Arc::new(FakeModel::default());
+    model.then(Reply::Hang);
+    let running = world.run(Some("run the tests"), &model);
+    until("the request and the acknowledgement", || {
+        (model.asked() == 1 && world.unread("bob") == 0).then_some(())
+    })
+    .await;
+    running.crash().await;
+    // Neither the line nor what came after it.
+    std::fs::write(world.transcript_path(), "").unwrap();
+    world.forget_acks();
+
+    let model = FakeModel::saying("green");
+    let running = world.start(world.join("bob", None), &model);
+    let notices = world.idle(1).await;
+    assert_eq!(notices[0].result.as_deref(), Some("green"));
+    until("the acknowledgement", || {
+        (world.unread("bob") == 0).then_some(())
+    })
+    .await;
+    assert_eq!(model.asked(), 1);
+    assert_eq!(world.transcript().matches("run the tests").count(), 1);
+    running.crash().await;
+}
+
+#[tokio::test]
 async fn d9_a_message_that_was_answered_is_only_acknowledged_after_a_crash() {
     let world = World::new();
     let model = FakeModel::saying("green");

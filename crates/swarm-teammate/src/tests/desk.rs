@@ -1,7 +1,9 @@
 //! What of the mail is the program's, and what the model's.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
+use swarm_fs::{FsError, Settling};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MessageId, ShutdownRequest, UnixMs};
 use swarm_store::{Draft, TeamStore};
 use swarm_team::{Incoming, ShutdownDesk, ShutdownVerdict};
@@ -39,11 +41,47 @@ fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
         assert_eq!(world.unread("bob"), 1);
     }
     for _ in 0..2 {
-        desk.delivered(vec![id.clone()]);
+        desk.delivered(vec![id.clone()], None);
         desk.settle();
         assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
     }
     assert!(desk.take().unwrap().is_empty());
+}
+
+#[test]
+fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
+    let world = World::new();
+    let desk = desk(&world);
+    let id = world.say("hello");
+    let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
+    let settling = Settling::by(move || {
+        waits.send(()).unwrap();
+        gate.recv().unwrap();
+        Ok(())
+    });
+    desk.delivered(vec![id], Some(settling));
+    waited_for.recv().unwrap();
+    assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
+    open.send(()).unwrap();
+    desk.settle();
+    assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
+}
+
+#[test]
+fn d2_what_the_disk_could_not_keep_stays_unread() {
+    let world = World::new();
+    let desk = desk(&world);
+    let id = world.say("hello");
+    let settling = Settling::by(|| {
+        Err(FsError::Io {
+            path: "/transcript".into(),
+            op: "sync",
+            source: std::io::Error::from_raw_os_error(5),
+        })
+    });
+    desk.delivered(vec![id.clone()], Some(settling));
+    assert_eq!(ids(&desk.take().unwrap()), [id]);
+    assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
 }
 
 #[test]
