@@ -14,6 +14,26 @@ stop() {
     exit 7
 }
 
+# usage: the comment at the top of the script, for `--help`.
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+
+# wrong MESSAGE: ends the script with the exit code that `swarm` uses for arguments that make no sense.
+wrong() {
+    say "$(basename "$0"): $*"
+    say "  \`scripts/$(basename "$0") --help\` tells what there is"
+    exit 2
+}
+
+# one_of WORD WORD…: whether the first is among the others.
+one_of() {
+    local wanted=$1 word
+    shift
+    for word in "$@"; do
+        [ "$word" = "$wanted" ] && return
+    done
+    return 1
+}
+
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # need PROGRAM PACKAGE: makes sure that a program is there. Installs its Debian package where that is possible

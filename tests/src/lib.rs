@@ -13,9 +13,11 @@ pub mod architecture;
 pub mod bench;
 pub mod fake_api;
 pub mod faults;
+mod guard;
 pub mod hostile;
 pub mod mcp_server;
 pub mod stage;
 mod wait;
 
+pub use guard::guarded;
 pub use wait::{DEADLINE, wait_for, wait_until};

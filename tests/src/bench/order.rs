@@ -1,8 +1,9 @@
 //! What is asked of a bench, on its command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// What to measure, how often, and with which programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,13 +41,19 @@ impl Order {
             };
             match word.as_str() {
                 "--programs" => order.programs = value()?.into(),
-                "--effort" => order.effort = value()?.parse()?,
-                "--minutes" => order.minutes = value()?.parse()?,
-                "--members" => order.members = value()?.parse()?,
-                _ if word.starts_with('-') => bail!("{word} is not known"),
+                "--effort" => order.effort = number(&word, &value()?)?,
+                "--minutes" => order.minutes = number(&word, &value()?)?,
+                "--members" => order.members = number(&word, &value()?)?,
+                _ if word.starts_with('-') => {
+                    bail!(
+                        "there is no option {word}; there are --effort N, --minutes N and --members N"
+                    )
+                }
                 _ => order.rows.push(word),
             }
         }
+        // Each writes to a neighbour.
+        ensure!(order.members >= 2, "--members needs 2 or more");
         Ok(order)
     }
 
@@ -59,6 +66,12 @@ impl Order {
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
+}
+
+/// The number behind an option.
+fn number<T: FromStr>(option: &str, given: &str) -> Result<T> {
+    let number = given.parse().ok();
+    number.with_context(|| format!("{option} needs a number, and `{given}` is none"))
 }
 
 #[cfg(test)]
@@ -77,6 +90,14 @@ mod tests {
             ("soak send".to_owned(), 3)
         );
         assert_eq!((order.runs(200), order.runs(3)), (20, 2));
-        assert!(parse("--minutes").is_err() && parse("--what").is_err());
+        assert!(parse("--minutes").is_err());
+        for (words, told) in [
+            ("--what", "--effort N"),
+            ("--minutes soon", "`soon`"),
+            ("soak --members 1", "2 or more"),
+        ] {
+            let error = parse(words).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
     }
 }

@@ -14,27 +14,35 @@ use super::{machine, roles};
 /// Measures what was asked for and prints one table, or plays the part of a process that is measured.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
-    let outcome = if arguments.peek().is_some_and(|word| word == roles::FLAG) {
-        roles::play(&arguments.skip(1).collect::<Vec<_>>())
-    } else {
-        Order::parse(arguments).and_then(|order| measure(&order))
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench: {error:#}");
-            ExitCode::FAILURE
-        }
+    if arguments.peek().is_some_and(|word| word == roles::FLAG) {
+        let words: Vec<String> = arguments.skip(1).collect();
+        return told(roles::play(&words), ExitCode::FAILURE);
+    }
+    let asked = Order::parse(arguments).and_then(|order| Ok((chosen(&order)?, order)));
+    match asked {
+        Ok((wanted, order)) => told(measure(&wanted, &order), ExitCode::FAILURE),
+        // Nothing was begun.
+        Err(error) => told(Err(error), ExitCode::from(2)),
     }
 }
 
-fn measure(order: &Order) -> Result<()> {
-    let wanted = chosen(order)?;
+fn told(outcome: Result<()>, failed: ExitCode) -> ExitCode {
+    outcome.map_or_else(
+        |error| {
+            eprintln!("bench: {error:#}");
+            failed
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+fn measure(wanted: &[&Row], order: &Order) -> Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{}", machine::describe())?;
     let mut lines: Vec<Line> = Vec::new();
     for row in wanted {
         let began = Instant::now();
+        eprintln!("bench: measuring {}", row.name);
         let measured = (row.measure)(order)?;
         eprintln!(
             "bench: {} took {:.0} s, load {}",

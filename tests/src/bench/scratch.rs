@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::guard::note;
+
 /// Where files are on a disk, and where they are in memory alone.
 const PLACES: [&str; 2] = ["/tmp", "/dev/shm"];
 
@@ -24,8 +26,10 @@ pub(crate) fn everywhere() -> Vec<(&'static str, tempfile::TempDir)> {
 }
 
 fn private_folder(place: &Path) -> tempfile::TempDir {
-    tempfile::Builder::new()
+    let folder = tempfile::Builder::new()
         .prefix("swarm-bench.")
         .tempdir_in(place)
-        .expect("a folder to measure in")
+        .expect("a folder to measure in");
+    note(folder.path());
+    folder
 }

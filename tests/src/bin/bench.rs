@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    swarm_tests::bench::main()
+    swarm_tests::guarded(swarm_tests::bench::main)
 }

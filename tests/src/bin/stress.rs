@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    swarm_tests::faults::stress::main()
+    swarm_tests::guarded(swarm_tests::faults::stress::main)
 }

@@ -15,6 +15,8 @@ use swarm_store::{
     Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, TeamStore as _, process,
 };
 
+use crate::guard::note;
+
 /// The team of every ground.
 pub const TEAM: &str = "crew";
 
@@ -66,6 +68,7 @@ impl Ground {
             .prefix("swarm.faults-")
             .tempdir_in(place())
             .expect("a folder");
+        note(folder.path());
         let mut ground = Self::at(&folder.path().join("root"), Locking::Both);
         ground.folder = Some(folder);
         ground.create_team().expect("the team");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -18,7 +19,7 @@ use super::workers::Programs;
 /// A part by name, and what it does once with a seed. It panics when a promise is broken.
 type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
 
-const PARTS: &[Part] = &[
+const PARTS: [Part; 8] = [
     ("mail", "32 writers, one reader, all killed at random", mail),
     ("others", "writers of another make beside ours", others),
     (
@@ -51,7 +52,7 @@ const PARTS: &[Part] = &[
 
 /// What the command line asks for.
 struct Asked {
-    parts: Vec<&'static Part>,
+    parts: Vec<Part>,
     seed: Seed,
     /// How long all of it goes on; once through each part if absent.
     time: Option<Duration>,
@@ -107,21 +108,35 @@ fn ask() -> Result<Asked> {
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--seed" => asked.seed = words.next().context("--seed needs a number")?.parse()?,
+            "--seed" => asked.seed = number(&word, words.next())?,
             "--minutes" => {
-                let minutes: u64 = words.next().context("--minutes needs a number")?.parse()?;
+                let minutes: u64 = number(&word, words.next())?;
                 asked.time = Some(Duration::from_secs(minutes * 60));
             }
+            option if option.starts_with('-') => {
+                bail!("there is no option {option}; there are --seed N and --minutes N")
+            }
             part => match PARTS.iter().find(|known| known.0 == part) {
-                Some(known) => asked.parts.push(known),
-                None => bail!("there is no part `{part}`; there is\n{}", list()),
+                Some(known) => asked.parts.push(*known),
+                None => bail!("there is no part {part}; there are {}\n{}", names(), list()),
             },
         }
     }
     if asked.parts.is_empty() {
-        asked.parts = PARTS.iter().collect();
+        asked.parts = PARTS.to_vec();
     }
     Ok(asked)
+}
+
+/// The number behind an option.
+fn number<T: FromStr>(option: &str, given: Option<String>) -> Result<T> {
+    let given = given.with_context(|| format!("{option} needs a number"))?;
+    let number = given.parse().ok();
+    number.with_context(|| format!("{option} needs a number, and `{given}` is none"))
+}
+
+fn names() -> String {
+    PARTS.map(|(name, _, _)| name).join(", ")
 }
 
 fn list() -> String {

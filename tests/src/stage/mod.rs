@@ -9,7 +9,9 @@ mod team;
 mod tmux;
 mod world;
 
+pub(crate) use marked::end_all as end_marked;
 pub use run::{Finished, Running};
 pub use team::Team;
 pub use tmux::{InsideTmux, PaneLine, Tmux};
 pub use world::World;
+pub(crate) use world::sweep_worlds;

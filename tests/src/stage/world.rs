@@ -15,6 +15,7 @@ use super::sweep::{LOCK, PREFIX, sweep};
 use super::team::Team;
 use super::tmux::Tmux;
 use crate::fake_api::FakeApi;
+use crate::guard::note;
 use crate::wait::{wait_for, wait_until};
 
 /// Where worlds are made: sockets live in them, and the path of a socket is limited to some hundred bytes.
@@ -34,6 +35,11 @@ pub struct World {
     _lock: File,
 }
 
+/// Removes the worlds of whoever was killed, with their processes.
+pub(crate) fn sweep_worlds() {
+    sweep(Path::new(PLACE));
+}
+
 impl World {
     /// Makes a world. `swarm` is the program under test, which plays `swarm` or `swarm-teammate` by the name it is
     /// called by; `programs` is a folder on the same file system, where both names are made.
@@ -41,7 +47,7 @@ impl World {
     /// # Panics
     /// When folders cannot be made, or would lie in the user's own root folder.
     pub fn new(swarm: &Path, programs: &Path) -> Self {
-        sweep(Path::new(PLACE));
+        sweep_worlds();
         let folder = tempfile::Builder::new()
             .prefix(&format!("{PREFIX}{}.", std::process::id()))
             .tempdir_in(PLACE)
@@ -62,6 +68,7 @@ impl World {
         for part in ["home", "root", "tmp", "sockets", "project", "out"] {
             make_private(&world.folder.join(part));
         }
+        note(&world.programs);
         make_private(&world.programs);
         world.install("swarm", swarm);
         world.install("swarm-teammate", swarm);

@@ -20,6 +20,8 @@ use crate::fake_api::{Ask, Reply};
 const GAP: Duration = Duration::from_millis(150);
 /// How far apart looks at the processes are.
 const LOOKS: Duration = Duration::from_secs(10);
+/// How far apart words are about how far it is.
+const TELLS: Duration = Duration::from_mins(1);
 /// How much memory a member may have more at the end than after the first looks: its conversation grows.
 const GROWN: f64 = 1.25;
 
@@ -108,10 +110,12 @@ fn drive(
     let (store, team) = (store(&played.world.root()), team_name(TEAM));
     let kinds = ["just read this", "pass it on", "make a task"];
     let until = Instant::now() + Duration::from_secs(order.minutes * 60);
-    let mut look_at = Instant::now();
+    let start = Instant::now();
+    let (mut look_at, mut tell_at) = (start, start + TELLS);
     let mut sent = 0;
     while Instant::now() < until {
-        let to = member_name(&names[sent * 7 % names.len()]);
+        // One further with each pass, so that everybody gets every kind.
+        let to = member_name(&names[(sent + sent / names.len()) % names.len()]);
         let text = format!("{}: mark<{sent}>", kinds[sent % kinds.len()]);
         let began = Instant::now();
         store.post(&team, &to, Draft::new("team-lead", text))?;
@@ -125,6 +129,14 @@ fn drive(
             let open = pids.iter().map(|pid| descriptors(*pid) as u64);
             looks.descriptors.push(open.collect());
             read_lead_mail(&store)?;
+        }
+        if Instant::now() >= tell_at {
+            tell_at += TELLS;
+            let minutes = start.elapsed().as_secs() / 60;
+            eprintln!(
+                "bench: soak: {minutes} of {} minutes, {sent} messages",
+                order.minutes
+            );
         }
         settle(GAP);
         played.forget();
