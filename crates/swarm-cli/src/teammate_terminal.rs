@@ -5,22 +5,27 @@ use std::io::{self, IsTerminal as _, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 use swarm_protocol::{MemberName, PaneId};
-use swarm_ui::{Console, PaneInput, Theme, read_keys};
+use swarm_ui::{Console, Outlet, PaneInput, Theme, read_keys};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::environment::Environment;
 use crate::output::terminal_width;
+
+/// How long a member that ends waits for a terminal that does not read.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The terminal on stdin as it was found. It is made so again when this is dropped, however the program ends by itself.
 #[derive(Debug)]
 pub(crate) struct Keyboard {
     before: Termios,
     console: Console,
+    outlet: Outlet,
     /// The file that keeps the output, where tmux does not see to it.
     log: Option<File>,
 }
@@ -37,8 +42,14 @@ impl Keyboard {
 impl Drop for Keyboard {
     fn drop(&mut self) {
         self.console.close();
+        let when = if self.outlet.settle(LAST_WORDS) {
+            OptionalActions::Flush
+        } else {
+            // Nobody reads it, and that what is in it was read is nothing to wait for.
+            OptionalActions::Now
+        };
         // A terminal that is gone needs no mending.
-        tcsetattr(io::stdin(), OptionalActions::Flush, &self.before).ok();
+        tcsetattr(io::stdin(), when, &self.before).ok();
     }
 }
 
@@ -70,6 +81,13 @@ impl Terminal {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Self::plain();
         }
+        let outlet = match Outlet::new(Box::new(io::stdout())) {
+            Ok(outlet) => outlet,
+            Err(error) => {
+                tracing::warn!(%error, "the terminal is not drawn on");
+                return Self::plain();
+            }
+        };
         let before = match keys_one_by_one() {
             Ok(before) => before,
             Err(error) => {
@@ -85,7 +103,7 @@ impl Terminal {
         let log = own_log(env, log).await;
         let copy = log.as_ref().and_then(|log| log.try_clone().ok());
         let console = Console::open(
-            Box::new(io::stdout()),
+            Box::new(outlet.clone()),
             copy.map_or_else(|| Box::new(io::sink()) as _, |copy| Box::new(copy) as _),
             theme,
             Box::new(|| terminal_width(io::stdout())),
@@ -105,6 +123,7 @@ impl Terminal {
             keyboard: Some(Keyboard {
                 before,
                 console,
+                outlet,
                 log,
             }),
         }

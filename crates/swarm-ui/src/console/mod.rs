@@ -2,8 +2,10 @@
 
 mod keys;
 mod line;
+mod outlet;
 mod screen;
 
 pub use keys::read_keys;
 pub use line::PaneInput;
+pub use outlet::Outlet;
 pub use screen::{Console, ConsoleWriter};

@@ -1,0 +1,201 @@
+//! A way to a terminal that makes nobody wait. A terminal is full when nobody reads it: a tmux that is stopped, a connection that
+//! hangs. Whoever writes there then sleeps in the kernel, and an agent must not.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What waits for the terminal, at most. More than a screen with its history of a few hundred lines.
+const LIMIT: usize = 256 * 1024;
+
+/// Writes into a terminal from a thread of its own. What does not fit behind a terminal that does not read is left out, and the
+/// terminal is told so once it reads again. Clones lead to the same terminal.
+#[derive(Clone)]
+pub struct Outlet(Arc<Shared>);
+
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<u8>,
+    /// Bytes that were left out since the last that were taken in.
+    left_out: usize,
+    /// Whether the thread is in the middle of a write.
+    is_writing: bool,
+    /// Whether the terminal is gone.
+    is_over: bool,
+}
+
+impl fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outlet").finish_non_exhaustive()
+    }
+}
+
+impl Outlet {
+    /// Leads to `terminal`.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub fn new(terminal: Box<dyn Write + Send>) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let writer = thread::Builder::new().name("writes the screen".to_owned());
+        let its = Arc::clone(&shared);
+        writer.spawn(move || its.write_on(terminal))?;
+        Ok(Self(shared))
+    }
+
+    /// Waits until everything is written, `patience` at most; `false` when it is not.
+    pub fn settle(&self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        let mut queue = self.0.lock();
+        loop {
+            if queue.is_over || (queue.waiting.is_empty() && !queue.is_writing) {
+                return true;
+            }
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            let woken = self.0.changed.wait_timeout(queue, left);
+            queue = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Write for Outlet {
+    /// Takes all of a piece or, where there is no room, nothing of it: half a sequence would garble what follows.
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let mut queue = self.0.lock();
+        if queue.is_over {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if queue.waiting.len() + piece.len() > LIMIT {
+            queue.left_out += piece.len();
+        } else {
+            if queue.left_out > 0 {
+                let note = format!(
+                    "\r\n[{} bytes are not shown: nobody read this terminal]\r\n",
+                    queue.left_out
+                );
+                queue.waiting.extend_from_slice(note.as_bytes());
+                queue.left_out = 0;
+            }
+            queue.waiting.extend_from_slice(piece);
+            self.0.changed.notify_all();
+        }
+        Ok(piece.len())
+    }
+
+    /// Waits for nothing; [`Outlet::settle`] does.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // Nothing in here is left half-changed.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The thread's whole life; it sleeps while there is nothing to write.
+    fn write_on(&self, mut terminal: Box<dyn Write + Send>) {
+        let mut queue = self.lock();
+        loop {
+            while queue.waiting.is_empty() {
+                let woken = self.changed.wait(queue);
+                queue = woken.unwrap_or_else(PoisonError::into_inner);
+            }
+            let piece = std::mem::take(&mut queue.waiting);
+            queue.is_writing = true;
+            drop(queue);
+            let written = terminal.write_all(&piece).and_then(|()| terminal.flush());
+            queue = self.lock();
+            queue.is_writing = false;
+            queue.is_over = written.is_err();
+            self.changed.notify_all();
+            if queue.is_over {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn what_is_written_arrives_in_order() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        let lines: Vec<String> = (0..100).map(|number| format!("line {number}\n")).collect();
+        for line in &lines {
+            outlet.write_all(line.as_bytes()).unwrap();
+        }
+        assert!(outlet.settle(SOON));
+        let expected = lines.concat();
+        let mut read = vec![0; expected.len()];
+        theirs.read_exact(&mut read).unwrap();
+        assert_eq!(String::from_utf8(read).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_terminal_that_does_not_read_makes_nobody_wait_and_is_told_what_it_missed() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        // What the writer is about to have written may all have been read.
+        theirs
+            .set_read_timeout(Some(Duration::from_millis(10)))
+            .unwrap();
+        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        let piece = [b'x'; 1000];
+        // Far more than the kernel and the queue hold: this comes back all the same.
+        for _ in 0..20_000 {
+            outlet.write_all(&piece).unwrap();
+        }
+        assert!(!outlet.settle(Duration::ZERO));
+        let mut read = Vec::new();
+        let mut part = vec![0; 65_536];
+        while !outlet.settle(Duration::ZERO) {
+            let count = theirs.read(&mut part).unwrap_or(0);
+            read.extend_from_slice(&part[..count]);
+        }
+        assert!(read.len() < 20_000 * piece.len());
+        outlet.write_all(b"there again").unwrap();
+        let shown = loop {
+            let count = theirs.read(&mut part).unwrap_or(0);
+            read.extend_from_slice(&part[..count]);
+            if read.ends_with(b"there again") {
+                break String::from_utf8(read).unwrap();
+            }
+        };
+        let note = shown.trim_start_matches('x');
+        assert!(
+            note.starts_with("\r\n[") && note.contains("bytes are not shown"),
+            "{note}"
+        );
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_is_an_error_and_is_not_waited_for() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        outlet.write_all(b"into the void").unwrap();
+        assert!(outlet.settle(SOON));
+        outlet.write_all(b"again").unwrap_err();
+    }
+}
