@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 
 use async_trait::async_trait;
 use swarm_protocol::{BackendType, SpawnId, TeamName};
@@ -14,6 +15,11 @@ use crate::{Pane, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedP
 pub trait PaneBackend: Send + Sync + fmt::Debug {
     /// The word for the roster.
     fn kind(&self) -> BackendType;
+
+    /// The socket of the server in which panes are opened; none where panes are no server's.
+    fn socket(&self) -> Option<&Path> {
+        None
+    }
 
     /// Makes an empty pane: tagged with team, member and spawn id, titled, in its place, running nothing. The focus
     /// of whoever watches stays where it is.

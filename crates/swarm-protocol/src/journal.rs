@@ -1,5 +1,7 @@
 //! `journal.jsonl`: what happened in a team, one event a line, append-only.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -37,6 +39,9 @@ pub enum Event {
         member: MemberName,
         /// Which spawn.
         spawn_id: SpawnId,
+        /// The tmux server in which its pane will be opened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        socket: Option<PathBuf>,
     },
     /// Hello matched; the member is in.
     SpawnCommitted {

@@ -345,6 +345,7 @@ pub fn new_member(member: &str) -> NewMember {
         plan: false,
         prompt: None,
         backend: None,
+        socket: None,
         session_id: None,
         color: None,
     }

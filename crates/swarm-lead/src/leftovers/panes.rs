@@ -30,7 +30,7 @@ impl LeftPane {
     }
 }
 
-/// The panes of a team's former spawns, on the servers that its roster and this terminal name and on swarm's own. A
+/// The panes of a team's former spawns, on the servers that its roster, its journal and this terminal name and on swarm's own. A
 /// pane is ours only if the team's journal knows its spawn: teams of other roots may share name and server.
 ///
 /// # Errors
@@ -39,9 +39,9 @@ pub async fn left_panes(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<Vec<LeftPane>, LeadError> {
-    let former = former_spawns(deployment, team)?;
+    let former = Former::of(deployment, team)?;
     let mut left = Vec::new();
-    for backend in places(deployment, team)? {
+    for backend in places(deployment, team, former.sockets)? {
         let panes = match backend.panes(team).await {
             Ok(panes) => panes,
             Err(error) => {
@@ -53,7 +53,7 @@ pub async fn left_panes(
         left.extend(
             panes
                 .into_iter()
-                .filter(|pane| former.contains(&pane.spawn_id) && ended(pane))
+                .filter(|pane| former.spawns.contains(&pane.spawn_id) && ended(pane))
                 .map(|tagged| LeftPane {
                     tagged,
                     backend: Arc::clone(&backend),
@@ -63,36 +63,46 @@ pub async fn left_panes(
     Ok(left)
 }
 
-fn former_spawns(deployment: &Deployment, team: &TeamName) -> Result<HashSet<SpawnId>, StoreError> {
-    let events = deployment.store.events(team)?.entries.into_iter();
-    let mut former: HashSet<SpawnId> = events
-        .filter_map(|entry| match entry.event {
-            Event::SpawnReserved { spawn_id, .. } => Some(spawn_id),
-            _ => None,
-        })
-        .collect();
-    // Read after the journal: whoever joins meanwhile is not in it.
-    for spawn in deployment
-        .store
-        .config(team)?
-        .teammates()
-        .filter_map(Member::spawn_id)
-    {
-        former.remove(&spawn);
+/// What the journal knows of spawns that are in the roster no more.
+struct Former {
+    spawns: HashSet<SpawnId>,
+    /// The servers in which panes were opened, whether or not the roster still names them.
+    sockets: BTreeSet<PathBuf>,
+}
+
+impl Former {
+    fn of(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
+        let mut spawns = HashSet::new();
+        let mut sockets = BTreeSet::new();
+        for entry in deployment.store.events(team)?.entries {
+            if let Event::SpawnReserved {
+                spawn_id, socket, ..
+            } = entry.event
+            {
+                spawns.insert(spawn_id);
+                sockets.extend(socket);
+            }
+        }
+        // Read after the journal: whoever joins meanwhile is not in it.
+        let config = deployment.store.config(team)?;
+        for spawn in config.teammates().filter_map(Member::spawn_id) {
+            spawns.remove(&spawn);
+        }
+        Ok(Self { spawns, sockets })
     }
-    Ok(former)
 }
 
 fn places(
     deployment: &Deployment,
     team: &TeamName,
+    mut sockets: BTreeSet<PathBuf>,
 ) -> Result<Vec<Arc<dyn PaneBackend>>, StoreError> {
     let facts = &deployment.terminal;
     let config = deployment.store.config(team)?;
-    let mut sockets: BTreeSet<PathBuf> = config
+    let named = config
         .teammates()
-        .filter_map(|member| member.swarm.as_ref()?.socket.clone())
-        .collect();
+        .filter_map(|member| member.swarm.as_ref()?.socket.clone());
+    sockets.extend(named);
     sockets.extend(own_sockets(&facts.own_socket_dir));
     let here = facts
         .tmux_env

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use swarm_fs::replace_passing;
 use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
-use swarm_protocol::{Color, Hello, TeamName};
+use swarm_protocol::{Color, Hello, Member, TeamName};
+use swarm_store::StoreError;
 use swarm_team::{SpawnOrder, check_hello};
 use swarm_tools::processes;
 use swarm_worktree::Created;
@@ -49,9 +50,28 @@ impl Attempt<'_> {
                 hello,
             }),
             Err(error) => {
+                let error = match error {
+                    LeadError::Interrupted(_) => error,
+                    error => self.called_off().unwrap_or(error),
+                };
                 self.undo(pane.as_ref(), &error).await;
                 Err(error)
             }
+        }
+    }
+
+    /// Why this failed, if the team was deleted or the spawn undone by somebody else: what went wrong then is only what
+    /// came of that.
+    fn called_off(&self) -> Option<LeadError> {
+        let (store, name) = (&self.deployment.store, &self.options.name);
+        let spawn_id = self.order.spawn_id;
+        match store.config(self.team) {
+            Err(gone @ StoreError::TeamNotFound { .. }) => Some(gone.into()),
+            Ok(config) if config.member(name).and_then(Member::spawn_id) != Some(spawn_id) => {
+                let team = self.team.clone();
+                Some(StoreError::SpawnGone { team, spawn_id }.into())
+            }
+            _ => None,
         }
     }
 

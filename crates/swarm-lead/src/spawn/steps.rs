@@ -1,6 +1,6 @@
 //! What a spawn needs before it begins, and its beginning.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -156,7 +156,8 @@ async fn begin<'a>(
             worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
             plan: false,
             prompt: options.prompt.clone(),
-            backend: None,
+            backend: Some(backend.kind()),
+            socket: backend.socket().map(Path::to_owned),
             session_id: session,
             color: replaced
                 .as_ref()

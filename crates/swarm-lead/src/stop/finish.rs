@@ -10,6 +10,7 @@ use swarm_tools::processes;
 use super::aside::aside;
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
+use crate::leftovers::left_panes;
 use crate::reconcile::reconcile;
 use crate::{Deployment, LeadError};
 
@@ -72,18 +73,26 @@ pub(crate) async fn finish(
     .await;
     let store = &deployment.store;
     let (of, who) = (team.clone(), name.clone());
-    let removed = aside(store, move |store| {
+    let entry = store.config(team)?.member(name).cloned();
+    let taken = aside(store, move |store| {
         if store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")? {
             return Ok(Taken::Undone);
         }
         let removed = store.remove_member(&of, &who, Some(&spawn_id))?;
         Ok(removed.map_or(Taken::Nothing, Taken::Member))
     });
-    let removed = match removed.await? {
+    let removed = match taken.await? {
         Taken::Member(removed) => removed,
         Taken::Undone => {
             SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
-            return Ok(Finished::leaving(ended.left));
+            let closed = match &entry {
+                Some(entry) => close_begun_pane(deployment, team, entry, spawn_id).await,
+                None => Ok(()),
+            };
+            return Ok(Finished {
+                pane_left: closed.err().map(|error| error.to_string()),
+                ..Finished::leaving(ended.left)
+            });
         }
         Taken::Nothing => return Ok(Finished::leaving(ended.left)),
     };
@@ -199,7 +208,45 @@ pub async fn clear_dead(
             cleared.push(finished.into_stopped(dead.name, outcome));
         }
     }
+    close_panes_of_former(deployment, team).await;
     Ok(cleared)
+}
+
+/// Closes the panes of spawns that are in the roster no more: once the team is gone, nobody knows them for its own.
+async fn close_panes_of_former(deployment: &Deployment, team: &TeamName) {
+    let left = match left_panes(deployment, team).await {
+        Ok(left) => left,
+        Err(error) => {
+            tracing::warn!(%team, %error, "panes of former spawns not looked for");
+            return;
+        }
+    };
+    for pane in left {
+        if let Err(error) = pane.close().await {
+            tracing::warn!(%team, pane = %pane.tagged.pane.id, %error, "pane of a former spawn not closed");
+        }
+    }
+}
+
+/// Closes what a spawn that was called off has opened so far. Its pane is in no roster and is known by its tag; a spawner that
+/// still lives closes it as well, and one that was killed never does.
+async fn close_begun_pane(
+    deployment: &Deployment,
+    team: &TeamName,
+    entry: &Member,
+    spawn_id: SpawnId,
+) -> Result<(), PaneError> {
+    let Some(kind) = &entry.backend_type else {
+        return Ok(());
+    };
+    let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
+    let backend = reach(kind, socket, &deployment.terminal)?;
+    for tagged in backend.panes(team).await? {
+        if tagged.spawn_id == spawn_id {
+            backend.close(&tagged.pane, &spawn_id).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Closes a member's pane. The process in it has ended and the roster says so: what fails here leaves a pane to the

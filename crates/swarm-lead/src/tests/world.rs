@@ -300,6 +300,7 @@ pub(crate) fn reserve(
         plan: false,
         prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
         backend: None,
+        socket: None,
         session_id: Some(SessionId::random()),
         color: None,
     };

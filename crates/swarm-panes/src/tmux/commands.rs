@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use swarm_protocol::{Color, PaneId};
+use swarm_protocol::{Color, PaneId, SpawnId};
 use tmux_interface::{
     CapturePane, IfShell, RespawnPane, SelectLayout, SelectPane, SetHook, SetOption, SplitWindow,
     TmuxCommand,
@@ -36,9 +36,17 @@ const BORDER_FORMAT: &str = "#{?@swarm_style,#[fg=#{@swarm_style}],}#[bold]#{?pa
      #{?#{m:* · NEEDS *,#{pane_title}},#[reverse],}\
      #{?#{m:* · *,#{pane_title}},#{s/^[^ ]* · /· /;q/h:pane_title} ,}}#[default]";
 
-/// The words of [`PLACEHOLDER`] after a command's flags.
-pub(crate) fn placeholder() -> [OsString; 3] {
-    ["--".into(), PLACEHOLDER[0].into(), PLACEHOLDER[1].into()]
+/// The words of [`PLACEHOLDER`] after a command's flags. The process bears the mark of its spawn: whoever clears up after a
+/// spawner that was killed before it could tag the pane finds it by that.
+pub(crate) fn placeholder(spawn_id: &SpawnId) -> [OsString; 5] {
+    let mark = format!("SWARM_SPAWN_ID={spawn_id}");
+    [
+        "--".into(),
+        "env".into(),
+        mark.into(),
+        PLACEHOLDER[0].into(),
+        PLACEHOLDER[1].into(),
+    ]
 }
 
 /// Where a split puts the new pane.

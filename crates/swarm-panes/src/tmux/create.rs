@@ -103,13 +103,13 @@ async fn make_there(
                 .window_name(window_name(&base_name(backend, spec), *number))
                 .target_window(format!("{session}:"))
                 .build();
-            Batch::new().then_with(&window, placeholder())
+            Batch::new().then_with(&window, placeholder(&spec.spawn_id))
         }
         Placement::Session => {
             if let Some(folder) = backend.server().socket().parent() {
                 swarm_fs::ensure_private_dir(folder)?;
             }
-            create_session()
+            create_session(&spec.spawn_id)
         }
     };
     let output = backend.server().run(&batch).await?;

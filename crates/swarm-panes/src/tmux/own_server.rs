@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use swarm_protocol::SpawnId;
 use tmux_interface::{NewSession, ResizeWindow, SetHook, SetOption, StartServer, TmuxCommand};
 
 use super::batch::Batch;
@@ -44,7 +45,7 @@ pub fn is_own_socket(socket: &Path) -> bool {
 ///
 /// `window-size` stays as tmux has it: 3.3a crashes when a session is made while it is `manual`. Each window gets a
 /// fixed size of its own right after it is made.
-pub(crate) fn create_session() -> Batch {
+pub(crate) fn create_session(spawn_id: &SpawnId) -> Batch {
     let session = NewSession::new()
         .detached()
         .print()
@@ -64,7 +65,7 @@ pub(crate) fn create_session() -> Batch {
                 .command(refit())
                 .build()
         }))
-        .then_with(&session, placeholder())
+        .then_with(&session, placeholder(spawn_id))
 }
 
 /// Options of our own server, which reads no configuration file.

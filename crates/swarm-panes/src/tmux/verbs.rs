@@ -1,6 +1,7 @@
 //! tmux as a [`PaneBackend`].
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use async_trait::async_trait;
 use swarm_protocol::{BackendType, SpawnId, TeamName};
@@ -23,6 +24,10 @@ use crate::{
 impl PaneBackend for TmuxBackend {
     fn kind(&self) -> BackendType {
         BackendType::Tmux
+    }
+
+    fn socket(&self) -> Option<&Path> {
+        Some(self.server().socket())
     }
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {

@@ -148,7 +148,7 @@ impl TeamFiles<'_> {
             mode: new.mode.map(|mode| mode.name().to_owned()),
             swarm: Some(SwarmMember {
                 spawn_id: new.spawn_id,
-                socket: None,
+                socket: new.socket.clone(),
                 reservation: Some(new.reservation.clone()),
                 died_at: None,
             }),
@@ -161,6 +161,7 @@ impl TeamFiles<'_> {
         let entered = self.enter([Event::SpawnReserved {
             member: new.name.clone(),
             spawn_id: new.spawn_id,
+            socket: new.socket.clone(),
         }])?;
         if let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) {
             self.with_inbox_lock(&new.name, |held| self.deliver(held, &new.name, draft, id))?;

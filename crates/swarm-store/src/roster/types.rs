@@ -33,6 +33,8 @@ pub struct NewMember {
     pub prompt: Option<Draft>,
     /// How it will run, when that is already known.
     pub backend: Option<BackendType>,
+    /// The tmux server in which its pane will be, so that whoever undoes the spawn finds the pane.
+    pub socket: Option<PathBuf>,
     /// Its conversation. Without one, that of the dead member of the same name is carried on, if there is one.
     pub session_id: Option<SessionId>,
     /// Its colour; without one the first that nobody has.

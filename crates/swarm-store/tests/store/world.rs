@@ -196,6 +196,7 @@ pub(crate) fn new_member(member: &str) -> NewMember {
         plan: false,
         prompt: None,
         backend: None,
+        socket: None,
         session_id: None,
         color: None,
     }

@@ -97,6 +97,7 @@ impl World {
             plan: false,
             prompt: None,
             backend: None,
+            socket: None,
             session_id: None,
             color: None,
         };

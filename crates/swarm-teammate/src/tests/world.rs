@@ -137,6 +137,7 @@ impl World {
             plan: false,
             prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
             backend: None,
+            socket: None,
             session_id: None,
             color: None,
         };

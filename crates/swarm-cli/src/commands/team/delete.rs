@@ -1,13 +1,14 @@
 //! `swarm team delete`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use swarm_fs::Liveness;
 use swarm_lead::{StopOptions, Stopped, clear_dead, end_team};
 use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_store::StoreError;
 
 use super::dispatch::named;
 use crate::app::App;
@@ -28,15 +29,12 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     // Asked before anything is taken down: a team that stays, stays whole.
     app.store.may_delete(&team, args.force)?;
     let mut stopped = Vec::new();
-    if args.force {
-        stopped = end_members(app, &team)?;
-    }
-    let cleared = runtime()?.block_on(clear_dead(&for_stopping(app), &team))?;
-    for one in &cleared {
-        tell_left(app, one);
-    }
-    stopped.extend(cleared);
-    let archive = app.store.delete_team(&team, args.purge, args.force)?;
+    let archive = if args.force {
+        delete_by_force(app, args.purge, &team, &mut stopped)?
+    } else {
+        clear(app, &team, &mut stopped)?;
+        app.store.delete_team(&team, args.purge, false)?
+    };
     show(app, &team, archive.as_deref(), &stopped)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -77,6 +75,49 @@ fn delete_damaged(app: &App, args: &TeamDeleteArgs, damage: Failure) -> Result<E
     let archive = app.store.delete_team(&team, args.purge, true)?;
     show(app, &team, archive.as_deref(), &[])?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How long spawns may keep on beginning in a team that is deleted by force.
+const STORM: Duration = Duration::from_secs(30);
+
+/// Ends every member and deletes the team, or ends those who have joined meanwhile as well: a team that goes while a member of it
+/// lives leaves that member's processes and pane to nobody.
+fn delete_by_force(
+    app: &App,
+    purge: bool,
+    team: &TeamName,
+    stopped: &mut Vec<Stopped>,
+) -> Result<Option<PathBuf>, Failure> {
+    let until = Instant::now() + STORM;
+    loop {
+        stopped.extend(end_members(app, team)?);
+        clear(app, team, stopped)?;
+        match app.store.delete_team(team, purge, false) {
+            Err(StoreError::TeamBusy { members, .. }) if are_of_others(app, team, &members)? => {
+                // Whether those live is not known, and swarm has not started them.
+                return Ok(app.store.delete_team(team, purge, true)?);
+            }
+            Err(StoreError::TeamBusy { .. }) if Instant::now() < until => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
+/// Whether all of these are members of other programs.
+fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<bool, Failure> {
+    let config = app.store.config(team)?;
+    let is_other = |name: &MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
+    Ok(members.iter().all(is_other))
+}
+
+/// Takes the dead out of the roster, with what they have left.
+fn clear(app: &App, team: &TeamName, stopped: &mut Vec<Stopped>) -> Result<(), Failure> {
+    let cleared = runtime()?.block_on(clear_dead(&for_stopping(app), team))?;
+    for one in &cleared {
+        tell_left(app, one);
+    }
+    stopped.extend(cleared);
+    Ok(())
 }
 
 /// How long members get to end in order when their team is deleted by force.
