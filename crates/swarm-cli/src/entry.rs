@@ -48,10 +48,20 @@ fn misread(error: &clap::Error) -> ExitCode {
                 .to_string(),
         );
     } else {
-        // Help and version are data and go to stdout; clap knows which is which.
-        drop(error.print());
+        show(error);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Help and version are data and go to stdout; clap knows which is which. It repeats words as they were typed.
+fn show(error: &clap::Error) {
+    let text = error.render().to_string();
+    let shown = output::plain(&text);
+    if shown == text {
+        drop(error.print());
+    } else {
+        say_raw(shown.trim_end());
+    }
 }
 
 fn run(args: Args) -> Result<ExitCode, Failure> {

@@ -88,7 +88,8 @@ pub fn door_support(folder: &Path) -> Result<DoorSupport, FsError> {
     let flock = retrying_interrupted(|| tried.as_file().lock()).is_ok()
         && matches!(second.try_lock(), Err(TryLockError::WouldBlock));
 
-    let marked = tried.path().with_extension("door");
+    // Named so that it is swept when this process is killed here.
+    let marked = tried.path().with_extension("dir.swarm-tmp");
     rustix::fs::mkdir(&marked, Mode::RWXU | Mode::SVTX)
         .map_err(|error| FsError::gone_or_io(&marked, "make the folder", error))?;
     let sticky = marked

@@ -15,6 +15,16 @@ impl Layout {
         Self { root }
     }
 
+    /// The root folder itself.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.root.clone()
+    }
+
+    /// What is ours and no team's.
+    pub(crate) fn own(&self) -> PathBuf {
+        self.root.join("swarm")
+    }
+
     pub(crate) fn teams(&self) -> PathBuf {
         self.root.join("teams")
     }

@@ -136,11 +136,11 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
             "worktree": member.worktree.as_ref().map(|made| &made.record),
         }));
     }
-    app.out.data(&format!(
+    app.out.data(&plain(&format!(
         "{} is ready ({}, {}, mode {})",
         member.agent_id, member.pane, member.hello.model, member.hello.mode
-    ))?;
-    app.out.say(&member.why);
+    )))?;
+    app.out.say(&plain(&member.why));
     if let Some(made) = &member.worktree {
         app.out.say(&format!(
             "work tree {} {}",

@@ -30,6 +30,9 @@ impl FileStore {
     /// Finds what was left behind, and removes it with `clear`. Tells of each whether it could be removed.
     pub(crate) fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
         let mut found = Vec::new();
+        for folder in [self.layout.root(), self.layout.own()] {
+            found.extend(sweep_temporaries(&folder, clear)?);
+        }
         if !is_there(&self.layout.teams()) {
             return Ok(found);
         }
@@ -115,11 +118,7 @@ impl FileStore {
         ];
         let own = members.iter().map(|name| files.at.members().join(name));
         for folder in shared.into_iter().chain(own) {
-            for path in swarm_fs::stale_temporaries(&folder, TEMPORARY_AGE)? {
-                let removed = if clear { remove_file(&path) } else { Ok(()) };
-                let what = "a temporary file of a killed process";
-                found.push((Leftover { path, what }, removed));
-            }
+            found.extend(sweep_temporaries(&folder, clear)?);
         }
         found.extend(self.sweep_member_folders(team, clear)?);
         Ok(found)
@@ -160,6 +159,17 @@ impl FileStore {
     }
 }
 
+/// What killed processes were about to put in the place of a file, or tried the file system with.
+fn sweep_temporaries(folder: &Path, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+    let stale = swarm_fs::stale_temporaries(folder, TEMPORARY_AGE)?.into_iter();
+    let swept = stale.map(|path| {
+        let removed = if clear { remove(&path) } else { Ok(()) };
+        let what = "a temporary file of a killed process";
+        (Leftover { path, what }, removed)
+    });
+    Ok(swept.collect())
+}
+
 /// Folders whose names say that they were being made or deleted.
 fn unfinished(folder: &Path) -> Vec<(PathBuf, &'static str)> {
     let mut found = Vec::new();
@@ -198,6 +208,14 @@ fn names_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// A file, or a folder that is empty.
+fn remove(path: &Path) -> Result<()> {
+    if path.is_dir() && !path.is_symlink() {
+        return fs::remove_dir(path).map_err(|source| io(path, source));
+    }
+    remove_file(path)
 }
 
 fn remove_file(path: &Path) -> Result<()> {
