@@ -89,6 +89,11 @@ pub(crate) fn kill_member(world: &World, name: &str) {
 /// Kills a member of any team as an accident would, and waits until it is gone.
 pub(crate) fn kill_process_of(world: &World, team: &str, name: &str) {
     let pid = signal_member(world, team, name, Signal::KILL);
+    wait_until_gone(world, pid);
+}
+
+/// Waits until the kernel is done with a process that was ended, and has let go of its locks.
+pub(crate) fn wait_until_gone(world: &World, pid: Pid) {
     world.wait_for("it is gone", || {
         let process = std::path::PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
         let status = std::fs::read_to_string(process.join("stat")).ok();

@@ -1,6 +1,5 @@
 //! The long runs, one part after the other, each with its seed and its time.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -11,7 +10,10 @@ use super::dice::{Dice, Seed};
 use super::disk::fill_one;
 use super::everything::{on_damaged, on_planted, open_to_others};
 use super::mail::{MailRun, Other};
-use super::processes::{Fault, round};
+use super::processes::{
+    Cut, Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name, points_of,
+    round, twins,
+};
 use super::steps::{Operation, Point, Report, Tampering, Trial, points};
 use super::tasks::TaskRun;
 use super::workers::Programs;
@@ -48,6 +50,22 @@ const PARTS: [Part; 8] = [
         "50 teams of which members, panes, servers and commands are killed",
         processes,
     ),
+    (
+        "spawns",
+        "spawns under way while their team is deleted, of one name, of which some are killed",
+        spawns,
+    ),
+    (
+        "commands",
+        "spawn and shutdown killed at each of their system calls",
+        commands,
+    ),
+    (
+        "clocks",
+        "members and commands whose clocks jump, each by itself",
+        jumping_clocks,
+    ),
+    ("leads", "leads killed while they read mail", leads),
 ];
 
 /// What the command line asks for.
@@ -272,12 +290,64 @@ fn disk(programs: &Programs, _seed: Seed) -> String {
 const TEAMS: usize = 50;
 
 fn processes(programs: &Programs, seed: Seed) -> String {
-    let links = programs.swarm.parent().unwrap_or(Path::new("."));
     let mut dice = Dice::new(seed);
     for number in 0..TEAMS {
         let fault = *dice.pick(&Fault::ALL);
         eprintln!("  {number}: {fault:?}");
-        round(programs, links, fault, Seed(dice.throw()));
+        round(programs, fault, Seed(dice.throw()));
     }
     format!("{TEAMS} teams")
+}
+
+/// Teams that are made twice at the same instant.
+const TWINS: usize = 200;
+
+fn spawns(programs: &Programs, seed: Seed) -> String {
+    let mut dice = Dice::new(seed);
+    for number in 0..TEAMS {
+        eprintln!("  {number}");
+        delete_under_spawns(programs, Seed(dice.throw()));
+    }
+    for number in 0..TEAMS / 2 {
+        eprintln!("  one name, {number}");
+        one_name(programs, Seed(dice.throw()));
+    }
+    twins(programs, Seed(dice.throw()), TWINS);
+    format!("{TEAMS} teams, {} names, {TWINS} twins", TEAMS / 2)
+}
+
+fn commands(programs: &Programs, _seed: Seed) -> String {
+    let mut told = Cut::default();
+    for whole in Whole::ALL {
+        let Some(points) = points_of(programs, whole) else {
+            return "skipped: nothing can be traced here".to_owned();
+        };
+        let cut = cut_at(programs, whole, &points);
+        eprintln!("  {whole:?}: {cut:?}");
+        told += cut;
+    }
+    format!("{} commands, {told:?}", Whole::ALL.len())
+}
+
+fn jumping_clocks(programs: &Programs, seed: Seed) -> String {
+    let rounds = TEAMS / 5;
+    if clocks(programs, rounds, seed) {
+        format!("{rounds} teams")
+    } else {
+        "skipped: no libfaketime here".to_owned()
+    }
+}
+
+fn leads(programs: &Programs, seed: Seed) -> String {
+    let mut dice = Dice::new(seed);
+    let run = Letters {
+        letters: 60,
+        kills: 20,
+    };
+    let rounds = TEAMS / 5;
+    for number in 0..rounds {
+        eprintln!("  {number}");
+        letters(programs, run, Seed(dice.throw()));
+    }
+    format!("{rounds} times {run:?}")
 }

@@ -15,6 +15,8 @@ pub struct Programs {
     pub other: PathBuf,
     /// `swarm-under-test`.
     pub swarm: PathBuf,
+    /// A folder on the same file system, where worlds make their names for it.
+    pub links: PathBuf,
 }
 
 impl Programs {
@@ -25,6 +27,7 @@ impl Programs {
             worker: folder.join("works-on-a-team"),
             other: folder.join("writes-as-others-do"),
             swarm: folder.join("swarm-under-test"),
+            links: folder.to_owned(),
         }
     }
 }

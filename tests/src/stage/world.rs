@@ -247,6 +247,40 @@ impl World {
         self.spawn(command, line("swarm", arguments))
     }
 
+    /// Starts `swarm` by another program, which is given these words before it, such as one that traces it.
+    ///
+    /// # Panics
+    /// When that cannot be started.
+    #[track_caller]
+    pub fn start_under(
+        &self,
+        words: &[&str],
+        arguments: &[&str],
+        variables: &[(String, String)],
+    ) -> Running {
+        let mut command = self.command(words[0]);
+        command
+            .args(&words[1..])
+            .arg(self.program("swarm"))
+            .args(arguments)
+            .envs(variables.iter().map(|(name, value)| (name, value)));
+        self.spawn(
+            command,
+            format!("{} {}", words.join(" "), line("swarm", arguments)),
+        )
+    }
+
+    /// Starts any program of this world.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[track_caller]
+    pub fn start_program(&self, program: &str, arguments: &[&str]) -> Running {
+        let mut command = self.command(program);
+        command.args(arguments);
+        self.spawn(command, line(program, arguments))
+    }
+
     /// Runs any program of this world to its end; the environment of `command` is added to the world's.
     #[track_caller]
     fn finish(&self, program: &str, command: &mut Command) -> Finished {

@@ -9,5 +9,6 @@ mod members;
 mod policy;
 mod questions;
 mod settings;
+mod streams;
 mod tasks;
 mod teams;

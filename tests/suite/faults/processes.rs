@@ -1,14 +1,15 @@
 //! Processes that are killed, frozen and cut short. One round for each fault; `scripts/stress` goes on for fifty.
 
-use std::path::Path;
-
-use swarm_tests::faults::processes::{Fault, round};
+use swarm_tests::faults::dice::Dice;
+use swarm_tests::faults::processes::{
+    Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name, points_of,
+    round, twins,
+};
 
 use super::setting::{SEED, programs};
 
 fn one(fault: Fault) {
-    let links = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    round(&programs(), links, fault, SEED.of(&format!("{fault:?}")));
+    round(&programs(), fault, SEED.of(&format!("{fault:?}")));
 }
 
 #[test]
@@ -37,4 +38,56 @@ fn l3_nothing_is_left_when_the_pane_or_the_server_of_tmux_was_killed() {
 fn l3_a_delete_that_is_killed_can_be_called_again_and_needs_no_standard_streams() {
     one(Fault::KillDelete);
     one(Fault::ClosedStreams);
+}
+
+#[test]
+fn l3_nothing_is_left_of_a_team_that_is_deleted_while_its_members_start() {
+    for round in 0..5 {
+        delete_under_spawns(&programs(), SEED.of(&format!("delete {round}")));
+    }
+}
+
+#[test]
+fn s12_five_spawns_of_one_name_of_which_some_are_killed_make_one_member() {
+    for round in 0..2 {
+        one_name(&programs(), SEED.of(&format!("name {round}")));
+    }
+}
+
+#[test]
+fn l11_two_who_make_one_team_at_the_same_instant_make_one_whichever_is_killed() {
+    twins(&programs(), SEED.of("twins"), 8);
+}
+
+#[test]
+fn d4_letters_to_a_lead_that_is_killed_while_it_reads_are_there_once_and_in_order() {
+    let run = Letters {
+        letters: 12,
+        kills: 4,
+    };
+    letters(&programs(), run, SEED.of("letters"));
+}
+
+/// How many calls of each command are tried.
+const CALLS: usize = 3;
+
+#[test]
+fn s12_spawn_and_shutdown_can_be_killed_at_any_call() {
+    let mut dice = Dice::new(SEED.of("commands"));
+    for whole in Whole::ALL {
+        let Some(points) = points_of(&programs(), whole) else {
+            return;
+        };
+        let points = dice.sample(&points, CALLS);
+        assert_eq!(
+            cut_at(&programs(), whole, &points).trials,
+            CALLS,
+            "{whole:?}"
+        );
+    }
+}
+
+#[test]
+fn clocks_that_jump_lose_nothing_and_end_nobody() {
+    clocks(&programs(), 1, SEED.of("clocks"));
 }

@@ -13,5 +13,6 @@ pub(super) fn programs() -> Programs {
         worker: Path::new(env!("CARGO_BIN_EXE_works-on-a-team")).to_owned(),
         other: Path::new(env!("CARGO_BIN_EXE_writes-as-others-do")).to_owned(),
         swarm: Path::new(env!("CARGO_BIN_EXE_swarm-under-test")).to_owned(),
+        links: Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned(),
     }
 }

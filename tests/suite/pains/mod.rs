@@ -5,6 +5,7 @@ mod definitions;
 mod ending;
 mod environment;
 mod escapes;
+mod frozen;
 mod guards;
 mod holds;
 mod life;

@@ -1,15 +1,14 @@
 //! Members, leads, panes and tmux servers that are killed, frozen or cut short at any moment, with grandchildren in sessions of
 //! their own: a forced delete leaves no process, no pane and no folder.
 
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::dice::{Dice, Seed};
-use super::workers::Programs;
+use super::super::dice::{Dice, Seed};
+use super::super::workers::Programs;
 use crate::fake_api::{Ask, FakeApi, Reply};
 use crate::stage::{InsideTmux, Running, World};
 
@@ -59,10 +58,10 @@ impl Fault {
 ///
 /// # Panics
 /// When something is left.
-pub fn round(programs: &Programs, links: &Path, fault: Fault, seed: Seed) {
+pub fn round(programs: &Programs, fault: Fault, seed: Seed) {
     let mut dice = Dice::new(seed);
     let api = FakeApi::start(answer);
-    let world = World::new(&programs.swarm, links).with_api(&api);
+    let world = World::new(&programs.swarm, &programs.links).with_api(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     let panes = inside.tmux().panes().len();
     world.swarm(&["team", "create", "demo"]).ok();

@@ -1,0 +1,289 @@
+//! Whole commands, killed at each of their system calls in turn: a spawn from its reservation to its commit, and the end of a
+//! member, on the side of who asks for it and on its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+
+use super::super::steps::Point;
+use super::super::workers::Programs;
+use super::places::{Place, Scene, spawn_words};
+use crate::stage::Running;
+
+/// How many trials go on at a time.
+const AT_A_TIME: usize = 3;
+
+/// Calls on files, descriptors and processes can leave something behind.
+const CALLS: &str = "trace=%file,%desc,%process";
+
+/// What is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// `swarm spawn`, without a terminal.
+    Spawn,
+    /// `swarm spawn`, into a pane beside the person.
+    SpawnIntoPane,
+    /// `swarm shutdown`.
+    Shutdown,
+    /// The member that is asked to shut down.
+    Member,
+}
+
+impl Whole {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Spawn,
+        Self::SpawnIntoPane,
+        Self::Shutdown,
+        Self::Member,
+    ];
+
+    fn place(self) -> Place {
+        match self {
+            Self::SpawnIntoPane => Place::Split,
+            _ => Place::Headless,
+        }
+    }
+
+    /// What is on the first line of the trace that matters: before it there is nothing to leave behind.
+    fn begins_with(self) -> &'static str {
+        match self {
+            Self::Spawn | Self::SpawnIntoPane => "reservation.json",
+            Self::Shutdown | Self::Member => "inboxes/ann.json",
+        }
+    }
+}
+
+/// The calls of a whole command from where it begins to matter, of whatever thread; `None` where nothing can be traced.
+///
+/// # Panics
+/// When the command fails without any tampering.
+pub fn points_of(programs: &Programs, whole: Whole) -> Option<Vec<Point>> {
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("skipped: no strace here");
+        return None;
+    }
+    let scene = Scene::new(programs).with_team();
+    let trace = scene.world.folder().join("trace");
+    let trace = trace.to_str().expect("a path of text");
+    let carried_out = carry_out(&scene, whole, trace, &["-e", CALLS], "30");
+    if !carried_out.was_traced {
+        eprintln!("skipped: strace may not trace here");
+        scene.world.end_all();
+        return None;
+    }
+    assert_eq!(carried_out.code, Some(0), "{whole:?}");
+    let text = fs::read_to_string(trace).unwrap_or_default();
+    scene.delete(Place::Split, &["--purge"]);
+    scene.assert_nothing_left();
+    let points = after(&text, whole.begins_with());
+    assert!(points.len() > 50, "{whole:?}: {points:?}\n{text}");
+    Some(points)
+}
+
+/// Each call once, by its name and how often its thread has made it before.
+fn after(trace: &str, mark: &str) -> Vec<Point> {
+    let mut ordinals: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut points = BTreeSet::new();
+    let mut has_begun = false;
+    for line in trace.lines() {
+        let Some((thread, call)) = line.split_once(char::is_whitespace) else {
+            continue;
+        };
+        // The second half of a call that was interrupted by another thread's line is none of its own.
+        let Some((name, _)) = call.trim_start().split_once('(') else {
+            continue;
+        };
+        if !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
+            continue;
+        }
+        let ordinal = ordinals.entry((thread, name)).or_default();
+        *ordinal += 1;
+        has_begun |= line.contains(mark);
+        if has_begun {
+            points.insert((name.to_owned(), *ordinal));
+        }
+    }
+    let points = points.into_iter();
+    points
+        .map(|(call, ordinal)| Point { call, ordinal })
+        .collect()
+}
+
+/// A command that was traced.
+struct CarriedOut {
+    was_traced: bool,
+    /// Its exit code; absent when a signal ended it.
+    code: Option<i32>,
+}
+
+/// Does it once under strace, which follows threads and lets go of other programs as they begin. A spawn that is cut short
+/// holds its name for `patience` seconds.
+fn carry_out(
+    scene: &Scene,
+    whole: Whole,
+    trace: &str,
+    more: &[&str],
+    patience: &str,
+) -> CarriedOut {
+    let strace = [&["strace", "-f", "-b", "execve", "-qq", "-o", trace], more].concat();
+    let place = whole.place();
+    let variables = scene.variables(place);
+    let finished = match whole {
+        Whole::Spawn | Whole::SpawnIntoPane => {
+            let words = [&spawn_words("ann", place)[..], &["--timeout", patience]].concat();
+            scene.world.start_under(&strace, &words, variables).wait()
+        }
+        Whole::Shutdown | Whole::Member => {
+            scene.spawn("ann", place, &[]).wait().ok();
+            let shutdown = ["shutdown", "ann", "--team", "demo", "--timeout", "5"];
+            if whole == Whole::Shutdown {
+                scene
+                    .world
+                    .start_under(&strace, &shutdown, variables)
+                    .wait()
+            } else {
+                let tracing = attach(scene, &strace);
+                let finished = scene.world.swarm(&shutdown);
+                // With the member the trace ends.
+                tracing.wait();
+                finished
+            }
+        }
+    };
+    let traced = fs::metadata(trace).is_ok_and(|file| file.len() > 0);
+    CarriedOut {
+        was_traced: traced,
+        code: finished.code,
+    }
+}
+
+/// Attaches strace to the member.
+fn attach(scene: &Scene, strace: &[&str]) -> Running {
+    let pid = scene.world.team("demo").hello("ann")["pid"].to_string();
+    // Without `-qq` it says when it is there.
+    let words: Vec<&str> = strace[1..]
+        .iter()
+        .copied()
+        .filter(|word| *word != "-qq")
+        .collect();
+    let words = [&words[..], &["-p", &pid]].concat();
+    let mut tracing = scene.world.start_program("strace", &words);
+    scene.world.wait_for("strace is attached", || {
+        (tracing.stderr().contains("attached") || tracing.has_ended()).then_some(())
+    });
+    tracing
+}
+
+/// How many trials there were, and how they ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cut {
+    /// Trials.
+    pub trials: usize,
+    /// The command was killed; the others had come to their end, or never came to that call.
+    pub killed: usize,
+}
+
+impl std::ops::AddAssign for Cut {
+    fn add_assign(&mut self, other: Self) {
+        self.trials += other.trials;
+        self.killed += other.killed;
+    }
+}
+
+/// Kills it at each of the points.
+///
+/// # Panics
+/// With the points after which something is not as it should be.
+pub fn cut_at(programs: &Programs, whole: Whole, points: &[Point]) -> Cut {
+    let remaining = Mutex::new(points.iter());
+    let cut = Mutex::new(Cut::default());
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                let next = || remaining.lock().expect("nobody panics with it").next();
+                while let Some(point) = next() {
+                    // The others are tried all the same: what fails at one call often fails at several.
+                    match catch_unwind(AssertUnwindSafe(|| cut_one(programs, whole, point))) {
+                        Ok(one) => *cut.lock().expect("nobody panics with it") += one,
+                        Err(_) => failed.lock().expect("nobody panics with it").push(point),
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("nobody panics with it");
+    assert!(
+        failed.is_empty(),
+        "{whole:?} fails when killed at {failed:?}"
+    );
+    cut.into_inner().expect("nobody panics with it")
+}
+
+fn cut_one(programs: &Programs, whole: Whole, point: &Point) -> Cut {
+    let scene = Scene::new(programs).with_team();
+    let trace = scene.world.folder().join("trace");
+    let trace = trace.to_str().expect("a path of text");
+    let call = format!("trace={}", point.call);
+    let injection = format!("inject={}:signal=KILL:when={}", point.call, point.ordinal);
+    let tampering = ["-e", &call, "-e", &injection];
+    let code = carry_out(&scene, whole, trace, &tampering, "1").code;
+    let was_killed = fs::read_to_string(trace).is_ok_and(|text| text.contains("killed by SIGKILL"));
+    recovers(&scene, whole, Path::new(trace), code);
+    Cut {
+        trials: 1,
+        killed: usize::from(was_killed),
+    }
+}
+
+/// Everything is whole, there is no second process, the name can be used, and the team can be deleted.
+fn recovers(scene: &Scene, whole: Whole, trace: &Path, code: Option<i32>) {
+    let story = || {
+        let traced = fs::read_to_string(trace).unwrap_or_default();
+        format!(
+            "{whole:?} ended with {code:?}\n{traced}\n{}",
+            scene.world.report()
+        )
+    };
+    scene.assert_whole();
+    let team = scene.world.team("demo");
+    if matches!(whole, Whole::Spawn | Whole::SpawnIntoPane) {
+        scene.assert_roster_is_true();
+        if code == Some(0) {
+            assert!(team.member("ann").is_some(), "{}", story());
+        }
+    } else {
+        // Whoever asks again finds it gone, or ends it.
+        let again = scene
+            .world
+            .swarm(&["shutdown", "ann", "--team", "demo", "--timeout", "5"]);
+        assert!(
+            matches!(again.code, Some(0 | 3)),
+            "{}\n{}",
+            again.story(),
+            story()
+        );
+        assert_eq!(team.names(), ["team-lead"], "{}", story());
+        assert_eq!(scene.teammates(), [], "{}", story());
+    }
+    let place = whole.place();
+    let next = scene.spawn("ann", place, &[]).wait();
+    assert!(
+        matches!(next.code, Some(0 | 4)),
+        "{}\n{}",
+        next.story(),
+        story()
+    );
+    scene.assert_roster_is_true();
+    assert_eq!(scene.teammates().len(), 1, "{}", story());
+    scene.delete(Place::Headless, &["--purge"]);
+    scene.assert_nothing_left();
+}

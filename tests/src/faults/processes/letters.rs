@@ -1,0 +1,136 @@
+//! Numbered letters to a lead that is killed while it takes them and acknowledges them, and is taken over by another process.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use swarm_protocol::MemberName;
+use swarm_store::{Draft, TeamStore as _};
+
+use super::super::dice::{Dice, Seed};
+use super::super::workers::Programs;
+use super::places::{MODEL, Scene};
+use crate::fake_api::{Ask, Reply};
+use crate::stage::Running;
+
+/// Longest life of a lead that is to be killed.
+const LIFE: Duration = Duration::from_millis(700);
+
+/// How many letters, and how many leads are killed.
+#[derive(Debug, Clone, Copy)]
+pub struct Letters {
+    /// Letters.
+    pub letters: usize,
+    /// Leads that are killed before one is left alone.
+    pub kills: usize,
+}
+
+/// A lead that goes on for a few calls in each turn, so that letters come in between them and behind them.
+fn busy(ask: &Ask) -> Reply {
+    if ask.number.is_multiple_of(4) {
+        Reply::text("so far")
+    } else {
+        let id = format!("t{}", ask.number);
+        Reply::tool(id, "Bash", json!({"command": "sleep 0.02"}))
+    }
+}
+
+fn lead(scene: &Scene) -> Running {
+    let is_there = scene.world.team("demo").folder().exists();
+    let how = [
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ];
+    let arguments = if is_there {
+        [&["resume", "demo", "go on"], &how[..]].concat()
+    } else {
+        [&["run", "begin", "--team", "demo"], &how[..]].concat()
+    };
+    scene.world.start(&arguments)
+}
+
+/// The numbers of the letters in the order in which they stand in a conversation.
+fn numbers(messages: &[Value]) -> Vec<usize> {
+    let text: String = messages.iter().map(Value::to_string).collect();
+    let parts = text.split("letter no. ").skip(1);
+    parts
+        .filter_map(|part| {
+            let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().ok()
+        })
+        .collect()
+}
+
+/// Sends letters to leads that are killed at any moment. The conversation that the last one carries on has each of them, once
+/// and in order.
+///
+/// # Panics
+/// When one is missing, there twice, or out of order.
+pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
+    let mut dice = Dice::new(seed);
+    let scene = Scene::over(programs, busy);
+    let urgent = dice.below(2) == 0;
+    let mut leading = Some(lead(&scene));
+    scene.world.wait_for("the team is there", || {
+        scene.world.team("demo").folder().exists().then_some(())
+    });
+    let ground = scene.ground();
+    let expected: Vec<usize> = (1..=run.letters).collect();
+    std::thread::scope(|scope| {
+        let mut pauses = Dice::new(seed.of("letters"));
+        let ground = &ground;
+        scope.spawn(move || {
+            for number in 1..=run.letters {
+                let draft = Draft::new("bob", format!("letter no. {number}."));
+                let draft = if urgent { draft.urgent() } else { draft };
+                let sent = ground.store.send(&ground.team, &MemberName::lead(), draft);
+                sent.expect("sent");
+                pauses.linger(LIFE * 2 / 10);
+            }
+        });
+        for _ in 0..run.kills {
+            dice.linger(LIFE);
+            if let Some(running) = leading.take() {
+                running.signal(Signal::KILL);
+                running.wait();
+            }
+            leading = Some(lead(&scene));
+        }
+    });
+    // What came after the last look of one that ended in order is for the next one.
+    scene
+        .world
+        .wait_for("every letter is in the conversation", || {
+            let last = scene.api.last_of("team-lead");
+            let told = last.map(|asked| numbers(asked.ask.messages()));
+            if told.is_some_and(|told| told.len() >= expected.len()) {
+                return Some(());
+            }
+            if leading.as_mut().is_none_or(Running::has_ended) {
+                leading = Some(lead(&scene));
+            }
+            None
+        });
+    drop(leading.map(Running::wait));
+    let last = scene.api.last_of("team-lead").expect("a request");
+    assert_eq!(
+        numbers(last.ask.messages()),
+        expected,
+        "{}",
+        scene.api.summary()
+    );
+    let unread = scene.world.team("demo").inbox("team-lead");
+    let unread: Vec<_> = unread
+        .iter()
+        .filter(|entry| entry["read"] == false)
+        .collect();
+    assert!(unread.is_empty(), "{unread:?}");
+    scene.assert_whole();
+    scene.world.swarm(&["reap"]).ok();
+    scene.delete(super::Place::Headless, &["--purge"]);
+    scene.assert_nothing_left();
+}

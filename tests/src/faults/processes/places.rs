@@ -1,0 +1,240 @@
+//! A world with the team `demo`, a tmux in which its person sits, and what is to be found of its members there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::super::ground::{Ground, Locking};
+use super::super::workers::Programs;
+use crate::fake_api::{Ask, FakeApi, Reply};
+use crate::stage::{Finished, InsideTmux, Running, Tmux, World};
+
+/// A model whose answers come from the fake server.
+pub(super) const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+/// Where a member is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Beside the person, in their tmux.
+    Split,
+    /// On a tmux server that swarm makes.
+    Own,
+    /// Without a terminal.
+    Headless,
+}
+
+impl Place {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Split, Self::Own, Self::Headless];
+}
+
+/// A process that plays a member.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Teammate {
+    /// Its name.
+    pub name: String,
+    /// Which spawn it is of.
+    pub spawn_id: String,
+    /// Its pid.
+    pub pid: i32,
+}
+
+/// A world to try faults in. In this order it is taken down.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub(super) inside: InsideTmux,
+    pub(super) world: World,
+    pub(super) api: FakeApi,
+}
+
+impl Scene {
+    /// One in which every model answers at once and has nothing to do.
+    pub(super) fn new(programs: &Programs) -> Self {
+        Self::over(programs, |_: &Ask| Reply::text("done"))
+    }
+
+    /// One in which models answer as told.
+    pub(super) fn over(
+        programs: &Programs,
+        brain: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let api = FakeApi::start(brain);
+        let world = World::new(&programs.swarm, &programs.links).with_api(&api);
+        let inside = InsideTmux::start(&world, 200, 50);
+        Self { inside, world, api }
+    }
+
+    /// The same with the team.
+    pub(super) fn with_team(self) -> Self {
+        self.world.swarm(&["team", "create", "demo"]).ok();
+        self
+    }
+
+    /// The variables of a command that is given in a place.
+    pub(super) fn variables(&self, place: Place) -> &[(String, String)] {
+        match place {
+            Place::Split => self.inside.variables(),
+            Place::Own | Place::Headless => &[],
+        }
+    }
+
+    /// Begins a spawn.
+    pub(super) fn spawn(&self, name: &str, place: Place, more: &[&str]) -> Running {
+        let arguments = [&spawn_words(name, place)[..], more].concat();
+        self.world.start_with(&arguments, self.variables(place))
+    }
+
+    /// The processes of members, as their environment and their name tell them.
+    pub(super) fn teammates(&self) -> Vec<Teammate> {
+        let mut found = Vec::new();
+        for (pid, command) in self.world.processes() {
+            let variables = variables_of(pid);
+            let program = command.split(' ').next().unwrap_or_default();
+            if let (Some(name), Some(spawn_id)) =
+                (variables.get("SWARM_NAME"), variables.get("SWARM_SPAWN_ID"))
+                && Path::new(program).ends_with("swarm-teammate")
+            {
+                found.push(Teammate {
+                    name: name.clone(),
+                    spawn_id: spawn_id.clone(),
+                    pid,
+                });
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Everything that bears the mark of a spawn.
+    fn marked(&self) -> Vec<(i32, String)> {
+        let mut found = self.world.processes();
+        found.retain(|(pid, _)| variables_of(*pid).contains_key("SWARM_SPAWN_ID"));
+        found
+    }
+
+    /// The panes that are tagged as a member's, on every server.
+    fn tagged_panes(&self) -> Vec<String> {
+        let list = |tmux: &Tmux| {
+            let panes = tmux.try_run(&["list-panes", "-a", "-F", "#{@swarm_spawn} #{pane_id}"]);
+            let panes = panes.unwrap_or_default();
+            let tagged = panes.lines().filter(|line| !line.starts_with(' '));
+            tagged.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut panes = list(self.inside.tmux());
+        for server in self.world.own_servers() {
+            if server.socket() != self.inside.tmux().socket() {
+                panes.extend(list(&server));
+            }
+        }
+        panes
+    }
+
+    /// What the next command finds is whole: it succeeds, and every file is a document.
+    #[track_caller]
+    pub(super) fn assert_whole(&self) -> Value {
+        let status = self
+            .world
+            .swarm(&["status", "--team", "demo", "--json"])
+            .json();
+        self.ground().assert_whole();
+        status
+    }
+
+    /// The files of the team, as the store sees them.
+    pub(super) fn ground(&self) -> Ground {
+        let mut ground = Ground::at(&self.world.root(), Locking::Both);
+        ground.team = "demo".parse().expect("a sound name");
+        ground
+    }
+
+    /// Waits until the processes that play members are those of the roster, one for each, after whatever the next commands
+    /// undo. A spawn that was cut short is undone when its time is over.
+    #[track_caller]
+    pub(super) fn assert_roster_is_true(&self) {
+        self.world
+            .wait_for("processes and roster are the same", || {
+                self.assert_whole();
+                let config = self.world.team("demo").config();
+                let mut listed = Vec::new();
+                for member in config["members"].as_array()? {
+                    let mark = &member["swarm"];
+                    if member["name"] == "team-lead" || !mark["diedAt"].is_null() {
+                        continue;
+                    }
+                    if !mark["reservation"].is_null() {
+                        return None;
+                    }
+                    let word = |value: &Value| value.as_str().map(str::to_owned);
+                    listed.push((word(&member["name"])?, word(&mark["spawnId"])?));
+                }
+                listed.sort();
+                let living = self.teammates().into_iter();
+                let living: Vec<_> = living.map(|one| (one.name, one.spawn_id)).collect();
+                (living == listed).then_some(())
+            });
+    }
+
+    /// Deletes the team by force, and nothing of it is left: no process, no pane, no folder, no lock, no record.
+    #[track_caller]
+    pub(super) fn delete(&self, place: Place, more: &[&str]) -> Finished {
+        let arguments = [&["team", "delete", "demo", "--force"][..], more].concat();
+        let variables = self.variables(place);
+        let deleted = self.world.start_with(&arguments, variables).wait();
+        deleted.ok();
+        assert!(!self.world.team("demo").folder().exists());
+        assert!(!self.world.team("demo").tasks_folder().exists());
+        deleted
+    }
+
+    /// Nothing is left of the team, once all commands about it have ended.
+    #[track_caller]
+    pub(super) fn assert_nothing_left(&self) {
+        self.world
+            .wait_for("no process bears the mark of a spawn", || {
+                self.marked().is_empty().then_some(())
+            });
+        self.world.wait_for("no pane bears the tag of a spawn", || {
+            self.tagged_panes().is_empty().then_some(())
+        });
+        assert!(!self.world.team("demo").folder().exists());
+        assert!(!self.world.team("demo").tasks_folder().exists());
+        let ground = self.ground();
+        ground.age_temporaries();
+        self.world.swarm(&["gc"]).ok();
+        let litter = ground.litter();
+        assert!(litter.is_empty(), "{litter:?}");
+    }
+}
+
+/// The words of a spawn.
+pub(super) fn spawn_words(name: &str, place: Place) -> Vec<&str> {
+    let backend = match place {
+        Place::Split | Place::Own => "tmux",
+        Place::Headless => "headless",
+    };
+    vec![
+        "spawn",
+        name,
+        "--team",
+        "demo",
+        "--model",
+        MODEL,
+        "--backend",
+        backend,
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "hello",
+    ]
+}
+
+/// The environment that a process was started with.
+fn variables_of(pid: i32) -> BTreeMap<String, String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let pairs = text.split('\0').filter_map(|entry| entry.split_once('='));
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
