@@ -4,6 +4,7 @@
 //! [`Subscription::changed`] can be awaited.
 
 mod append;
+mod breaking;
 mod contained;
 mod duplicate;
 mod error;

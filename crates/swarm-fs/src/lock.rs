@@ -128,6 +128,7 @@ fn under_sidecar<T, E: From<FsError>>(
     let held = Held {
         directories: RefCell::default(),
         options: options.clone(),
+        unlocked: unlocked_sidecar(plan, sidecar, options)?,
     };
     for data in plan.data {
         held.take(data, deadline)?;
@@ -135,6 +136,20 @@ fn under_sidecar<T, E: From<FsError>>(
     // Waiting for another program may have taken long enough for the team to be deleted.
     still_in_place(plan.sidecar, sidecar)?;
     work(&held)
+}
+
+/// Where the flock is left out, the sidecar is kept for the name of its holder alone.
+fn unlocked_sidecar(
+    plan: &LockPlan<'_>,
+    sidecar: &File,
+    options: &LockOptions,
+) -> Result<Option<File>, FsError> {
+    if !options.directory_only {
+        return Ok(None);
+    }
+    let kept = sidecar.try_clone();
+    kept.map(Some)
+        .map_err(|error| FsError::io(plan.sidecar, "keep open", error))
 }
 
 /// A sidecar that is no longer the file at its path guards nothing: its team was deleted.
@@ -161,6 +176,8 @@ fn still_in_place(path: &Path, sidecar: &File) -> Result<(), FsError> {
 pub struct Held {
     directories: RefCell<Vec<LockDir>>,
     options: LockOptions,
+    /// The sidecar, where nobody locks it.
+    unlocked: Option<File>,
 }
 
 impl Held {
@@ -262,9 +279,35 @@ impl Held {
         } else {
             Protocol::UnderFlock
         };
-        let taken = LockDir::take(data, protocol, deadline)?;
+        let taken = LockDir::take(data, protocol, deadline)
+            .map_err(|error| self.with_last_holder(error))?;
         self.directories.borrow_mut().push(taken);
+        if let Some(sidecar) = &self.unlocked {
+            holder::sign(sidecar);
+        }
         Ok(true)
+    }
+
+    /// A lock directory says since when it is held, not by whom: the sidecar says who of ours had it last.
+    fn with_last_holder(&self, error: FsError) -> FsError {
+        match (error, &self.unlocked) {
+            (
+                FsError::LockTimeout {
+                    path,
+                    holder,
+                    waited,
+                },
+                Some(sidecar),
+            ) => FsError::LockTimeout {
+                path,
+                holder: format!(
+                    "{holder} (the last one of swarm to take it was {})",
+                    holder::describe(sidecar)
+                ),
+                waited,
+            },
+            (error, _) => error,
+        }
     }
 
     fn confirm(&self) -> Result<(), FsError> {

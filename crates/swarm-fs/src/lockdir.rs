@@ -15,6 +15,7 @@ use rustix::fs::{Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 use rustix::io::Errno;
 
 use crate::FsError;
+use crate::breaking::Breaking;
 use crate::contained::{identity, own_user, retrying};
 use crate::refresh::Refresher;
 use crate::replace::sweep_attempts_on;
@@ -24,9 +25,8 @@ use crate::waiting::{Deadline, back_off};
 /// How long to wait between two looks at a foreign lock directory: first and longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
-/// If a directory that we made this recently lacks the mark, the file system does not keep it: nobody
-/// else breaks a lock this young.
-const TOO_YOUNG_TO_BE_BROKEN: Duration = Duration::from_secs(5);
+/// Nobody breaks a directory that was made this recently: what is found at its path is still what was made.
+pub(crate) const TOO_YOUNG_TO_BE_BROKEN: Duration = Duration::from_secs(5);
 
 /// How a lock directory excludes our own processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,7 @@ impl LockDir {
     ) -> Result<Self, FsError> {
         let path = lock_path(data);
         let mut stale = StaleWatch::default();
+        let mut breaking = Breaking::of(&path);
         let mut pause = PAUSES.0;
         let mut follows_the_dead = false;
         loop {
@@ -75,15 +76,18 @@ impl LockDir {
                 follows_the_dead = true;
                 continue;
             }
-            if found.is_dir() && stale.is_stale(look(&found), SystemTime::now(), Instant::now()) {
-                tracing::warn!(path = %path.display(), "removing a stale lock directory");
-                remove(&path)?;
+            let seen = look(&found);
+            if found.is_dir()
+                && stale.is_stale(seen, SystemTime::now(), Instant::now())
+                && breaking.try_at(seen, protocol)?
+            {
+                tracing::warn!(path = %path.display(), "removed a stale lock directory");
                 continue;
             }
             if deadline.is_over() {
                 return Err(FsError::LockTimeout {
                     holder: describe(&found),
-                    path,
+                    path: path.clone(),
                     waited: deadline.waited(),
                 });
             }
@@ -112,8 +116,14 @@ impl LockDir {
         let made = descriptor
             .metadata()
             .map_err(|error| FsError::io(path, "look at", error))?;
+        let may_be_anothers = began.elapsed() > TOO_YOUNG_TO_BE_BROKEN;
+        if protocol == Protocol::DirectoryOnly && may_be_anothers {
+            // If it is ours all the same, nobody refreshes it, and it is broken like any that was left behind.
+            return Ok(None);
+        }
+        // The file system does not keep the mark, or it is another program's directory by now.
         if protocol == Protocol::UnderFlock && !is_our_mark(&made) {
-            if began.elapsed() > TOO_YOUNG_TO_BE_BROKEN {
+            if may_be_anothers {
                 return Ok(None);
             }
             remove(path)?;
@@ -220,7 +230,7 @@ fn lock_path(data: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-fn look_at(path: &Path) -> Result<Option<Metadata>, FsError> {
+pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, FsError> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -228,7 +238,7 @@ fn look_at(path: &Path) -> Result<Option<Metadata>, FsError> {
     }
 }
 
-fn look(found: &Metadata) -> Look {
+pub(crate) fn look(found: &Metadata) -> Look {
     Look {
         identity: identity(found),
         refreshed: found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
@@ -253,7 +263,7 @@ fn open_made(path: &Path) -> Result<Option<File>, FsError> {
 }
 
 /// Removes a lock directory; one that is gone already is fine.
-fn remove(path: &Path) -> Result<(), FsError> {
+pub(crate) fn remove(path: &Path) -> Result<(), FsError> {
     match retrying(|| rustix::fs::rmdir(path)) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(FsError::io(path, "remove the lock directory", error)),
