@@ -25,8 +25,8 @@ pub(crate) const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Opens a regular file of this user; `None` if there is none.
 ///
 /// # Errors
-/// [`FsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, and for
-/// another user's file; [`FsError::Io`] for what the system refuses.
+/// [`FsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, for another user's file, and
+/// to be written, for one that has a second name; [`FsError::Io`] for what the system refuses.
 pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, FsError> {
     Ok(open_known(path, access)?.map(|(file, _metadata)| file))
 }
@@ -48,6 +48,11 @@ pub(crate) fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Me
         return Err(not_ours(path, "it is not a regular file"));
     }
     refuse_other_owner(path, &metadata)?;
+    // What is read under two names does no harm, and what is replaced gets a file of its own.
+    if access.intersects(OFlags::RDWR | OFlags::WRONLY) && metadata.nlink() > 1 {
+        let why = "it has another name (a hard link) under which it would change too; put a copy in its place";
+        return Err(not_ours(path, why));
+    }
     Ok(Some((file, metadata)))
 }
 

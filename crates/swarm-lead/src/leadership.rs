@@ -145,8 +145,8 @@ impl Leadership {
         };
         // Ids, numbers and strings always serialize.
         let content = serde_json::to_vec(&record).unwrap_or_default();
-        let path = self.deployment.store.life_path(team, &MemberName::lead());
-        Ok(LifeHolder::take(&path, &content)?)
+        let store = &self.deployment.store;
+        store.take_life(team, &MemberName::lead(), &content)
     }
 
     /// Gives the lead up; the team stays.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{Liveness, LockOptions};
+use swarm_fs::{LifeHolder, Liveness, LockOptions};
 use swarm_protocol::{
     Answer, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
     MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport,
@@ -386,6 +386,10 @@ impl TeamStore for FileStore {
 
     fn member_dir(&self, team: &TeamName, name: &MemberName) -> PathBuf {
         self.layout.team(team).member(name)
+    }
+
+    fn take_life(&self, team: &TeamName, name: &MemberName, content: &[u8]) -> Result<LifeHolder> {
+        self.on(team, |files| files.take_life(name, content))
     }
 
     fn life_path(&self, team: &TeamName, name: &MemberName) -> PathBuf {

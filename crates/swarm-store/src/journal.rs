@@ -53,6 +53,7 @@ impl TeamFiles<'_> {
         if lines.is_empty() {
             return Ok(Unsettled::default());
         }
+        self.refuse_links()?;
         let entered = swarm_fs::append(&path, &lines)?;
         if !self.is_aside {
             for entry in &entries {

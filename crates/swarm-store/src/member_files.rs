@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde::Serialize;
-use swarm_fs::Liveness;
+use swarm_fs::{LifeHolder, Liveness};
 use swarm_protocol::{
     Hello, LifeRecord, Member, MemberName, MemberState, PauseMark, RightsReport, StateReport,
     TeamConfig,
 };
 
-use crate::team_files::TeamFiles;
+use crate::team_files::{TeamFiles, refuse_linked_folder};
 use crate::{BrokenFile, Result, StoreError, process, record};
 
 /// A member with what is known of it.
@@ -75,6 +75,13 @@ impl TeamFiles<'_> {
             return Err(self.not_found());
         }
         Ok(found)
+    }
+
+    pub(crate) fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder> {
+        let path = self.at.life(name);
+        self.refuse_links()?;
+        refuse_linked_folder(&path)?;
+        Ok(LifeHolder::take(&path, content)?)
     }
 
     pub(crate) fn liveness(&self, name: &MemberName) -> Result<Liveness> {
@@ -234,6 +241,7 @@ pub(crate) fn has_stopped(report: &StateReport) -> bool {
 
 /// Writes a file that nobody else writes.
 pub(crate) fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+    refuse_linked_folder(path)?;
     Ok(swarm_fs::replace_alone(
         path,
         &record::pretty(path, content)?,
@@ -242,6 +250,7 @@ pub(crate) fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> 
 
 /// Writes what a process has to say of itself: it means nothing once the machine has been off.
 fn write_passing<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+    refuse_linked_folder(path)?;
     Ok(swarm_fs::replace_passing(
         path,
         &record::pretty(path, content)?,

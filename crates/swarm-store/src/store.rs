@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::Liveness;
+use swarm_fs::{LifeHolder, Liveness};
 use swarm_protocol::{
     Answer, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName,
     MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId,
@@ -343,6 +343,10 @@ pub trait TeamStore: Send + Sync + Debug {
 
     /// The folder of a member's own files.
     fn member_dir(&self, team: &TeamName, name: &MemberName) -> PathBuf;
+
+    /// Takes a member's life lock for this process, see [`LifeHolder::take`], and puts `content` into its file. In a
+    /// team of which a folder is a link it is refused.
+    fn take_life(&self, team: &TeamName, name: &MemberName, content: &[u8]) -> Result<LifeHolder>;
 
     /// The file that a member locks for as long as it lives.
     fn life_path(&self, team: &TeamName, name: &MemberName) -> PathBuf;

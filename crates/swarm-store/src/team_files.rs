@@ -43,6 +43,8 @@ impl TeamFiles<'_> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
             // A member that another program entered has none yet. A deleted team has no folder for it either.
+            self.refuse_links()?;
+            refuse_linked_folder(&sidecar)?;
             swarm_fs::create_sidecar(&sidecar)?;
         }
         self.locked(&sidecar, &[self.at.inbox(name)], work)
@@ -61,8 +63,19 @@ impl TeamFiles<'_> {
         data: &[PathBuf],
         work: impl FnOnce(&Held) -> Result<T>,
     ) -> Result<T> {
+        self.refuse_links()?;
+        for path in data.iter().map(PathBuf::as_path).chain([sidecar]) {
+            refuse_linked_folder(path)?;
+        }
         let plan = LockPlan { sidecar, data };
         swarm_fs::with_lock(&plan, &self.store.lock_options, work)
+    }
+
+    /// Refuses a team of which a folder is a link: what it leads to is not ours to write into. The folders around all
+    /// teams may be links, to another disk say.
+    pub(crate) fn refuse_links(&self) -> Result<()> {
+        swarm_fs::check_own_dir(self.at.folder())?;
+        Ok(swarm_fs::check_own_dir(&self.at.own())?)
     }
 
     /// Says what a missing file means: usually that there is no such team.
@@ -87,6 +100,14 @@ impl TeamFiles<'_> {
             team: self.team.clone(),
             known: self.store.team_names().unwrap_or_default(),
         }
+    }
+}
+
+/// Refuses a file whose folder is a link.
+pub(crate) fn refuse_linked_folder(path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(folder) => Ok(swarm_fs::check_own_dir(folder)?),
+        None => Ok(()),
     }
 }
 

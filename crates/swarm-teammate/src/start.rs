@@ -27,8 +27,11 @@ pub(crate) fn take_life(
     };
     // Ids, numbers and strings always serialize.
     let content = serde_json::to_vec(&record).unwrap_or_default();
-    let path = store.life_path(&order.agent.team, &order.agent.name);
-    Ok(LifeHolder::take(&path, &content)?)
+    let taken = store.take_life(&order.agent.team, &order.agent.name, &content);
+    taken.map_err(|error| match error {
+        StoreError::Fs(error) => TeammateError::Life(error),
+        error => error.into(),
+    })
 }
 
 /// What this process reports as in force.

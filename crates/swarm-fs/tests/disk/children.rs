@@ -282,7 +282,8 @@ fn child() {
                 swarm_fs::append_durable(&ground.data, line.as_bytes()).unwrap();
             }
         }
-        "holds" => hold(&ground),
+        "holds" => hold(&ground, &LockOptions::default()),
+        "holds by directory" => hold(&ground, &directory_only()),
         "lives" => {
             let _life = LifeHolder::take(&ground.data, b"child").unwrap();
             say("alive");
@@ -294,8 +295,8 @@ fn child() {
 }
 
 /// Holds the lock until told to go on, then writes.
-fn hold(ground: &Ground) {
-    let written = ground.locked(&LockOptions::default(), |held| {
+fn hold(ground: &Ground, options: &LockOptions) {
+    let written = ground.locked(options, |held| {
         say("held");
         wait_for_word();
         held.replace(&ground.data, b"late")

@@ -292,3 +292,79 @@ fn a_file_is_removed_under_the_lock_and_may_be_missing() {
         assert!(!ground.data.exists());
     }
 }
+
+#[test]
+fn what_the_dead_left_in_a_folder_is_cleared_and_nothing_else() {
+    let (_folder, ground) = Ground::fresh();
+    let make = |name: &str, mode| {
+        let mode = rustix::fs::Mode::from_raw_mode(mode);
+        rustix::fs::mkdir(ground.folder.join(name), mode).unwrap();
+    };
+    make("1.json.lock", 0o1700);
+    make("2.json.lock", 0o700);
+    make("3.json", 0o1700);
+    fs::File::create(ground.folder.join(".1.json.abc.swarm-tmp")).unwrap();
+    let by_directory = ground.locked(&directory_only(), |held| {
+        held.clear_after_the_dead(&ground.folder)
+    });
+    assert_eq!(by_directory.unwrap(), 0, "no mark tells the dead there");
+    let cleared = ground.within(SOON, |held| {
+        let cleared = held.clear_after_the_dead(&ground.folder)?;
+        assert!(ground.lock_dir.is_dir(), "it is the holder's own");
+        Ok(cleared)
+    });
+    assert_eq!(cleared.unwrap(), 2);
+    assert_eq!(ground.litter(), ["2.json.lock"], "it is another program's");
+    assert!(ground.folder.join("3.json").is_dir());
+    let missing = ground.folder.join("missing");
+    let gone = ground.within(SOON, |held| held.clear_after_the_dead(&missing));
+    assert!(matches!(gone, Err(FsError::Gone { .. })), "{gone:?}");
+}
+
+#[test]
+fn a_file_with_a_second_name_is_read_and_replaced_but_not_written_into() {
+    let (_folder, ground) = Ground::fresh();
+    let victim = ground.folder.join("victim");
+    let second_name = |path: &std::path::Path| {
+        fs::remove_file(path).unwrap();
+        fs::hard_link(&victim, path).unwrap();
+    };
+    swarm_fs::replace_alone(&victim, b"41").unwrap();
+    second_name(&ground.data);
+    assert_eq!(ground.increment(&waiting(SOON)).unwrap(), 42);
+    assert_eq!(fs::read(&victim).unwrap(), b"41");
+
+    second_name(&ground.sidecar);
+    let refused = ground.increment(&waiting(SOON));
+    assert!(
+        matches!(refused, Err(FsError::NotOurs { .. })),
+        "{refused:?}"
+    );
+    let appended = swarm_fs::append_durable(&ground.sidecar, b"a line");
+    assert!(
+        matches!(appended, Err(FsError::NotOurs { .. })),
+        "{appended:?}"
+    );
+    let lived = swarm_fs::LifeHolder::take(&ground.sidecar, b"me");
+    assert!(matches!(lived, Err(FsError::NotOurs { .. })), "{lived:?}");
+    assert_eq!(fs::read(&victim).unwrap(), b"41");
+}
+
+#[test]
+fn who_waits_for_a_lock_directory_is_told_who_took_it_last_and_when() {
+    let (_folder, ground) = Ground::fresh();
+    let mut holder = Child::start("holds by directory", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    let hasty = LockOptions {
+        deadline: Duration::from_millis(50),
+        ..directory_only()
+    };
+    let refused = ground.increment(&hasty).unwrap_err().to_string();
+    let pid = format!("process {}", holder.pid().as_raw_nonzero());
+    for part in [&pid, "has had it for", "refreshed its lock"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    holder.go_on();
+    holder.says();
+    holder.finish();
+}

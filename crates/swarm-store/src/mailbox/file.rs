@@ -7,7 +7,7 @@ use swarm_fs::{Held, Unsettled};
 use swarm_protocol::{Event, InboxEntry, LEAD_NAME, MemberName, MessageId, parse_mended};
 
 use super::Draft;
-use crate::team_files::TeamFiles;
+use crate::team_files::{TeamFiles, refuse_linked_folder};
 use crate::{Result, StoreError, record};
 
 /// An entry and its JSON text.
@@ -141,6 +141,7 @@ impl InboxFile {
             lines.extend(record::line(&archive, &kept)?);
             lines.push(b'\n');
         }
+        refuse_linked_folder(&archive)?;
         held.append(&archive, &lines)?;
         held.replace(&self.path, &self.to_bytes())?;
         tracing::warn!(team = %files.team, member = %name, count = malformed.len(), "malformed mail set aside");

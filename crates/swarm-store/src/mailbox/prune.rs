@@ -4,7 +4,7 @@ use swarm_fs::Held;
 use swarm_protocol::MemberName;
 
 use super::file::InboxFile;
-use crate::team_files::TeamFiles;
+use crate::team_files::{TeamFiles, refuse_linked_folder};
 use crate::{Result, record};
 
 impl InboxFile {
@@ -26,6 +26,7 @@ impl InboxFile {
             lines.extend(record::line(&archive, slot.entry())?);
             lines.push(b'\n');
         }
+        refuse_linked_folder(&archive)?;
         held.append(&archive, &lines)?;
         let mut left = surplus;
         self.slots.retain(|slot| {
