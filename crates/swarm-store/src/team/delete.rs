@@ -159,14 +159,12 @@ impl TeamFiles<'_> {
     /// The archive of a team that was being deleted when it was moved away: the last one that has tasks and lacks something. A
     /// new one where there is none.
     pub(super) fn half_archive(&self) -> Result<PathBuf> {
-        let prefix = format!("{}-", self.team);
-        let entries = std::fs::read_dir(self.store.layout.archives());
-        let mut begun: Vec<PathBuf> = entries
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
-            .map(|entry| entry.path())
+        let archives = self.store.layout.archives();
+        let names = swarm_fs::names_in(&archives)?.unwrap_or_default();
+        let mut begun: Vec<PathBuf> = names
+            .iter()
+            .filter(|name| self.is_of_this_team(&name.to_string_lossy()))
+            .map(|name| archives.join(name))
             .filter(|archive| is_there(&archive.join("tasks")))
             .filter(|archive| {
                 kept_parts(&self.at)
@@ -176,6 +174,13 @@ impl TeamFiles<'_> {
             .collect();
         begun.sort();
         begun.pop().map_or_else(|| self.new_archive(), Ok)
+    }
+
+    /// Whether an archive has this team's name and a time, and not the name of a team that begins as this one's does.
+    fn is_of_this_team(&self, archive: &str) -> bool {
+        let behind = archive.strip_prefix(self.team.as_str());
+        let time = behind.and_then(|rest| rest.strip_prefix('-'));
+        time.is_some_and(|time| time.ends_with('Z') && time.matches('-').count() == 2)
     }
 
     /// An empty folder of a name of its own, whether or not the team is still there.

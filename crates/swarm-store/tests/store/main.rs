@@ -11,6 +11,7 @@ mod children;
 mod foreign;
 mod journal;
 mod look;
+mod leftovers;
 mod mail;
 mod reconcile;
 mod requests;
