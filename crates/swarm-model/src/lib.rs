@@ -26,7 +26,7 @@ pub use message::{ContentBlock, Message, Role};
 pub use messages_api::{MessagesApi, MessagesApiConfig};
 pub use model::{Model, ModelEvent, ModelEvents, ModelResponse, collect_response};
 pub use name::{ModelName, ModelNameError, Provider};
-pub use remote::{Connection, RetryPolicy};
+pub use remote::{Connection, ReplayedApi, RetryPolicy, replay_answer};
 pub use request::{ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError, ScriptedModel};
 pub use secret::Secret;

@@ -22,7 +22,7 @@ use crate::wait::wait_until;
 const HANGS: Duration = Duration::from_mins(1);
 
 /// Where things of interest lie, below the root; each is tried.
-const FILES: [&str; 13] = [
+pub(super) const FILES: [&str; 13] = [
     "teams/crew/config.json",
     "teams/crew/inboxes/reader.json",
     "teams/crew/swarm/journal.jsonl",
@@ -124,17 +124,6 @@ pub fn damages(sound: &[u8]) -> Vec<(String, Vec<u8>)> {
     damages
 }
 
-/// What may stand where a file should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Planted {
-    /// A symbolic link to a file of somebody else.
-    Link,
-    /// A pipe that nobody writes into.
-    Pipe,
-    /// A folder.
-    Folder,
-}
-
 /// Damages each file in each way, or those that `choose` picks, and runs everything on it. Returns how many were tried.
 ///
 /// # Panics
@@ -150,7 +139,7 @@ pub fn on_damaged(programs: &Programs, mut choose: impl FnMut() -> bool) -> usiz
             let ground = furnished();
             let path = ground.root.join(file);
             fs::write(&path, &bytes).expect("a damaged file");
-            run(programs, &ground, &format!("{file} holds {what}"));
+            drop(run(programs, &ground, &format!("{file} holds {what}")));
             let is_own = OWN_WORDS.iter().any(|name| file.ends_with(name));
             // Any number is a mark.
             let is_number = String::from_utf8_lossy(&bytes).parse::<u64>().is_ok();
@@ -164,42 +153,6 @@ pub fn on_damaged(programs: &Programs, mut choose: impl FnMut() -> bool) -> usiz
         }
     }
     tried
-}
-
-/// Puts something else in the place of each file and runs everything on it. Returns how many were tried.
-///
-/// # Panics
-/// When something hangs, breaks down, or is led to a file outside.
-pub fn on_planted(programs: &Programs) -> usize {
-    for file in FILES {
-        for planted in [Planted::Link, Planted::Pipe, Planted::Folder] {
-            let ground = furnished();
-            let outside = tempfile::tempdir().expect("a folder");
-            let victim = outside.path().join("victim");
-            fs::write(&victim, "mine").expect("a victim");
-            let path = ground.root.join(file);
-            fs::remove_file(&path).expect("a file to replace");
-            match planted {
-                Planted::Link => std::os::unix::fs::symlink(&victim, &path).expect("a link"),
-                Planted::Pipe => {
-                    let made = Command::new("mkfifo").arg(&path).status();
-                    assert!(made.expect("mkfifo").success());
-                }
-                Planted::Folder => fs::create_dir(&path).expect("a folder"),
-            }
-            run(
-                programs,
-                &ground,
-                &format!("{planted:?} in the place of {file}"),
-            );
-            assert_eq!(
-                fs::read_to_string(&victim).expect("the victim"),
-                "mine",
-                "{planted:?} at {file}"
-            );
-        }
-    }
-    FILES.len() * 3
 }
 
 /// Runs everything in a process that takes no rights away from what it makes, and tells what others could enter or read.
@@ -231,7 +184,8 @@ pub fn open_to_others(programs: &Programs) -> Vec<PathBuf> {
     paths
 }
 
-fn run(programs: &Programs, ground: &Ground, what: &str) {
+/// Runs everything on a ground; what was said of each is in the log `all` of the folder.
+pub(super) fn run(programs: &Programs, ground: &Ground, what: &str) -> tempfile::TempDir {
     let logs = tempfile::tempdir().expect("a folder for logs");
     let log = path_of(logs.path(), "all");
     let mut command = Command::new(&programs.worker);
@@ -246,6 +200,7 @@ fn run(programs: &Programs, ground: &Ground, what: &str) {
     let last = lines(&log).last().map(|line| line.words.join(" "));
     assert!(ended.is_ok(), "{what}: it hangs behind {last:?}");
     assert_eq!(last.as_deref(), Some("finished"), "{what}");
+    logs
 }
 
 /// Whether the bytes are still there: in place, aside, or line by line among what was set aside.
@@ -355,8 +310,7 @@ fn live(ground: &Ground, spawn_id: SpawnId) -> std::result::Result<(), swarm_sto
         spawn_id,
         host: TEAM.to_owned(),
     };
-    let path = ground.store.life_path(&ground.team, &name(READER));
     let content = serde_json::to_vec(&record).unwrap_or_default();
-    swarm_fs::LifeHolder::take(&path, &content).map(drop)?;
-    Ok(())
+    let life = (ground.store).take_life(&ground.team, &name(READER), &content);
+    life.map(drop)
 }

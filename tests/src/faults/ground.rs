@@ -38,7 +38,7 @@ pub struct Ground {
 
 /// Where grounds are made: where it is told, or else in memory where that is possible. A disk that others keep busy makes every
 /// step many times as long, and shows nothing that the memory does not.
-fn place() -> PathBuf {
+pub(super) fn place() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let usual = if memory.is_dir() {
         memory
@@ -270,7 +270,8 @@ impl Ground {
         let mut paths = self.paths();
         paths.retain(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            (name.ends_with(".lock") && path.is_dir()) || name.ends_with(".swarm-tmp")
+            let is_lock = name.ends_with(".lock") || name.ends_with(".lock.breaking");
+            (is_lock && path.is_dir()) || name.ends_with(".swarm-tmp")
         });
         paths
     }

@@ -3,15 +3,20 @@
 
 pub mod dice;
 pub mod disk;
+pub mod duel;
 pub mod everything;
+pub mod foreign;
 pub mod ground;
 pub mod history;
 pub mod log;
 pub mod mail;
 pub mod others;
+pub mod planted;
 pub mod processes;
+pub mod standstill;
 pub mod steps;
 pub mod stress;
 pub mod tasks;
+pub mod watching;
 pub mod worker;
 pub mod workers;

@@ -8,14 +8,20 @@ use anyhow::{Context as _, Result, bail};
 
 use super::dice::{Dice, Seed};
 use super::disk::fill_one;
-use super::everything::{on_damaged, on_planted, open_to_others};
+use super::duel::Duel;
+use super::everything::{on_damaged, open_to_others};
+use super::foreign;
+use super::ground::Locking;
 use super::mail::{MailRun, Other};
+use super::planted::on_planted;
 use super::processes::{
     Cut, Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name, points_of,
     round, twins,
 };
+use super::standstill::{Lock, stand};
 use super::steps::{Operation, Point, Report, Tampering, Trial, points};
 use super::tasks::TaskRun;
+use super::watching::{Loss, reaches};
 use super::workers::Programs;
 
 /// A part by name, and what it does once with a seed. It panics when a promise is broken.
@@ -43,6 +49,26 @@ const PARTS: [Part; 8] = [
         "damage",
         "every file damaged in every way, and other things in its place",
         damage,
+    ),
+    (
+        "foreign",
+        "damaged foreign data for every parser (`scripts/fuzz` goes deeper)",
+        foreign,
+    ),
+    (
+        "duel",
+        "2000 locks left behind, each broken by several at once, in both doors",
+        duel,
+    ),
+    (
+        "standstill",
+        "holders of each lock that stand still until it is broken",
+        standstill,
+    ),
+    (
+        "watch",
+        "idle readers whose watch is taken from them",
+        watch,
     ),
     ("disk", "a disk of 64 KB that is full", disk),
     (
@@ -276,10 +302,46 @@ fn errors(programs: &Programs, _seed: Seed) -> String {
 fn damage(programs: &Programs, seed: Seed) -> String {
     let mut dice = Dice::new(seed);
     let damaged = on_damaged(programs, || dice.below(1) == 0);
-    let planted = on_planted(programs);
+    let planted = on_planted(programs, || true);
     let open = open_to_others(programs);
     assert!(open.is_empty(), "others can read {open:?}");
     format!("{damaged} damaged files, {planted} other things in a file's place")
+}
+
+fn foreign(_programs: &Programs, seed: Seed) -> String {
+    let tried = foreign::try_all(seed, Duration::from_secs(20));
+    format!("{tried} documents")
+}
+
+fn duel(programs: &Programs, seed: Seed) -> String {
+    let told = [Locking::Both, Locking::DirectoryOnly].map(|locking| {
+        let duel = Duel {
+            breakers: 5,
+            rounds: 100,
+            lanes: 20,
+            locking,
+        };
+        format!("{} rounds {locking:?}", duel.run(programs, seed))
+    });
+    told.join(", ")
+}
+
+fn standstill(programs: &Programs, _seed: Seed) -> String {
+    // All at once: each waits until its lock has grown old by itself.
+    std::thread::scope(|scope| {
+        for locking in [Locking::Both, Locking::DirectoryOnly] {
+            for lock in Lock::ALL {
+                scope.spawn(move || stand(programs, lock, locking, None));
+            }
+        }
+    });
+    format!("{} locks in both doors", Lock::ALL.len())
+}
+
+fn watch(programs: &Programs, _seed: Seed) -> String {
+    let reached = Loss::ALL.map(|loss| (loss, reaches(programs, loss)));
+    let skipped: Vec<_> = reached.iter().filter(|(_, done)| !done).collect();
+    format!("{} losses, skipped: {skipped:?}", reached.len())
 }
 
 fn disk(programs: &Programs, _seed: Seed) -> String {

@@ -60,6 +60,10 @@ pub fn main() -> Result<()> {
         Some(role) => (role.to_owned(), Locking::DirectoryOnly),
         None => (role, Locking::Both),
     };
+    if role == "duels" {
+        let rest: Vec<String> = words.collect();
+        return super::duel::fight(Path::new(&root), Path::new(&log), locking, &rest);
+    }
     let told = Told {
         ground: Ground::at(Path::new(&root), locking),
         log: Log::open(Path::new(&log))?,
@@ -73,6 +77,8 @@ pub fn main() -> Result<()> {
         "works-without-lock" => super::tasks::work_without_lock(told),
         "once" => once(told),
         "holds" => hold(told),
+        "stands" => super::standstill::stand_still(told, locking),
+        "listens" => super::watching::listen(told),
         "everything" => super::everything::try_all(told),
         "fills" => super::disk::fill(told),
         _ => bail!("no such role: {role}"),

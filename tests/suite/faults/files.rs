@@ -2,7 +2,8 @@
 
 use swarm_tests::faults::dice::Dice;
 use swarm_tests::faults::disk::fill_one;
-use swarm_tests::faults::everything::{on_damaged, on_planted, open_to_others};
+use swarm_tests::faults::everything::{on_damaged, open_to_others};
+use swarm_tests::faults::planted::on_planted;
 
 use super::setting::{SEED, programs};
 
@@ -14,8 +15,10 @@ fn d15_whatever_a_file_holds_nothing_breaks_down_and_it_is_kept() {
 }
 
 #[test]
-fn what_is_planted_in_the_place_of_a_file_is_neither_followed_nor_waited_for() {
-    assert!(on_planted(&programs()) > 30);
+fn what_is_planted_in_the_place_of_a_file_or_folder_is_neither_followed_nor_waited_for() {
+    let mut dice = Dice::new(SEED.of("planted"));
+    let tried = on_planted(&programs(), || dice.below(2) == 0);
+    assert!(tried > 40, "{tried}");
 }
 
 #[test]

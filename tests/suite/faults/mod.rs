@@ -1,9 +1,13 @@
 //! What goes wrong on purpose, for a few seconds each. The long runs are `scripts/stress`.
 
+mod duel;
 mod files;
+mod foreign;
 mod locks;
 mod mail;
 mod processes;
 mod setting;
+mod standstill;
 mod steps;
 mod tasks;
+mod watching;

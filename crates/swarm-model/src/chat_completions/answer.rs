@@ -16,7 +16,7 @@ const DONE: &str = "[DONE]";
 
 /// An answer in the making.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     model: String,
     usage: Usage,
     finish_reason: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// An answer to a request for `model`, which the server may name more exactly.
-    pub(super) fn new(model: &str) -> Self {
+    pub(crate) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
             usage: Usage::default(),

@@ -4,7 +4,7 @@
 //! Wire format: <https://platform.openai.com/docs/api-reference/chat/create>. Where servers differ from it, the code
 //! that bears with it says which ones.
 
-mod answer;
+pub(crate) mod answer;
 mod body;
 mod calls;
 mod client;

@@ -8,6 +8,7 @@ mod dialect;
 mod endpoint;
 mod failure;
 mod refusal;
+mod replay;
 mod retry;
 mod stream;
 
@@ -22,4 +23,5 @@ pub(crate) use endpoint::{Address, USER_AGENT, base_address, describe, tls};
 pub(crate) use failure::Cause;
 pub(crate) use failure::Failure;
 pub(crate) use refusal::{Refusal, classify};
+pub use replay::{ReplayedApi, replay_answer};
 pub use retry::RetryPolicy;

@@ -1,0 +1,69 @@
+//! Answers whose bytes are at hand.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use swarm_protocol::Usage;
+use tokio_util::sync::CancellationToken;
+
+use super::dialect::Assembly;
+use super::stream::{Broken, read_answer};
+use crate::drive::drive;
+use crate::error::ModelError;
+use crate::model::{ModelEvent, ModelResponse};
+use crate::{chat_completions, messages_api};
+
+/// All pieces are there, so that nothing is ever waited for.
+const NEVER: Duration = Duration::from_hours(1);
+
+/// Whose answer it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayedApi {
+    /// The Messages API.
+    Messages,
+    /// Chat completions.
+    ChatCompletions,
+}
+
+/// Reads the body of an answer as the client does that gets it from a server, in these pieces: what it shows on the way, and
+/// what it comes to, or why it comes to nothing. For answers that were recorded, and to try what a server might send.
+/// Needs a runtime with time.
+pub async fn replay_answer(
+    api: ReplayedApi,
+    pieces: Vec<Bytes>,
+) -> (Vec<ModelEvent>, Result<ModelResponse, String>) {
+    const MODEL: &str = "replayed";
+    match api {
+        ReplayedApi::Messages => replay(messages_api::answer::Answer::new(MODEL), pieces).await,
+        ReplayedApi::ChatCompletions => {
+            replay(chat_completions::answer::Answer::new(MODEL), pieces).await
+        }
+    }
+}
+
+async fn replay(
+    mut answer: impl Assembly + Send + 'static,
+    pieces: Vec<Bytes>,
+) -> (Vec<ModelEvent>, Result<ModelResponse, String>) {
+    let outcome = Arc::new(Mutex::new(Err("it was not read".to_owned())));
+    let kept = Arc::clone(&outcome);
+    let pieces = stream::iter(pieces.into_iter().map(Ok));
+    let shown = drive(CancellationToken::new(), move |emit| async move {
+        let read = read_answer(pieces, &mut answer, NEVER, Usage::default(), &emit).await;
+        let read = read.map_err(|broken| match broken {
+            Broken::Failed(failure) => format!("{failure:?}"),
+            Broken::Refused(refusal) => format!("{refusal:?}"),
+        });
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = read;
+        Err(ModelError::Cancelled)
+    });
+    let shown: Vec<ModelEvent> = shown
+        .filter_map(|event| async { event.ok() })
+        .collect()
+        .await;
+    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    let outcome = std::mem::replace(&mut *outcome, Err(String::new()));
+    (shown, outcome)
+}

@@ -1,0 +1,39 @@
+//! libFuzzer on one of the checks that the suite makes too: `SWARM_FUZZ_TARGET` names it (`list` lists them), and
+//! `SWARM_FUZZ_SEEDS` a folder for the sound data to begin with.
+
+#![no_main]
+
+#[path = "../../src/faults/foreign/checks.rs"]
+mod checks;
+#[path = "../../src/faults/foreign/seeds.rs"]
+mod seeds;
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+
+static CHECK: OnceLock<fn(&[u8])> = OnceLock::new();
+
+fn begin() {
+    let asked = std::env::var("SWARM_FUZZ_TARGET").unwrap_or_default();
+    let Some((name, check)) = checks::TARGETS.into_iter().find(|(name, _)| *name == asked) else {
+        let names = checks::TARGETS.map(|(name, _)| name);
+        println!("{}", names.join(" "));
+        std::process::exit(i32::from(asked != "list"));
+    };
+    CHECK.get_or_init(|| check);
+    if let Some(folder) = std::env::var_os("SWARM_FUZZ_SEEDS") {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for (number, seed) in seeds::seeds(name, &repository).iter().enumerate() {
+            let path = Path::new(&folder).join(format!("seed-{number}"));
+            std::fs::write(path, seed).expect("a folder for seeds");
+        }
+    }
+}
+
+fuzz_target!(init: begin(), |data: &[u8]| {
+    if let Some(check) = CHECK.get() {
+        check(data);
+    }
+});

@@ -1,0 +1,220 @@
+//! Several processes that all find the same lock directory left behind, at the same instant.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result};
+use swarm_fs::{FsError, Held, LockOptions, LockPlan, with_lock};
+
+use super::dice::{Dice, Seed};
+use super::ground::{Locking, place};
+use super::log::{Line, Log, lines, monotonic_nanos, path_of};
+use super::workers::{Programs, Worker};
+
+/// How long a duellist waits for its turn: everybody gets it at last, however slow the machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Between two rounds of a lane. Enough for all to break and to enter on a quiet machine; on a busy one rounds are late.
+const GAP: Duration = Duration::from_millis(450);
+
+/// How much before a round begins its duellists stop sleeping, so that they begin together.
+const SPIN: Duration = Duration::from_micros(300);
+
+/// How long a duellist stays inside at most.
+const STAY: Duration = Duration::from_micros(1500);
+
+/// Duels.
+#[derive(Debug, Clone)]
+pub struct Duel {
+    /// Processes that want each lock.
+    pub breakers: u64,
+    /// Rounds in each lane, one after the other.
+    pub rounds: u64,
+    /// Lanes side by side.
+    pub lanes: u64,
+    /// How they lock.
+    pub locking: Locking,
+}
+
+impl Duel {
+    /// Fights all rounds; tells how many there were.
+    ///
+    /// # Panics
+    /// When two were inside at once, one was robbed, or something was left behind.
+    pub fn run(&self, programs: &Programs, seed: Seed) -> u64 {
+        let folder = tempfile::Builder::new()
+            .prefix("swarm.duel-")
+            .tempdir_in(place())
+            .expect("a folder");
+        let mut dice = Dice::new(seed);
+        for lane in 0..self.lanes {
+            for round in 0..self.rounds {
+                Post::at(folder.path(), lane, round).leave_behind(self.locking, &mut dice);
+            }
+        }
+        let logs = tempfile::tempdir().expect("a folder for logs");
+        let begin = monotonic_nanos() + 300_000_000;
+        let workers: Vec<Worker> = (0..self.breakers)
+            .map(|number| {
+                let name = format!("breaker{number}");
+                let mut command = Command::new(&programs.worker);
+                let role = match self.locking {
+                    Locking::Both => "duels",
+                    Locking::DirectoryOnly => "duels-by-directory",
+                };
+                command
+                    .arg(role)
+                    .args([folder.path(), &path_of(logs.path(), &name)])
+                    .arg(&name)
+                    .args([self.rounds, self.lanes, begin].map(|number| number.to_string()));
+                Worker::start(command, logs.path(), &name)
+            })
+            .collect();
+        workers.into_iter().for_each(Worker::finish);
+        self.judge(folder.path(), logs.path());
+        self.rounds * self.lanes
+    }
+
+    fn judge(&self, folder: &Path, logs: &Path) {
+        let mut bad: Vec<Line> = Vec::new();
+        for number in 0..self.breakers {
+            let said = lines(&path_of(logs, &format!("breaker{number}")));
+            let finished = said.last().is_some_and(|line| line.word(0) == "finished");
+            assert!(finished, "{number}: {said:?}");
+            bad.extend(said.into_iter().filter(|line| line.word(0) != "finished"));
+        }
+        assert!(bad.is_empty(), "{} of them: {bad:#?}", bad.len());
+        for lane in 0..self.lanes {
+            for round in 0..self.rounds {
+                let post = Post::at(folder, lane, round);
+                let entered = fs::read_to_string(&post.data).expect("a count");
+                assert_eq!(
+                    entered,
+                    self.breakers.to_string(),
+                    "{}",
+                    post.data.display()
+                );
+            }
+        }
+        let names = fs::read_dir(folder).expect("a folder").flatten();
+        let left: Vec<_> = names
+            .map(|entry| entry.file_name())
+            .filter(|name| {
+                let name = name.to_string_lossy();
+                [".lock", ".breaking", ".inside", ".swarm-tmp"]
+                    .iter()
+                    .any(|end| name.ends_with(end))
+            })
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+/// What one round is about.
+struct Post {
+    data: PathBuf,
+    sidecar: PathBuf,
+    lock: PathBuf,
+    inside: PathBuf,
+}
+
+impl Post {
+    fn at(folder: &Path, lane: u64, round: u64) -> Self {
+        let path = |end: &str| folder.join(format!("{lane}-{round}{end}"));
+        Self {
+            data: path(".json"),
+            sidecar: path(".side"),
+            lock: path(".json.lock"),
+            inside: path(".inside"),
+        }
+    }
+
+    /// A lock directory as one left it a minute ago: one of another make, or in the one door also one of ours.
+    fn leave_behind(&self, locking: Locking, dice: &mut Dice) {
+        swarm_fs::create_sidecar(&self.sidecar).expect("a sidecar");
+        fs::write(&self.data, "0").expect("a file");
+        fs::create_dir(&self.lock).expect("a lock directory");
+        if locking == Locking::Both && dice.below(2) == 0 {
+            let mark = std::os::unix::fs::PermissionsExt::from_mode(0o1700);
+            fs::set_permissions(&self.lock, mark).expect("a mark");
+        }
+        let long_ago = SystemTime::now() - Duration::from_mins(1);
+        let opened = File::open(&self.lock).expect("a lock directory");
+        opened.set_modified(long_ago).expect("an old one");
+    }
+
+    /// Is alone inside for a moment and counts itself; says what is wrong.
+    fn enter(&self, held: &Held, stay: Duration) -> Result<Option<&'static str>, FsError> {
+        if File::create_new(&self.inside).is_err() {
+            return Ok(Some("two are inside"));
+        }
+        let count = fs::read_to_string(&self.data).unwrap_or_default();
+        thread::park_timeout(stay);
+        let next = count.parse::<u64>().unwrap_or(u64::MAX - 1) + 1;
+        held.replace(&self.data, next.to_string().as_bytes())?;
+        drop(fs::remove_file(&self.inside));
+        Ok(None)
+    }
+}
+
+/// The part of one process: `duels FOLDER LOG NAME ROUNDS LANES BEGIN`, the beginning in nanoseconds of the machine's
+/// monotonic clock.
+pub(super) fn fight(folder: &Path, log: &Path, locking: Locking, words: &[String]) -> Result<()> {
+    let number = |at: usize| -> Result<u64> {
+        let word = words.get(at).context("a number is missing")?;
+        Ok(word.parse()?)
+    };
+    let (rounds, lanes, begin) = (number(0)?, number(1)?, number(2)?);
+    let options = LockOptions {
+        deadline: PATIENCE,
+        directory_only: locking == Locking::DirectoryOnly,
+    };
+    thread::scope(|scope| {
+        for lane in 0..lanes {
+            let options = &options;
+            scope.spawn(move || {
+                let mut log = Log::open(log).expect("a log");
+                let mut dice = Dice::new(Seed(lane + u64::from(std::process::id())));
+                for round in 0..rounds {
+                    wait_for_round(begin, lane, lanes, round);
+                    let post = Post::at(folder, lane, round);
+                    let stay = STAY * u32::try_from(dice.below(100)).unwrap_or(0) / 100;
+                    let plan = LockPlan {
+                        sidecar: &post.sidecar,
+                        data: std::slice::from_ref(&post.data),
+                    };
+                    let outcome = with_lock(&plan, options, |held| post.enter(held, stay));
+                    let wrong = match outcome {
+                        Ok(None) => continue,
+                        Ok(Some(wrong)) => wrong.to_owned(),
+                        Err(error) => error.to_string(),
+                    };
+                    log.say(&format!("{lane}-{round} {wrong}")).expect("a log");
+                }
+            });
+        }
+    });
+    Log::open(log)?.say("finished")?;
+    Ok(())
+}
+
+/// Lanes begin one after the other, so that not all lots of duellists want the processors at once.
+fn wait_for_round(begin: u64, lane: u64, lanes: u64, round: u64) {
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let at = begin + round * nanos(GAP) + lane * nanos(GAP) / lanes.max(1);
+    loop {
+        let left = at.saturating_sub(monotonic_nanos());
+        if left == 0 {
+            return;
+        }
+        let left = Duration::from_nanos(left);
+        if left > SPIN {
+            thread::park_timeout(left - SPIN);
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}

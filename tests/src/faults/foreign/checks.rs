@@ -1,0 +1,211 @@
+//! What must hold of every parser of foreign data, whatever it is given: it ends, it does not panic, and what it reads and
+//! writes again is read as the same, with the fields that it does not know. The fuzzer takes part in this file.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use swarm_model::{ContentBlock, ReplayedApi, replay_answer};
+use swarm_policy::{HookSettings, McpServerConfig, PermissionSettings, Rule};
+use swarm_protocol::{ControlFrame, Envelope, InboxEntry, Task, TeamConfig};
+
+/// A parser by name, and what is tried on it. It panics when a promise is broken.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 8] = [
+    ("inbox", inbox),
+    ("config", config),
+    ("task", task),
+    ("frame", frame),
+    ("stream", stream),
+    ("definition", definition),
+    ("settings", settings),
+    ("shell", shell),
+];
+
+/// Fields of an inbox entry that are written in our own form.
+const OWN_FORM: [&str; 2] = ["read", "swarm"];
+
+fn inbox(bytes: &[u8]) {
+    let Ok(parsed) = swarm_protocol::parse_inbox(bytes) else {
+        return;
+    };
+    let again = written(&parsed.entries);
+    let second = swarm_protocol::parse_inbox(&again).expect("what was written is an inbox");
+    assert!(second.malformed.is_empty(), "{:?}", second.malformed);
+    assert_eq!(second.entries, parsed.entries);
+    let originals: Vec<Value> = serde_json::from_slice(bytes).unwrap_or_default();
+    let originals = originals.iter().filter_map(Value::as_object);
+    let entries: Vec<Map<String, Value>> =
+        serde_json::from_slice(&again).expect("what was written is JSON");
+    // With half characters or unusable entries between them they are not to be told apart.
+    if originals.clone().count() == entries.len() && parsed.malformed.is_empty() {
+        for (original, entry) in originals.zip(&entries) {
+            for (name, value) in original {
+                let is_own = OWN_FORM.contains(&name.as_str());
+                assert!(is_own || entry.get(name) == Some(value), "`{name}` is lost");
+            }
+        }
+    }
+    for entry in &parsed.entries {
+        // Whatever the text is, it stays in one envelope.
+        let shown = swarm_protocol::render_messages([Envelope::of(entry)]);
+        assert_eq!(shown.matches("<teammate-message").count(), 1, "{shown}");
+        assert_eq!(shown.matches("</teammate-message>").count(), 1, "{shown}");
+        framed(entry);
+    }
+}
+
+fn framed(entry: &InboxEntry) {
+    if let Some(frame) = ControlFrame::of_entry(entry) {
+        let again = ControlFrame::from_text(&frame.to_text());
+        assert_eq!(again.as_ref(), Some(&frame));
+    }
+}
+
+fn config(bytes: &[u8]) {
+    if let Some(config) = same_again::<TeamConfig>(bytes) {
+        assert!(config.names().len() <= config.members.len());
+        keeps(bytes, &config, &config.rest);
+    }
+}
+
+fn task(bytes: &[u8]) {
+    let Ok(task) = Task::parse(bytes) else {
+        return;
+    };
+    let again = Task::parse(&written(&task)).expect("what was written is a task");
+    assert_eq!(again, task);
+    keeps(bytes, &task, &task.rest);
+    let mut marked = task.clone();
+    marked.set_swarm(&task.swarm());
+    assert_eq!(marked.swarm(), task.swarm());
+    assert_eq!(marked.rest, task.rest);
+}
+
+/// Fields that are not known stand in the written form as they stood in what was read.
+fn keeps(bytes: &[u8], document: &impl Serialize, unknown: &Map<String, Value>) {
+    let Ok(Value::Object(original)) = serde_json::from_slice(bytes) else {
+        return;
+    };
+    let again: Value = serde_json::from_slice(&written(document)).expect("JSON");
+    for name in unknown.keys() {
+        assert_eq!(again.get(name), original.get(name), "`{name}`");
+    }
+    let known = original.iter().filter(|(name, value)| {
+        !unknown.contains_key(*name) && !value.is_null() && **value != Value::from("")
+    });
+    for (name, value) in known {
+        let is_zero = value.as_f64() == Some(0.0);
+        assert!(is_zero || again.get(name).is_some(), "`{name}` is lost");
+    }
+}
+
+fn frame(bytes: &[u8]) {
+    let Some(frame) = text(bytes).and_then(ControlFrame::from_text) else {
+        return;
+    };
+    let again = ControlFrame::from_text(&frame.to_text());
+    assert_eq!(again, Some(frame));
+}
+
+/// The first byte says whose answer it is and how it is cut.
+fn stream(bytes: &[u8]) {
+    let Some((how, body)) = bytes.split_first() else {
+        return;
+    };
+    let api = if how & 1 == 0 {
+        ReplayedApi::Messages
+    } else {
+        ReplayedApi::ChatCompletions
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    let read = |size: usize| {
+        let pieces = body.chunks(size.max(1)).map(<[u8]>::to_vec);
+        let pieces = pieces.map(Into::into).collect();
+        runtime.block_on(replay_answer(api, pieces))
+    };
+    let (_, whole) = read(body.len());
+    let (_, cut) = read(usize::from(how >> 1) + 1);
+    assert_eq!(whole.is_ok(), cut.is_ok(), "{whole:?} or in pieces {cut:?}");
+    if let (Ok(mut whole), Ok(mut cut)) = (whole, cut) {
+        // Calls that come without an id are given one, another each time.
+        for block in whole.content.iter_mut().chain(&mut cut.content) {
+            if let ContentBlock::ToolUse { id, .. } = block {
+                *id = id.starts_with("call_").to_string();
+            }
+        }
+        assert_eq!(whole, cut, "it depends on how it was cut");
+        // So it stands in the transcript, and so it is sent the next time.
+        let again: Vec<ContentBlock> =
+            serde_json::from_slice(&written(&whole.content)).expect("what was written is content");
+        assert_eq!(written(&again), written(&whole.content));
+    }
+}
+
+fn definition(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let read = swarm_policy::read_definition_file(text, "a.md");
+    // YAML ends lines at a lone carriage return too.
+    let lines = text.split(['\n', '\r']).count();
+    for problem in &read.problems {
+        assert!(
+            problem.line.is_none_or(|line| line <= lines + 1),
+            "{problem:?}"
+        );
+        assert!(!problem.what.is_empty());
+    }
+    let refused = read.problems.iter().any(|problem| problem.refused);
+    assert!(!(refused && read.definition.is_some()), "refused and taken");
+    drop(swarm_policy::read_definitions_json(text, "--agents"));
+}
+
+fn settings(bytes: &[u8]) {
+    let Ok(document) = serde_json::from_slice::<Value>(bytes) else {
+        return;
+    };
+    let base = Path::new("/base");
+    let permissions = PermissionSettings::from_settings(&document, "settings.json", base, None);
+    drop(permissions);
+    let hooks = document.get("hooks").unwrap_or(&document);
+    drop(HookSettings::read(hooks, "settings.json"));
+    let servers = document.get("mcpServers").and_then(Value::as_object);
+    for entry in servers.into_iter().flat_map(Map::values) {
+        drop(McpServerConfig::from_json(entry));
+    }
+}
+
+/// Commands and rules: the one are written by models, the other in settings of repositories.
+fn shell(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let answer = swarm_policy::bash_is_read_only(text);
+    assert_eq!(answer, swarm_policy::bash_is_read_only(text));
+    if let Ok(rule) = Rule::parse(text) {
+        let again = Rule::parse(&rule.to_string()).expect("what was written is a rule");
+        assert_eq!(again, rule);
+    }
+}
+
+/// What is read, written and read again is the same.
+fn same_again<T>(bytes: &[u8]) -> Option<T>
+where
+    T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let first: T = serde_json::from_slice(bytes).ok()?;
+    let again: T = serde_json::from_slice(&written(&first)).expect("what was written is read");
+    assert_eq!(again, first);
+    Some(first)
+}
+
+fn written(document: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(document).expect("it can be written")
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}

@@ -1,0 +1,233 @@
+//! A process that is stopped while it holds a lock, and goes on when another one has had it.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Result, bail};
+use rustix::process::{Signal, kill_process};
+use swarm_fs::{FsError, HandedLock, LockOptions, LockPlan, with_lock};
+use swarm_store::TeamStore as _;
+
+use super::ground::{Ground, Locking};
+use super::log::path_of;
+use super::worker::{READER, Told};
+use super::workers::{Programs, Worker};
+use crate::wait::wait_for;
+
+/// How long one waits that shall wait in vain.
+const IN_VAIN: Duration = Duration::from_millis(100);
+
+/// How long one waits that shall get in at last: longer than a lock takes to grow old.
+const AT_LAST: Duration = Duration::from_mins(1);
+
+/// A lock of a team, or beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// That of a mailbox.
+    Mailbox,
+    /// That of the task list.
+    Tasks,
+    /// That of the roster.
+    Roster,
+    /// That of making and deleting teams.
+    Teams,
+    /// That of a work tree, which is a flock alone.
+    Worktree,
+}
+
+impl Lock {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Mailbox,
+        Self::Tasks,
+        Self::Roster,
+        Self::Teams,
+        Self::Worktree,
+    ];
+
+    /// The sidecar, the file that is locked with it, and one to be written under the lock.
+    fn files(self, ground: &Ground) -> [PathBuf; 3] {
+        let team = ground.store.team_folder(&ground.team);
+        let tasks = ground.store.tasks_folder(&ground.team);
+        let sidecars = team.join("swarm/locks");
+        let all = ground.root.join("swarm/locks");
+        match self {
+            Self::Mailbox => [
+                sidecars.join(format!("inbox-{READER}")),
+                ground.inbox(READER),
+                ground.inbox(READER),
+            ],
+            Self::Tasks => [
+                sidecars.join("tasks"),
+                tasks.join(".lock"),
+                tasks.join("1.json"),
+            ],
+            Self::Roster => [
+                sidecars.join("config"),
+                team.join("config.json"),
+                team.join("config.json"),
+            ],
+            Self::Teams => [all.join("teams"), all.join("teams"), all.join("written")],
+            Self::Worktree => {
+                let lock = ground.root.join("work.lock");
+                [lock.clone(), lock, ground.root.join("written")]
+            }
+        }
+    }
+
+    /// Takes it, writes a word under it, and lets it go.
+    fn write(
+        self,
+        ground: &Ground,
+        options: &LockOptions,
+        word: &str,
+        meanwhile: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let [sidecar, data, target] = self.files(ground);
+        if self == Self::Worktree {
+            let _held = HandedLock::take(&sidecar, options.deadline)?;
+            meanwhile()?;
+            return Ok(swarm_fs::replace_alone(&target, word.as_bytes())?);
+        }
+        let plan = LockPlan {
+            sidecar: &sidecar,
+            data: &[data],
+        };
+        with_lock(&plan, options, |held| {
+            meanwhile()?;
+            Ok(held.replace(&target, word.as_bytes())?)
+        })
+    }
+}
+
+/// Stops a process that holds the lock, and lets another one try. With an `age`, what it holds looks that old to those who
+/// come after it; without one, they wait until it is.
+///
+/// # Panics
+/// When the waiter is not told whom it waits for, or both write.
+pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Duration>) {
+    let ground = Ground::fresh().locking(locking);
+    ground.join(READER);
+    ground.task("first", &[]);
+    let logs = tempfile::tempdir().expect("a folder for logs");
+    let holder = stopped(programs, &ground, &logs, lock, locking);
+    let options = |deadline| LockOptions {
+        deadline,
+        directory_only: locking == Locking::DirectoryOnly,
+    };
+    let what = format!("{lock:?} {locking:?}");
+
+    let vain = lock.write(&ground, &options(IN_VAIN), "early", || Ok(()));
+    let told = vain.expect_err("it is held").to_string();
+    let pid = holder.pid().as_raw_nonzero();
+    let who = format!("process {pid} (works-on-a-team)");
+    for part in [
+        who.as_str(),
+        "and has had it for",
+        &*ground.root.to_string_lossy(),
+    ] {
+        assert!(told.contains(part), "{what}: `{part}` is not in: {told}");
+    }
+
+    let [_, data, target] = lock.files(&ground);
+    let mut folder = data.clone().into_os_string();
+    folder.push(".lock");
+    if let (Some(age), Ok(opened)) = (age, File::open(&folder)) {
+        let then = SystemTime::now() - age;
+        opened.set_modified(then).expect("an old lock directory");
+    }
+    let takes = locking == Locking::DirectoryOnly && lock != Lock::Worktree;
+    if takes {
+        let entered = lock.write(&ground, &options(AT_LAST), "theirs", || Ok(()));
+        entered.unwrap_or_else(|error| panic!("{what}: it was never broken: {error}"));
+    } else {
+        let vain = lock.write(&ground, &options(IN_VAIN), "theirs", || Ok(()));
+        vain.expect_err("nobody breaks what the kernel guards");
+    }
+
+    kill_process(holder.pid(), Signal::CONT).expect("it can go on");
+    let said = wait_for(
+        "it says what came of it",
+        || format!("{:?}", holder.said()),
+        || {
+            holder
+                .said()
+                .into_iter()
+                .find(|line| ["wrote", "refused"].contains(&line.word(0)))
+        },
+    );
+    holder.finish();
+    let written = fs::read_to_string(&target).expect("what was written");
+    if takes {
+        assert_eq!(said.word(0), "refused", "{what}: {said:?}");
+        let told = said.words.join(" ");
+        assert!(told.contains("was broken by another process"), "{told}");
+        assert_eq!(written, "theirs", "{what}: the late one wrote all the same");
+    } else {
+        assert_eq!(
+            (said.word(0), &*written),
+            ("wrote", "late"),
+            "{what}: {said:?}"
+        );
+    }
+    assert!(ground.litter().is_empty(), "{what}: {:?}", ground.litter());
+}
+
+/// A worker that has stopped itself with the lock in its hands.
+fn stopped(
+    programs: &Programs,
+    ground: &Ground,
+    logs: &tempfile::TempDir,
+    lock: Lock,
+    locking: Locking,
+) -> Worker {
+    let mut command = Command::new(&programs.worker);
+    let role = match locking {
+        Locking::Both => "stands",
+        Locking::DirectoryOnly => "stands-by-directory",
+    };
+    command
+        .arg(role)
+        .args([&ground.root, &path_of(logs.path(), "stands")])
+        .args([READER, &format!("{lock:?}")]);
+    let worker = Worker::start(command, logs.path(), "stands");
+    let stat = format!("/proc/{}/stat", worker.pid().as_raw_nonzero());
+    wait_for(
+        "it stands still with the lock",
+        || format!("{:?}", worker.said()),
+        || {
+            let stat = fs::read_to_string(&stat).unwrap_or_default();
+            let (_, behind_name) = stat.rsplit_once(')')?;
+            behind_name.trim_start().starts_with('T').then_some(())
+        },
+    );
+    worker
+}
+
+/// The part of the one that is stopped.
+pub(super) fn stand_still(mut told: Told, locking: Locking) -> Result<()> {
+    let word = told.rest.first().cloned().unwrap_or_default();
+    let Some(lock) = Lock::ALL
+        .into_iter()
+        .find(|lock| format!("{lock:?}") == word)
+    else {
+        bail!("no such lock: {word}");
+    };
+    let options = LockOptions {
+        deadline: AT_LAST,
+        directory_only: locking == Locking::DirectoryOnly,
+    };
+    let outcome = lock.write(&told.ground, &options, "late", || {
+        Ok(kill_process(rustix::process::getpid(), Signal::STOP)?)
+    });
+    match outcome {
+        Ok(()) => told.log.say("wrote")?,
+        Err(error) if error.downcast_ref::<FsError>().is_some() => {
+            told.log.say(&format!("refused {error}"))?;
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! An idle reader whose watch is taken from it: the queue of events overflows, the kernel has no watcher to give, or the folder
+//! is no longer the one that is watched.
+
+use std::fs::{self, File};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+use rustix::process::{Signal, kill_process};
+use swarm_fs::{FolderWatcher, NameFilter};
+use swarm_store::{Draft, TeamStore as _};
+
+use super::ground::{Ground, name};
+use super::log::path_of;
+use super::worker::{READER, Told};
+use super::workers::{Programs, Worker};
+use crate::wait::wait_for;
+
+/// How long a reader waits that nothing wakes: for ever, as far as a test goes.
+const FOR_EVER: Duration = Duration::from_hours(1);
+
+/// More files than the kernel's queue has events by default (`fs.inotify.max_queued_events`).
+const FLOOD: usize = 20_000;
+
+/// What is done to the watch of an idle reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// More happens in the folder than the kernel keeps, while the reader is stopped.
+    Overflow,
+    /// The process has no descriptor left when it wants its watcher.
+    NoDescriptors,
+    /// The user has as many watchers as the kernel allows.
+    NoInstances,
+    /// The user has as many watched folders as the kernel allows.
+    NoWatches,
+    /// The folder is deleted and made again.
+    MadeAgain,
+    /// The folder is moved away, and another one is put in its place.
+    Moved,
+}
+
+impl Loss {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Overflow,
+        Self::NoDescriptors,
+        Self::NoInstances,
+        Self::NoWatches,
+        Self::MadeAgain,
+        Self::Moved,
+    ];
+
+    /// The setting of the kernel that takes the watch away, in a namespace of the reader's own.
+    fn limit(self) -> Option<&'static str> {
+        match self {
+            Self::NoInstances => Some("max_inotify_instances"),
+            Self::NoWatches => Some("max_inotify_watches"),
+            _ => None,
+        }
+    }
+}
+
+/// Takes the watch away, then sends. `false` where this system cannot be made to.
+///
+/// # Panics
+/// When a message does not reach the reader.
+pub fn reaches(programs: &Programs, loss: Loss) -> bool {
+    let ground = Ground::fresh();
+    ground.join(READER);
+    let logs = tempfile::tempdir().expect("a folder for logs");
+    let mut command = match loss.limit() {
+        Some(limit) if !can_limit(limit) => return false,
+        Some(limit) => {
+            let script = format!("echo 0 > /proc/sys/user/{limit} && exec \"$0\" \"$@\"");
+            let mut command = Command::new("unshare");
+            command.args(["--user", "--map-root-user", "sh", "-c", &script]);
+            command.arg(&programs.worker);
+            command
+        }
+        None => Command::new(&programs.worker),
+    };
+    command
+        .arg("listens")
+        .args([&ground.root, &path_of(logs.path(), "listens")])
+        .args([READER, &format!("{loss:?}")]);
+    let reader = Worker::start(command, logs.path(), "listens");
+    let has_said = |words: String| {
+        wait_for(
+            &words,
+            || format!("{loss:?}: {:?}", reader.said()),
+            || {
+                let said = reader.said();
+                said.iter()
+                    .any(|line| line.words.join(" ") == words)
+                    .then_some(())
+            },
+        );
+    };
+    let blind = [Loss::NoDescriptors, Loss::NoInstances, Loss::NoWatches].contains(&loss);
+    has_said(format!(
+        "listening {}",
+        if blind { "blindly" } else { "well" }
+    ));
+    // A message before the loss, so that the reader waits again behind it.
+    send(&ground, "before");
+    has_said("got before".to_owned());
+    lose(&ground, &reader, loss);
+    send(&ground, "after");
+    if loss == Loss::Overflow {
+        kill_process(reader.pid(), Signal::CONT).expect("it can go on");
+    }
+    has_said("got after".to_owned());
+    true
+}
+
+fn send(ground: &Ground, text: &str) {
+    let sent = ground
+        .store
+        .send(&ground.team, &name(READER), Draft::new("a", text));
+    sent.expect("a message");
+}
+
+fn lose(ground: &Ground, reader: &Worker, loss: Loss) {
+    let folder = ground.store.inbox_folder(&ground.team);
+    match loss {
+        Loss::Overflow => {
+            kill_process(reader.pid(), Signal::STOP).expect("a reader to stop");
+            for number in 0..FLOOD {
+                let path = folder.join(format!("flood-{number}"));
+                File::create(&path).expect("a file");
+                fs::remove_file(&path).expect("a file");
+            }
+        }
+        Loss::MadeAgain => {
+            fs::remove_dir_all(&folder).expect("a folder");
+            swarm_fs::create_private_dir(&folder).expect("a folder");
+        }
+        Loss::Moved => {
+            fs::rename(&folder, folder.with_extension("moved")).expect("a folder");
+            swarm_fs::create_private_dir(&folder).expect("a folder");
+        }
+        Loss::NoDescriptors | Loss::NoInstances | Loss::NoWatches => {}
+    }
+}
+
+fn can_limit(limit: &str) -> bool {
+    let script = format!("echo 0 > /proc/sys/user/{limit}");
+    let tried = Command::new("unshare")
+        .args(["--user", "--map-root-user", "sh", "-c", &script])
+        .output();
+    let can = tried.is_ok_and(|output| output.status.success());
+    if !can {
+        eprintln!("skipped: no user namespace with a {limit} of its own here");
+    }
+    can
+}
+
+/// The part of the reader: as an idle teammate, it waits for its folder and looks then.
+pub(super) fn listen(mut told: Told) -> Result<()> {
+    let me = told.member()?;
+    let loss = told.rest.first().cloned().unwrap_or_default();
+    let (store, team) = (told.ground.store.clone(), told.ground.team.clone());
+    let mut hogged = Vec::new();
+    if loss == format!("{:?}", Loss::NoDescriptors) {
+        let few = rustix::process::Rlimit {
+            current: Some(64),
+            maximum: Some(64),
+        };
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, few)?;
+        while let Ok(one) = File::open("/dev/null") {
+            hogged.push(one);
+        }
+    }
+    let watcher = FolderWatcher::new();
+    let folder = store.inbox_folder(&team);
+    let mut changes = watcher.subscribe(
+        &folder,
+        NameFilter::Exact(vec![format!("{me}.json").into()]),
+    );
+    let blind = watcher.is_degraded();
+    // All but one of them come back: a watcher needs more.
+    drop(hogged.drain(..hogged.len().saturating_sub(1)));
+    told.log.say(if blind {
+        "listening blindly"
+    } else {
+        "listening well"
+    })?;
+    loop {
+        // While the folder is gone there is nothing to read.
+        for entry in store.take_unread(&team, &me).unwrap_or_default() {
+            told.log.say(&format!("got {}", entry.text))?;
+            let ids: Vec<_> = entry.msg_id.into_iter().collect();
+            drop(store.delivered(&team, &me, &ids));
+        }
+        changes.changed_blocking(FOR_EVER);
+    }
+}
