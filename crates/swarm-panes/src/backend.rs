@@ -35,6 +35,23 @@ pub trait PaneBackend: Send + Sync + fmt::Debug {
     /// its own to report.
     async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError>;
 
+    /// Opens a pane and runs a program in it: both at once where the backend can, which is quicker.
+    ///
+    /// # Errors
+    /// Those of [`PaneBackend::open`] and [`PaneBackend::start`]; no pane is left behind then.
+    async fn launch(&self, spec: &PaneSpec, command: &PaneCommand) -> Result<Pane, PaneError> {
+        let pane = self.open(spec).await?;
+        match self.start(&pane, command).await {
+            Ok(_started) => Ok(pane),
+            Err(error) => {
+                if let Err(left) = self.close(&pane, &spec.spawn_id).await {
+                    tracing::warn!(pane = %pane.id, error = %left, "pane without a program not closed");
+                }
+                Err(error)
+            }
+        }
+    }
+
     /// What the pane's process is doing.
     ///
     /// # Errors

@@ -147,13 +147,15 @@ async fn tmux(
     facts: &TerminalFacts,
 ) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
     let program = facts.tmux_program.clone().ok_or(PaneError::TmuxMissing)?;
-    check_tmux(&program).await?;
+    let (checked, answers) =
+        tokio::join!(check_tmux(&program), lead_answers(&program, place, facts));
+    checked?;
     let why_not_here = match (&facts.tmux_env, &facts.tmux_pane) {
         _ if place == Place::Hidden => "panes are to be hidden",
         (None, _) => "this terminal is not in tmux",
         (Some(_), None) => "TMUX is set but TMUX_PANE is not",
         (Some(env), Some(pane)) => {
-            if lead_pane_answers(&program, &socket_of(env)?, pane).await? {
+            if answers? {
                 let backend = TmuxBackend::inside(program, env, pane, place)?;
                 return Ok(told(backend, "teammates get panes of this tmux".to_owned()));
             }
@@ -172,6 +174,20 @@ async fn tmux(
     );
     let backend = TmuxBackend::own(program, socket, facts.server_env.clone())?;
     Ok(told(backend.nested(facts.tmux_env.is_some()), why))
+}
+
+/// Whether the lead's pane is there, where that matters.
+async fn lead_answers(
+    program: &Path,
+    place: Place,
+    facts: &TerminalFacts,
+) -> Result<bool, PaneError> {
+    match (&facts.tmux_env, &facts.tmux_pane) {
+        (Some(env), Some(pane)) if place != Place::Hidden => {
+            lead_pane_answers(program, &socket_of(env)?, pane).await
+        }
+        _ => Ok(false),
+    }
 }
 
 fn told(backend: TmuxBackend, why: String) -> (Arc<dyn PaneBackend>, Chosen) {

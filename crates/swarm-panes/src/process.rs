@@ -19,13 +19,25 @@ pub(crate) struct Process {
 impl Process {
     /// The process that has this pid at present; none when there is none or it waits to be reaped.
     pub(crate) fn running(pid: u32) -> Option<Self> {
+        Self::with_parent(pid).map(|(process, _)| process)
+    }
+
+    /// The same, if it is a child of `parent`. A pid that a dead child had is soon another process's, but hardly
+    /// another child's.
+    pub(crate) fn running_child(pid: u32, parent: u32) -> Option<Self> {
+        let found = Self::with_parent(pid).filter(|(_, found)| *found == parent);
+        found.map(|(process, _)| process)
+    }
+
+    fn with_parent(pid: u32) -> Option<(Self, u32)> {
         let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The second field is the program's name in parentheses and may hold anything, parentheses too.
         let (_, rest) = line.rsplit_once(')')?;
         let mut fields = rest.split_ascii_whitespace();
         let state = fields.next()?;
-        let start = fields.nth(18)?.parse().ok()?;
-        (!matches!(state, "Z" | "X")).then_some(Self { pid, start })
+        let parent = fields.next()?.parse().ok()?;
+        let start = fields.nth(17)?.parse().ok()?;
+        (!matches!(state, "Z" | "X")).then_some((Self { pid, start }, parent))
     }
 
     /// Whether it still runs.
@@ -84,6 +96,14 @@ mod tests {
             ..own
         };
         assert!(!other.is_running());
+    }
+
+    #[test]
+    fn a_child_is_known_by_its_parent() {
+        let own = std::process::id();
+        let parent = std::os::unix::process::parent_id();
+        assert!(Process::running_child(own, parent).is_some());
+        assert_eq!(Process::running_child(own, own), None);
     }
 
     #[tokio::test]

@@ -4,16 +4,15 @@
 //! which ones is noted on the window (`@swarm_set`), so that whoever closes the last teammate takes them off again.
 
 use swarm_protocol::{Color, MemberName, PaneId};
-use tmux_interface::{DisplayMessage, IfShell, ResizePane, SetOption, ShowOptions, TmuxCommand};
+use tmux_interface::{IfShell, ResizePane, SetOption, TmuxCommand};
 
-use super::batch::Batch;
 use super::commands::{select_layout, set_on_pane, set_on_window, unset_on_pane, unset_on_window};
+use super::facts::{FORMAT, Facts};
 use super::own_server::{UNWATCHED, fix_size, note_needs};
 use super::placement::{Territory, territory};
-use super::server::Server;
 use super::snapshot::{PaneRow, Snapshot};
 use crate::layout::{even_rows, lead_columns};
-use crate::{Arrangement, PaneError, PaneSpec, Size};
+use crate::{Arrangement, PaneSpec, Size};
 
 /// Notes on a window which options swarm has set there.
 const NOTE: &str = "@swarm_set";
@@ -25,9 +24,6 @@ const STYLES: [&str; 2] = ["pane-border-style", "pane-active-border-style"];
 
 /// Notes on the lead's pane which options swarm has set there.
 const SIGNED: &str = "@swarm_signed";
-
-/// The option that words a border.
-const FORMAT: &str = "pane-border-format";
 
 /// tmux's own wording of a border, which says the pane's index and mostly the name of the machine.
 const PLAIN_FORMAT: &str =
@@ -112,22 +108,13 @@ fn even_out(stack: &[&PaneRow], window: Size, panes: usize) -> Option<TmuxComman
     Some(command)
 }
 
-/// The commands that make a window show titles and colours, if that has not been done.
-///
-/// # Errors
-/// [`PaneError`] when the server does not answer.
-pub(crate) async fn frame(
-    server: &Server,
-    panes: &[&PaneRow],
-) -> Result<Vec<TmuxCommand<'static>>, PaneError> {
-    let Some(first) = panes.first().filter(|first| first.options_set.is_empty()) else {
-        return Ok(Vec::new());
+/// The commands that make a window show titles and colours, if that has not been done. What it has of its own must have
+/// been asked by then; without an answer nothing is set.
+pub(crate) fn frame(panes: &[&PaneRow], facts: &Facts) -> Vec<TmuxCommand<'static>> {
+    let unframed = panes.first().filter(|first| first.options_set.is_empty());
+    let (Some(first), Some(local)) = (unframed, &facts.options) else {
+        return Vec::new();
     };
-    let local = ShowOptions::new()
-        .window()
-        .target_pane(first.id.as_str().to_owned())
-        .build();
-    let local = server.run(&Batch::new().then(&local)).await?;
     let is_free = |option: &str| {
         !local
             .lines()
@@ -144,30 +131,23 @@ pub(crate) async fn frame(
         commands.push(members_style(&first.window, style));
     }
     commands.push(set_on_window(&first.window, NOTE, &set.join(" ")));
-    Ok(commands)
+    commands
 }
 
 /// The commands that name the lead on the border of its own pane, if that has not been done and the user has not
 /// worded borders some other way.
-///
-/// # Errors
-/// [`PaneError`] when the server does not answer.
-pub(crate) async fn sign_lead(
-    server: &Server,
+pub(crate) fn sign_lead(
     lead: &PaneRow,
     spec: &PaneSpec,
-) -> Result<Vec<TmuxCommand<'static>>, PaneError> {
-    if lead.tag.is_some() || !lead.signed.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ask = DisplayMessage::new()
-        .print()
-        .target_pane(lead.id.as_str().to_owned())
-        .message(format!("#{{{FORMAT}}}"))
-        .build();
-    let in_force = server.run(&Batch::new().then(&ask)).await?;
-    if !is_plain(in_force.trim_end_matches('\n')) {
-        return Ok(Vec::new());
+    facts: &Facts,
+) -> Vec<TmuxCommand<'static>> {
+    let wording = facts
+        .wording
+        .as_deref()
+        .map(|wording| wording.trim_end_matches('\n'));
+    let is_to_be_signed = lead.tag.is_none() && lead.signed.is_empty();
+    if !is_to_be_signed || !wording.is_some_and(is_plain) {
+        return Vec::new();
     }
     let color = spec.color.map_or("default", |_| Color::Red.tmux());
     let words = format!(
@@ -175,10 +155,10 @@ pub(crate) async fn sign_lead(
         MemberName::lead(),
         spec.team,
     );
-    Ok(vec![
+    vec![
         set_on_pane(&lead.id, FORMAT, &words),
         set_on_pane(&lead.id, SIGNED, FORMAT),
-    ])
+    ]
 }
 
 /// Whether a border is worded as tmux itself words it.

@@ -1,15 +1,17 @@
 //! What a tmux backend knows, and what its verbs share.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use swarm_protocol::{PaneId, SpawnId};
-use tokio::sync::Mutex;
 
 use super::arrange::Owner;
 use super::batch::Batch;
 use super::commands::{self, KILLED};
+use super::layout_lock::{LayoutLock, layout_lock};
 use super::own_server::{UNWATCHED, is_own_socket};
 use super::placement::{self, Lead, Placement, WhyNot};
+use super::program::Child;
 use super::server::{Server, socket_of};
 use super::snapshot::{Snapshot, Tag};
 use crate::{Pane, PaneError, PaneSpec, PaneStatus, Place, Size};
@@ -22,7 +24,9 @@ pub struct TmuxBackend {
     /// Whether this process itself runs in some tmux pane: tmux refuses to attach there unless told.
     pub(super) nested: bool,
     /// Opening and closing change the layout: one at a time.
-    pub(super) layout: Mutex<()>,
+    pub(super) layout: Arc<LayoutLock>,
+    /// The programs that were started from here.
+    children: Mutex<Vec<(Pane, Child)>>,
 }
 
 #[derive(Debug)]
@@ -88,12 +92,28 @@ impl TmuxBackend {
 
     fn new(server: Server, role: Role) -> Self {
         let nested = matches!(role, Role::Inside(_));
+        let layout = layout_lock(server.socket());
         Self {
             server,
             role,
             nested,
-            layout: Mutex::new(()),
+            layout,
+            children: Mutex::default(),
         }
+    }
+
+    /// Notes what was started in a pane, so that its end can be waited for without asking tmux.
+    pub(super) fn remember(&self, pane: &Pane, child: Option<Child>) {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.retain(|(known, _)| !is_same(known, pane));
+        children.extend(child.map(|child| (pane.clone(), child)));
+    }
+
+    /// What was started in a pane from here.
+    pub(super) fn child_in(&self, pane: &Pane) -> Option<Child> {
+        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = children.iter().find(|(known, _)| is_same(known, pane));
+        found.map(|(_, child)| *child)
     }
 
     /// The socket of the server.
@@ -226,6 +246,11 @@ impl TmuxBackend {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether both are one pane: where it is to be found is no part of it.
+fn is_same(one: &Pane, other: &Pane) -> bool {
+    one.id == other.id && one.socket == other.socket
 }
 
 /// The refusal to touch a pane.

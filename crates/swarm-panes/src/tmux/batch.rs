@@ -48,6 +48,13 @@ impl Batch {
         self
     }
 
+    /// Adds the commands of another row.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.commands.extend(other.commands);
+        self
+    }
+
     /// Whether there is nothing to run.
     pub(crate) fn is_empty(&self) -> bool {
         self.commands.is_empty()

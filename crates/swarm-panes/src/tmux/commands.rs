@@ -16,7 +16,7 @@ use crate::text::{self, DisplayText};
 use crate::{PaneCommand, PaneError, PaneSpec};
 
 /// What tmux takes in one call: one message of 16 KiB, less its header and the number of words (`client.c`).
-const CALL_LIMIT: usize = 16_384 - 4;
+pub(crate) const CALL_LIMIT: usize = 16_384 - 4;
 
 /// What is left of one call for a program, its arguments and its environment.
 pub(crate) const WORDS_LIMIT: usize = CALL_LIMIT - 700;

@@ -9,12 +9,14 @@ use tmux_interface::{BreakPane, KillPane, NewWindow};
 use super::arrange::{self, Owner};
 use super::backend::TmuxBackend;
 use super::batch::Batch;
-use super::commands::{dress, placeholder, split};
-use super::own_server::{OWN_WINDOW, create_session};
+use super::commands::{CALL_LIMIT, dress, placeholder, split};
+use super::facts::{Facts, Questions};
+use super::own_server::{OWN_SESSION, OWN_WINDOW, create_session};
 use super::placement::{self, NO_ROOM, Placement, WhyNot};
-use super::snapshot::{PaneRow, Snapshot};
+use super::program::{Child, starting};
+use super::snapshot::{PaneRow, Snapshot, Tag};
 use super::tidy::Left;
-use crate::{Pane, PaneError, PaneSpec};
+use crate::{Pane, PaneCommand, PaneError, PaneSpec};
 
 /// How often a place is looked for again when another process took it, or a server was just ending.
 const ATTEMPTS: u32 = 8;
@@ -22,15 +24,17 @@ const ATTEMPTS: u32 = 8;
 /// Pause before the next attempt; a server that was told to end needs about 100 ms.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// Opens a pane. The caller holds the lock that keeps this process from opening two at a time.
-pub(crate) async fn open(backend: &TmuxBackend, spec: &PaneSpec) -> Result<Pane, PaneError> {
-    let (id, why_not) = make(backend, spec).await?;
-    match settle(backend, spec, &id, why_not).await {
-        Ok(spot) => Ok(Pane {
-            id,
-            socket: Some(backend.server().socket().to_owned()),
-            spot,
-        }),
+/// Opens a pane, and runs a program in it if there is one. The caller holds the lock that keeps this process from opening
+/// two at a time.
+pub(crate) async fn open(
+    backend: &TmuxBackend,
+    spec: &PaneSpec,
+    command: Option<&PaneCommand>,
+) -> Result<Pane, PaneError> {
+    let made = make(backend, spec).await?;
+    let id = made.id.clone();
+    match settle(backend, spec, made, command).await {
+        Ok(pane) => Ok(pane),
         Err(error) => {
             let kill = KillPane::new().target_pane(id.as_str().to_owned()).build();
             if let Err(left) = backend.server().run(&Batch::new().then(&kill)).await {
@@ -44,17 +48,25 @@ pub(crate) async fn open(backend: &TmuxBackend, spec: &PaneSpec) -> Result<Pane,
     }
 }
 
-/// Makes an empty pane and returns its id, and why it is not beside the lead.
-async fn make(
-    backend: &TmuxBackend,
-    spec: &PaneSpec,
-) -> Result<(PaneId, Option<WhyNot>), PaneError> {
+/// A pane that was made and is not dressed yet.
+struct Made {
+    id: PaneId,
+    /// Why it is not beside the lead.
+    why_not: Option<WhyNot>,
+    /// What is known of its window.
+    facts: Facts,
+    /// The server right after it was made.
+    around: Snapshot,
+}
+
+/// Makes an empty pane.
+async fn make(backend: &TmuxBackend, spec: &PaneSpec) -> Result<Made, PaneError> {
     let mut attempt = 1;
     loop {
         let snapshot = Snapshot::take(backend.server()).await?;
         let (placement, why_not) = backend.place(&snapshot, spec)?;
-        match make_there(backend, spec, &placement).await {
-            Ok(id) => return Ok((id, why_not)),
+        match make_there(backend, spec, &placement, &snapshot).await {
+            Ok(made) => return Ok(Made { why_not, ..made }),
             // Another process made the session first, took the room, or the server was ending.
             Err(error @ (PaneError::Refused { .. } | PaneError::ServerGone { .. }))
                 if attempt < ATTEMPTS =>
@@ -67,8 +79,11 @@ async fn make(
                         return Err(PaneError::NoSplit { why: NO_ROOM });
                     }
                     let further = Placement::Window { session, number: 2 };
-                    let id = make_there(backend, spec, &further).await?;
-                    return Ok((id, Some(NO_ROOM)));
+                    let made = make_there(backend, spec, &further, &snapshot).await?;
+                    return Ok(Made {
+                        why_not: Some(NO_ROOM),
+                        ..made
+                    });
                 }
                 attempt += 1;
                 tokio::time::sleep(PAUSE).await;
@@ -86,12 +101,42 @@ fn session_of(snapshot: &Snapshot, placement: &Placement) -> Option<String> {
     }
 }
 
+/// Makes an empty pane, and in the same call asks what must be known to put it in order.
 async fn make_there(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     placement: &Placement,
-) -> Result<PaneId, PaneError> {
-    let batch = match placement {
+    before: &Snapshot,
+) -> Result<Made, PaneError> {
+    let making = making(backend, spec, placement)?;
+    let questions = questions(backend, placement, before);
+    let batch = making
+        .and(questions.commands(&spec.spawn_id))
+        .then(&Snapshot::command());
+    let output = backend.server().run(&batch).await?;
+    let (id, facts, panes) = questions.read(&spec.spawn_id, &output)?;
+    let id = id.trim();
+    if !super::backend::is_pane_id(id) {
+        return Err(PaneError::Unreadable {
+            what: "the id of a new pane",
+            line: output,
+        });
+    }
+    Ok(Made {
+        id: PaneId::new(id),
+        why_not: None,
+        facts,
+        around: Snapshot::parse(panes)?,
+    })
+}
+
+/// The commands that make an empty pane and print its id.
+fn making(
+    backend: &TmuxBackend,
+    spec: &PaneSpec,
+    placement: &Placement,
+) -> Result<Batch, PaneError> {
+    Ok(match placement {
         Placement::Split { pane, columns } => {
             Batch::new().then(&split(pane, Placement::split_of(*columns)))
         }
@@ -111,16 +156,21 @@ async fn make_there(
             }
             create_session(&spec.spawn_id)
         }
-    };
-    let output = backend.server().run(&batch).await?;
-    let id = output.trim();
-    if super::backend::is_pane_id(id) {
-        Ok(PaneId::new(id))
-    } else {
-        Err(PaneError::Unreadable {
-            what: "the id of a new pane",
-            line: output,
-        })
+    })
+}
+
+/// What is to be known of the window that the pane will be in, as far as a window can be named that may not be there yet.
+fn questions(backend: &TmuxBackend, placement: &Placement, before: &Snapshot) -> Questions {
+    match placement {
+        Placement::Split { pane, .. } => before.pane(pane).map_or_else(Questions::default, |row| {
+            let panes = before.window(&row.session, &row.window);
+            Questions::about(&panes, backend.lead_pane())
+        }),
+        Placement::Window { .. } => Questions::default(),
+        Placement::Session => Questions {
+            options_at: Some(format!("{OWN_SESSION}:")),
+            wording_of: None,
+        },
     }
 }
 
@@ -140,47 +190,93 @@ fn window_name(base: &str, number: usize) -> String {
     }
 }
 
-/// Dresses a new pane and divides its window. Where several processes opened panes at one time the window may hold
-/// more than it has room for: then this one moves to a window of its own. Returns where that is, in words.
+/// Dresses a new pane, divides its window and runs the program. Where several processes opened panes at one time the
+/// window may hold more than it has room for: then this one moves to a window of its own.
 async fn settle(
     backend: &TmuxBackend,
     spec: &PaneSpec,
-    id: &PaneId,
-    why_not: Option<WhyNot>,
-) -> Result<Option<String>, PaneError> {
-    let server = backend.server();
-    let dressing = Batch::new()
-        .then_all(dress(id, spec))
-        .then(&Snapshot::command());
-    let dressed = Snapshot::parse(&server.run(&dressing).await?)?;
-    let row = found(&dressed, id)?;
-    let unwatched = backend.unwatched();
-    if !placement::is_one_too_many(&dressed, row, backend.lead_pane(), unwatched) {
-        divide(backend, spec, &dressed, id).await?;
-        return Ok(spot(backend, spec, row, why_not));
+    made: Made,
+    command: Option<&PaneCommand>,
+) -> Result<Pane, PaneError> {
+    let Made {
+        id,
+        mut why_not,
+        mut facts,
+        mut around,
+    } = made;
+    around.adopt(&id, &Tag::of(spec));
+    let row = found(&around, &id)?;
+    let mut dressing = Batch::new().then_all(dress(&id, spec));
+    if placement::is_one_too_many(&around, row, backend.lead_pane(), backend.unwatched()) {
+        if backend.insists_on_split() {
+            return Err(PaneError::NoSplit { why: NO_ROOM });
+        }
+        let left = row.window.clone();
+        around = move_away(backend, spec, row, dressing).await?;
+        dressing = Batch::new();
+        facts = Facts::default();
+        why_not = why_not.or(Some(NO_ROOM));
+        if let Some(neighbour) = around.rows.iter().find(|row| row.window == left) {
+            let division = divide(backend, spec, &around, &neighbour.id, &facts).await?;
+            run(backend, &division).await?;
+        }
     }
-    if backend.insists_on_split() {
-        return Err(PaneError::NoSplit { why: NO_ROOM });
+    let row = found(&around, &id)?;
+    let division = divide(backend, spec, &around, &id, &facts).await?;
+    let pane = Pane {
+        socket: Some(backend.server().socket().to_owned()),
+        spot: spot(backend, spec, row, why_not),
+        id,
+    };
+    let dressed = dressing.and(division);
+    match command {
+        Some(command) => dress_and_start(backend, &pane, dressed, command).await?,
+        None => run(backend, &dressed).await?,
     }
+    Ok(pane)
+}
+
+/// Gives a dressed pane its program, in the same call if that has room for both.
+async fn dress_and_start(
+    backend: &TmuxBackend,
+    pane: &Pane,
+    dressed: Batch,
+    command: &PaneCommand,
+) -> Result<(), PaneError> {
+    let starting = starting(&pane.id, command)?.then(&Snapshot::command());
+    let batch = if dressed.bytes() + starting.bytes() <= CALL_LIMIT {
+        dressed.and(starting)
+    } else {
+        run(backend, &dressed).await?;
+        starting
+    };
+    let after = Snapshot::parse(&backend.server().run(&batch).await?)?;
+    backend.remember(pane, Child::in_pane(&after, &pane.id));
+    Ok(())
+}
+
+/// Dresses a pane and moves it to a window of its own.
+async fn move_away(
+    backend: &TmuxBackend,
+    spec: &PaneSpec,
+    row: &PaneRow,
+    dressing: Batch,
+) -> Result<Snapshot, PaneError> {
     let away = BreakPane::new()
         .detached()
-        .src_pane(id.as_str().to_owned())
+        .src_pane(row.id.as_str().to_owned())
         .dst_window(format!("{}:", row.session))
         .window_name(window_name(&base_name(backend, spec), 2))
         .build();
-    let left = row.window.clone();
-    let moved = Batch::new().then(&away).then(&Snapshot::command());
-    let moved = Snapshot::parse(&server.run(&moved).await?)?;
-    if let Some(neighbour) = moved.rows.iter().find(|row| row.window == left) {
-        divide(backend, spec, &moved, &neighbour.id).await?;
+    let batch = dressing.then(&away).then(&Snapshot::command());
+    Snapshot::parse(&backend.server().run(&batch).await?)
+}
+
+async fn run(backend: &TmuxBackend, batch: &Batch) -> Result<(), PaneError> {
+    if batch.is_empty() {
+        return Ok(());
     }
-    divide(backend, spec, &moved, id).await?;
-    Ok(spot(
-        backend,
-        spec,
-        found(&moved, id)?,
-        why_not.or(Some(NO_ROOM)),
-    ))
+    backend.server().run(batch).await.map(drop)
 }
 
 /// Where a pane in the user's tmux is, for the user.
@@ -200,30 +296,33 @@ fn spot(
     })
 }
 
-/// Divides the window of a pane and lets its borders say who is there.
+/// The commands that divide the window of a pane and let its borders say who is there. What is not among the facts is
+/// asked.
 async fn divide(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     snapshot: &Snapshot,
     id: &PaneId,
-) -> Result<(), PaneError> {
+    facts: &Facts,
+) -> Result<Batch, PaneError> {
     let row = found(snapshot, id)?;
     let panes = snapshot.window(&row.session, &row.window);
-    let framing = arrange::frame(backend.server(), &panes).await?;
-    let division = arrange::divide(&panes, backend.lead_pane(), backend.owner());
-    let is_lead = |row: &&&PaneRow| backend.lead_pane() == Some(&row.id);
-    let sign = match panes.iter().find(is_lead) {
-        Some(lead) => arrange::sign_lead(backend.server(), lead, spec).await?,
-        None => Vec::new(),
+    let questions = Questions::about(&panes, backend.lead_pane());
+    let asked = if questions.are_answered_by(facts) {
+        facts.clone()
+    } else {
+        questions.ask(backend.server()).await?
     };
-    let batch = Batch::new()
-        .then_all(framing)
-        .then_all(sign)
-        .then_all(division);
-    if batch.is_empty() {
-        return Ok(());
-    }
-    backend.server().run(&batch).await.map(drop)
+    let is_lead = |row: &&&PaneRow| backend.lead_pane() == Some(&row.id);
+    let sign = panes
+        .iter()
+        .find(is_lead)
+        .map(|lead| arrange::sign_lead(lead, spec, &asked));
+    let division = arrange::divide(&panes, backend.lead_pane(), backend.owner());
+    Ok(Batch::new()
+        .then_all(arrange::frame(&panes, &asked))
+        .then_all(sign.unwrap_or_default())
+        .then_all(division))
 }
 
 fn found<'a>(snapshot: &'a Snapshot, id: &PaneId) -> Result<&'a PaneRow, PaneError> {

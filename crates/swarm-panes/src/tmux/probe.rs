@@ -1,7 +1,9 @@
 //! What the installed tmux can do and whether the lead's pane is there. Asked once, when the backend is chosen.
 
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
 
 use tmux_interface::ListPanes;
 use tokio::process::Command;
@@ -17,6 +19,56 @@ use crate::PaneError;
 /// [`PaneError::TmuxMissing`] if it cannot be run, [`PaneError::TmuxMute`] if it does not end, and
 /// [`PaneError::TmuxUnknown`] if what it says is no version.
 pub async fn tmux_version(program: &Path) -> Result<TmuxVersion, PaneError> {
+    let file = ProgramFile::at(program);
+    if let Some(known) = file.as_ref().and_then(ProgramFile::known_version) {
+        return Ok(known);
+    }
+    let version = ask_version(program).await?;
+    if let Some(file) = file {
+        file.remember(version.clone());
+    }
+    Ok(version)
+}
+
+/// A program's file as it is at present: one that is replaced is another, and asked again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ProgramFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+/// What programs have said of themselves to this process.
+static VERSIONS: Mutex<Vec<(ProgramFile, TmuxVersion)>> = Mutex::new(Vec::new());
+
+impl ProgramFile {
+    fn at(path: &Path) -> Option<Self> {
+        let file = std::fs::metadata(path).ok()?;
+        Some(Self {
+            path: path.to_owned(),
+            device: file.dev(),
+            inode: file.ino(),
+            bytes: file.size(),
+            changed: (file.ctime(), file.ctime_nsec()),
+        })
+    }
+
+    fn known_version(&self) -> Option<TmuxVersion> {
+        let versions = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = versions.iter().find(|(file, _)| file == self);
+        known.map(|(_, version)| version.clone())
+    }
+
+    fn remember(self, version: TmuxVersion) {
+        let mut versions = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        versions.retain(|(file, _)| file.path != self.path);
+        versions.push((self, version));
+    }
+}
+
+async fn ask_version(program: &Path) -> Result<TmuxVersion, PaneError> {
     let mut command = Command::new(program);
     command
         .arg("-V")

@@ -12,7 +12,7 @@ use tmux_interface::{ListPanes, TmuxCommand};
 use super::batch::Batch;
 use super::server::Server;
 use crate::process::Process;
-use crate::{PaneError, PaneStatus, Size, text};
+use crate::{PaneError, PaneSpec, PaneStatus, Size, text};
 
 /// The fields of one line, in the order of [`PaneRow::parse`]. Options that anybody may set to anything come last.
 const FIELDS: [&str; 30] = [
@@ -70,6 +70,17 @@ pub(crate) struct Tag {
     pub(crate) team: TeamName,
     pub(crate) member: MemberName,
     pub(crate) spawn_id: SpawnId,
+}
+
+impl Tag {
+    /// What a pane of this kind is tagged with.
+    pub(crate) fn of(spec: &PaneSpec) -> Self {
+        Self {
+            team: spec.team.clone(),
+            member: spec.member.clone(),
+            spawn_id: spec.spawn_id,
+        }
+    }
 }
 
 /// Whether one pane fills a window, and whether it is this one.
@@ -267,6 +278,9 @@ impl Snapshot {
     /// # Errors
     /// [`PaneError`] when the server does not answer in order.
     pub(crate) async fn take(server: &Server) -> Result<Self, PaneError> {
+        if !server.socket().exists() {
+            return Ok(Self::default());
+        }
         match server.run(&Batch::new().then(&Self::command())).await {
             Ok(output) => Self::parse(&output),
             Err(PaneError::ServerGone { .. }) => Ok(Self::default()),
@@ -313,6 +327,14 @@ impl Snapshot {
     /// The pane with this id.
     pub(crate) fn pane(&self, id: &PaneId) -> Option<&PaneRow> {
         self.rows.iter().find(|row| row.id == *id)
+    }
+
+    /// Counts a pane that was made a moment ago as the one that it will be tagged as.
+    pub(crate) fn adopt(&mut self, id: &PaneId, tag: &Tag) {
+        for row in self.rows.iter_mut().filter(|row| row.id == *id) {
+            row.tag = Some(tag.clone());
+            row.status = PaneStatus::Empty;
+        }
     }
 
     /// The panes of one window as one session shows it, in their order.

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use swarm_protocol::{BackendType, SpawnId, TeamName};
-use tmux_interface::{AttachSession, PipePane, SwitchClient};
+use tmux_interface::{AttachSession, SwitchClient};
 
 use super::backend::{TmuxBackend, checked, foreign};
 use super::batch::Batch;
-use super::commands::{self, WORDS_LIMIT};
+use super::commands;
+use super::program::{self, Child};
 use super::snapshot::Snapshot;
 use super::tidy::Left;
 use super::{create, view, watch};
-use crate::log;
 use crate::text;
 use crate::{
     Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
@@ -32,47 +32,36 @@ impl PaneBackend for TmuxBackend {
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
         let _alone = self.layout.lock().await;
-        let pane = create::open(self, spec).await?;
+        let pane = create::open(self, spec, None).await?;
         tracing::debug!(member = %spec.member, spawn = %spec.spawn_id, pane = %pane.id, "pane opened");
         Ok(pane)
     }
 
     async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
         let id = checked(&pane.id)?;
-        command.check()?;
         let server = self.server_of(pane);
         match Snapshot::take(&server).await?.pane(id) {
             Some(row) if row.tag.is_some() => {}
             Some(_) => return Err(PaneError::Unowned { pane: id.clone() }),
             None => return Err(PaneError::Gone { pane: id.clone() }),
         }
-        let (head, words) = commands::respawn(id, command)?;
-        let mut batch = Batch::new().then_with(&head, words);
-        let bytes = batch.bytes();
-        if bytes > WORDS_LIMIT {
-            return Err(PaneError::TooLong {
-                pane: id.clone(),
-                bytes,
-                limit: WORDS_LIMIT,
-            });
-        }
-        batch = batch.then(&commands::set_on_pane(id, "@swarm_started", "1"));
-        if let Some(file) = &command.log {
-            log::prepare(file)?;
-            let pipe = PipePane::new()
-                // `-O`, named from the side of the command: the pane's output is its stdin.
-                .stdin()
-                .target_pane(id.as_str().to_owned())
-                .build();
-            batch = batch.then_with(&pipe, [text::append_command(file)]);
-        }
+        program::prepare(command)?;
+        let batch = program::starting(id, command)?;
         let answer = self.run_on(pane, &batch.then(&Snapshot::command())).await?;
-        let pid = match Snapshot::parse(&answer)?.pane(id).map(|row| &row.status) {
-            Some(PaneStatus::Running { pid }) => Some(*pid),
-            _ => None,
-        };
-        tracing::debug!(pane = %id, ?pid, "program started");
-        Ok(Started { pid })
+        let child = Child::in_pane(&Snapshot::parse(&answer)?, id);
+        self.remember(pane, child);
+        tracing::debug!(pane = %id, pid = child.map(|child| child.pid), "program started");
+        Ok(Started {
+            pid: child.map(|child| child.pid),
+        })
+    }
+
+    async fn launch(&self, spec: &PaneSpec, command: &PaneCommand) -> Result<Pane, PaneError> {
+        program::prepare(command)?;
+        let _alone = self.layout.lock().await;
+        let pane = create::open(self, spec, Some(command)).await?;
+        tracing::debug!(member = %spec.member, spawn = %spec.spawn_id, pane = %pane.id, "pane opened and program started");
+        Ok(pane)
     }
 
     async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {

@@ -6,6 +6,13 @@ use crate::{Pane, PaneError, PaneStatus};
 
 /// See [`crate::PaneBackend::exited`]. The kernel wakes us, then tmux is asked what is left.
 pub(crate) async fn exited(backend: &TmuxBackend, pane: &Pane) -> Result<PaneStatus, PaneError> {
+    let unwatchable = |e| PaneError::io("watch the process in", pane.id.as_str().as_ref(), e);
+    let started = backend.child_in(pane);
+    let started = started.and_then(|child| Process::running_child(child.pid, child.server));
+    if let Some(process) = started {
+        process.ended().await.map_err(unwatchable)?;
+        return backend.look(pane).await;
+    }
     let first = backend.look(pane).await?;
     let PaneStatus::Running { pid } = first else {
         return Ok(first);
@@ -17,7 +24,6 @@ pub(crate) async fn exited(backend: &TmuxBackend, pane: &Pane) -> Result<PaneSta
         if second != first {
             return Ok(second);
         }
-        let unwatchable = |e| PaneError::io("watch the process in", pane.id.as_str().as_ref(), e);
         process.ended().await.map_err(unwatchable)?;
     }
     backend.look(pane).await

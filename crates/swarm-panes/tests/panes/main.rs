@@ -9,6 +9,7 @@
 )]
 
 mod border;
+mod calls;
 mod contract;
 mod headless;
 mod injection;
