@@ -40,7 +40,9 @@ pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
 };
 pub use relocate::{remove_tree, rename_no_replace, set_aside};
-pub use replace::{replace_alone, replace_passing, stale_temporaries, sweep_temporaries};
+pub use replace::{
+    place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
+};
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use settle::Unsettled;
 pub use settling::Settling;

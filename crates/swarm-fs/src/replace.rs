@@ -66,7 +66,16 @@ impl Prepared {
 /// [`FsError::Io`] from the last step (`sync the folder`) means that `bytes` are in place but may not
 /// outlive a power cut.
 pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-    Prepared::write(path, bytes)?.commit(path)?.settle()
+    place_alone(path, bytes)?.settle()
+}
+
+/// The same without the last step: the new content is in place and itself on disk, but a power cut may bring the old one
+/// back until the result is settled.
+///
+/// # Errors
+/// As [`replace_alone`].
+pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
+    Prepared::write(path, bytes)?.commit(path)
 }
 
 /// The same for what only a living process has to say of itself, such as what it is doing: readers see the old content

@@ -7,6 +7,7 @@ mod handover;
 mod leadership;
 mod leftovers;
 mod merger;
+mod off_thread;
 mod reconcile;
 mod run;
 mod spawn;

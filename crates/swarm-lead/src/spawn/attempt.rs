@@ -13,6 +13,7 @@ use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order, worktree};
+use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
 
 /// What a member prints is kept under this name in its folder.
@@ -84,9 +85,9 @@ impl Attempt<'_> {
         // Taken away by the child at once, and of no use to anybody after a power cut.
         replace_passing(&file, &bytes)?;
         let mut hello = watch_hello(self.deployment, self.team, name);
-        let pane = self.backend.open(&self.pane_spec()).await?;
+        let (spec, command) = (self.pane_spec(), self.command());
+        let pane = self.backend.launch(&spec, &command).await?;
         *opened = Some(pane.clone());
-        self.backend.start(&pane, &self.command()).await?;
         let expected = Expected {
             output: &folder.join(OUTPUT),
             team: self.team,
@@ -107,13 +108,12 @@ impl Attempt<'_> {
             member: name.clone(),
             mismatch,
         })?;
-        store.commit_spawn(
-            self.team,
-            &self.order.spawn_id,
-            pane.id.clone(),
-            self.backend.kind(),
-            pane.socket.clone(),
-        )?;
+        let (team, spawn_id) = (self.team.clone(), self.order.spawn_id);
+        let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
+        off_thread(store, name, move |store| {
+            store.commit_spawn(&team, &spawn_id, at, backend, socket)
+        })
+        .await?;
         if let Some(created) = &self.worktree {
             worktree::settle(self.deployment, created).await;
         }

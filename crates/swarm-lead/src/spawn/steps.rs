@@ -12,6 +12,7 @@ use super::attempt::Attempt;
 use super::kind;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember, worktree};
+use crate::off_thread::off_thread;
 use crate::reconcile::reconcile;
 use crate::stop::{
     await_reported_end, close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake,
@@ -139,36 +140,40 @@ async fn begin<'a>(
     };
     let definition_color = kind::definition(deployment, &options)?.and_then(|one| one.color);
     let deadline = UnixMs(deployment.clock.now().0.saturating_add(millis(timeout)));
-    let reserved = deployment.store.reserve(
-        team,
-        NewMember {
-            name: options.name.clone(),
-            spawn_id,
-            reservation: Reservation {
-                spawner_pid: deployment.process.pid,
-                spawner_start: deployment.process.start.clone(),
-                deadline,
-            },
-            agent_type: options.agent_type.clone(),
-            model: Some(model.written.clone()),
-            mode: Some(mode),
-            cwd: options.cwd.clone(),
-            worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
-            plan: false,
-            prompt: options.prompt.clone(),
-            backend: Some(backend.kind()),
-            socket: backend.socket().map(Path::to_owned),
-            session_id: session,
-            color: replaced
-                .as_ref()
-                .and_then(swarm_protocol::Member::known_color)
-                .or(definition_color),
+    let new = NewMember {
+        name: options.name.clone(),
+        spawn_id,
+        reservation: Reservation {
+            spawner_pid: deployment.process.pid,
+            spawner_start: deployment.process.start.clone(),
+            deadline,
         },
-    );
+        agent_type: options.agent_type.clone(),
+        model: Some(model.written.clone()),
+        mode: Some(mode),
+        cwd: options.cwd.clone(),
+        worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
+        plan: false,
+        prompt: options.prompt.clone(),
+        backend: Some(backend.kind()),
+        socket: backend.socket().map(Path::to_owned),
+        session_id: session,
+        color: replaced
+            .as_ref()
+            .and_then(swarm_protocol::Member::known_color)
+            .or(definition_color),
+    };
+    let reserving = {
+        let team = team.clone();
+        off_thread(&deployment.store, &options.name, move |store| {
+            store.reserve(&team, new)
+        })
+    };
+    let reserved = reserving.await;
     let member = match (reserved, &worktree) {
         (Err(error), Some(created)) => {
             worktree::undo(deployment, created).await;
-            return Err(error.into());
+            return Err(error);
         }
         (reserved, _) => reserved?,
     };

@@ -33,16 +33,16 @@ impl TeamFiles<'_> {
         Ok(posted)
     }
 
-    /// Puts a message into an inbox whose lock is held.
+    /// Puts a message into an inbox whose lock is held; the wait for the disk is left to the caller.
     pub(crate) fn deliver(
         &self,
         held: &Held,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
-    ) -> Result<()> {
+    ) -> Result<Unsettled> {
         let (_posted, unsettled) = self.hand_over(held, to, draft, msg_id)?;
-        Ok(unsettled.settle()?)
+        Ok(unsettled)
     }
 
     /// The same without the wait for the disk.

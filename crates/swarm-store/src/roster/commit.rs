@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use swarm_fs::Unsettled;
 use swarm_protocol::{BackendType, Event, Member, PaneId, SpawnId};
 
 use super::config::position_of;
@@ -16,7 +17,7 @@ impl TeamFiles<'_> {
         backend: BackendType,
         socket: Option<PathBuf>,
     ) -> Result<Member> {
-        self.with_roster_lock(|held| {
+        let (member, unsettled) = self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
             let Some(at) = position_of(&config, spawn) else {
                 return Err(StoreError::SpawnGone {
@@ -27,7 +28,7 @@ impl TeamFiles<'_> {
             let member = &mut config.members[at];
             let reserved = member.swarm.as_mut().filter(|m| m.reservation.is_some());
             let Some(mark) = reserved else {
-                return Ok(member.clone());
+                return Ok((member.clone(), Unsettled::default()));
             };
             mark.reservation = None;
             mark.socket = socket;
@@ -49,8 +50,10 @@ impl TeamFiles<'_> {
                 spawn_id: spawn,
                 pid: hello.map_or(0, |hello| hello.pid),
             }]);
-            placed.and(entered).settle()?;
-            Ok(member)
-        })
+            Ok((member, placed.and(entered)))
+        })?;
+        // Without the lock: the child sees its commit already, and others who spawn wait for the disk together.
+        unsettled.settle()?;
+        Ok(member)
     }
 }

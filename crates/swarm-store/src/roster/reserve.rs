@@ -1,6 +1,6 @@
 //! Holding a place in the roster for a spawn.
 
-use swarm_fs::{Held, Liveness};
+use swarm_fs::{Held, Liveness, Unsettled};
 use swarm_protocol::{
     AgentId, Color, Event, Member, MessageId, PaneId, SwarmMember, TeamConfig, sanitized_collision,
 };
@@ -12,32 +12,48 @@ use crate::{Result, StoreError};
 
 impl TeamFiles<'_> {
     pub(crate) fn reserve(&self, new: &NewMember) -> Result<Member> {
-        self.with_roster_lock(|held| {
-            let mut config = self.read_config()?;
-            // A dead namesake is entered in the journal before its entry goes.
-            self.reconcile_some(held, &mut config, |name| *name == new.name)?;
-            let at = self.place_for(&config, new)?;
-            self.refuse_beyond_cap(&config, new)?;
-            self.make_room(new)?;
-            let undo = Undo {
-                spawn_id: new.spawn_id,
-                prompt: new.prompt.is_some().then(MessageId::random),
-                had_inbox: is_surely_there(&self.at.inbox(&new.name))?,
-                previous: at.map(|at| config.members[at].clone()),
-            };
-            self.remember_undo(held, &new.name, &undo)?;
-            let member = self.entry_for(&config, new, undo.previous.as_ref());
-            match at {
-                Some(at) => config.members[at] = member.clone(),
-                None => config.members.push(member.clone()),
+        let (member, unsettled) = self.with_roster_lock(|held| self.hold_place(held, new))?;
+        // Without the lock: others who spawn wait for the disk together with this one.
+        if let Err(error) = unsettled.settle() {
+            if let Err(left) = self.abort_spawn(new.spawn_id, "it was not kept on disk") {
+                tracing::warn!(team = %self.team, member = %new.name, error = %left, "a failed reservation stays until it lapses");
             }
-            self.write_config(held, &config)?;
-            if let Err(error) = self.announce(new, undo.prompt) {
+            return Err(error.into());
+        }
+        Ok(member)
+    }
+
+    fn hold_place(&self, held: &Held, new: &NewMember) -> Result<(Member, Unsettled)> {
+        let mut config = self.read_config()?;
+        // A dead namesake is entered in the journal before its entry goes.
+        self.reconcile_some(held, &mut config, |name| *name == new.name)?;
+        let at = self.place_for(&config, new)?;
+        self.refuse_beyond_cap(&config, new)?;
+        self.make_room(new)?;
+        let undo = Undo {
+            spawn_id: new.spawn_id,
+            prompt: new.prompt.is_some().then(MessageId::random),
+            had_inbox: is_surely_there(&self.at.inbox(&new.name))?,
+            previous: at.map(|at| config.members[at].clone()),
+        };
+        let mut unsettled = self.remember_undo(held, &new.name, &undo)?;
+        if undo.previous.is_some() {
+            // The roster forgets the dead namesake now, so this must outlive a power cut before that does.
+            std::mem::take(&mut unsettled).settle()?;
+        }
+        let member = self.entry_for(&config, new, undo.previous.as_ref());
+        match at {
+            Some(at) => config.members[at] = member.clone(),
+            None => config.members.push(member.clone()),
+        }
+        let placed = self.place_config(held, &config)?;
+        match self.announce(new, undo.prompt) {
+            Ok(announced) => Ok((member, unsettled.and(placed).and(announced))),
+            Err(error) => {
                 self.take_back(held, &mut config, new);
-                return Err(error);
+                Err(error)
             }
-            Ok(member)
-        })
+        }
     }
 
     /// Where the new entry goes: in the place of a dead namesake, or (`None`) at the end.
@@ -157,16 +173,18 @@ impl TeamFiles<'_> {
     }
 
     /// Enters the reservation in the journal and puts the prompt into the inbox.
-    fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<()> {
+    fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<Unsettled> {
         let entered = self.enter([Event::SpawnReserved {
             member: new.name.clone(),
             spawn_id: new.spawn_id,
             socket: new.socket.clone(),
         }])?;
-        if let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) {
+        let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) else {
+            return Ok(entered);
+        };
+        let delivered =
             self.with_inbox_lock(&new.name, |held| self.deliver(held, &new.name, draft, id))?;
-        }
-        Ok(entered.settle()?)
+        Ok(entered.and(delivered))
     }
 
     /// Undoes what a failed reservation wrote. Should that fail as well, the reservation lapses by itself.
