@@ -1,27 +1,23 @@
-//! Changes of team files from code that must not block: they wait for locks that others hold, and for the disk.
+//! Changes of team files from code that must not block: they wait for the disk, and for locks that others hold, be it the very process
+//! that is to be ended. Deadlines, and what is done for other members, go on beside them.
 
 use std::sync::Arc;
 
-use swarm_protocol::MemberName;
 use swarm_store::{StoreError, TeamStore};
 
 use crate::LeadError;
 
-/// Runs a change for the sake of a member on a thread of its own, so that other spawns go on meanwhile.
+/// Runs a change on a thread of its own. Once begun, it goes on when nobody waits for it.
 ///
 /// # Errors
-/// What the change returns, and [`LeadError::Interrupted`] when it broke down.
+/// What the change returns, and [`LeadError::BrokeDown`] when the thread did not come to its end.
 pub(crate) async fn off_thread<T: Send + 'static>(
     store: &Arc<dyn TeamStore>,
-    member: &MemberName,
     change: impl FnOnce(&dyn TeamStore) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, LeadError> {
     let store = Arc::clone(store);
     match tokio::task::spawn_blocking(move || change(&*store)).await {
         Ok(done) => Ok(done?),
-        Err(error) => {
-            tracing::error!(%member, %error, "a change of team files broke down");
-            Err(LeadError::Interrupted(member.clone()))
-        }
+        Err(error) => Err(LeadError::BrokeDown(error.to_string())),
     }
 }

@@ -110,7 +110,7 @@ impl Attempt<'_> {
         })?;
         let (team, spawn_id) = (self.team.clone(), self.order.spawn_id);
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
-        off_thread(store, name, move |store| {
+        off_thread(store, move |store| {
             store.commit_spawn(&team, &spawn_id, at, backend, socket)
         })
         .await?;

@@ -165,9 +165,7 @@ async fn begin<'a>(
     };
     let reserving = {
         let team = team.clone();
-        off_thread(&deployment.store, &options.name, move |store| {
-            store.reserve(&team, new)
-        })
+        off_thread(&deployment.store, move |store| store.reserve(&team, new))
     };
     let reserved = reserving.await;
     let member = match (reserved, &worktree) {

@@ -7,10 +7,10 @@ use swarm_store::Removed;
 use swarm_team::SpawnOrder;
 use swarm_tools::processes;
 
-use super::aside::aside;
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
 use crate::leftovers::left_panes;
+use crate::off_thread::off_thread;
 use crate::reconcile::reconcile;
 use crate::{Deployment, LeadError};
 
@@ -74,7 +74,7 @@ pub(crate) async fn finish(
     let store = &deployment.store;
     let (of, who) = (team.clone(), name.clone());
     let entry = store.config(team)?.member(name).cloned();
-    let taken = aside(store, move |store| {
+    let taken = off_thread(store, move |store| {
         if store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")? {
             return Ok(Taken::Undone);
         }

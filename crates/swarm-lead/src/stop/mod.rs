@@ -1,6 +1,5 @@
 //! Ending members: the handshake, the deadline behind it, and the end of a whole team.
 
-mod aside;
 mod escalate;
 mod finish;
 mod kill;

@@ -5,9 +5,9 @@ use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, Te
 use swarm_store::StoreError;
 use swarm_team::request_shutdown;
 
-use super::aside::aside;
 use super::escalate::{death, end_processes};
 use super::{StopOptions, StopOutcome, Stopped, finish};
+use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
 
 /// Asks a member to stop and waits for its end. Refused by its agent, it goes on, unless `force`; silent until the
@@ -116,7 +116,7 @@ async fn send_request(
     let (of, who, reason) = (team.clone(), name.clone(), options.reason.clone());
     let now = deployment.clock.now();
     let hasty = deployment.store.in_haste(options.timeout);
-    let sent = aside(&hasty, move |store| {
+    let sent = off_thread(&hasty, move |store| {
         request_shutdown(store, &of, &who, now, reason.as_deref())
     });
     match sent.await {
