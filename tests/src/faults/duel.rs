@@ -211,10 +211,9 @@ fn wait_for_round(begin: u64, lane: u64, lanes: u64, round: u64) {
             return;
         }
         let left = Duration::from_nanos(left);
-        if left > SPIN {
-            thread::park_timeout(left - SPIN);
-        } else {
-            std::hint::spin_loop();
+        match left.checked_sub(SPIN) {
+            Some(long) if !long.is_zero() => thread::park_timeout(long),
+            _ => std::hint::spin_loop(),
         }
     }
 }

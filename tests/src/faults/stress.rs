@@ -27,7 +27,7 @@ use super::workers::Programs;
 /// A part by name, and what it does once with a seed. It panics when a promise is broken.
 type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 16] = [
     ("mail", "32 writers, one reader, all killed at random", mail),
     ("others", "writers of another make beside ours", others),
     (

@@ -67,7 +67,7 @@ impl Loss {
 pub fn reaches(programs: &Programs, loss: Loss) -> bool {
     let ground = Ground::fresh();
     ground.join(READER);
-    let logs = tempfile::tempdir().expect("a folder for logs");
+    let notes = tempfile::tempdir().expect("a folder for notes");
     let mut command = match loss.limit() {
         Some(limit) if !can_limit(limit) => return false,
         Some(limit) => {
@@ -81,9 +81,9 @@ pub fn reaches(programs: &Programs, loss: Loss) -> bool {
     };
     command
         .arg("listens")
-        .args([&ground.root, &path_of(logs.path(), "listens")])
+        .args([&ground.root, &path_of(notes.path(), "listens")])
         .args([READER, &format!("{loss:?}")]);
-    let reader = Worker::start(command, logs.path(), "listens");
+    let reader = Worker::start(command, notes.path(), "listens");
     let has_said = |words: String| {
         wait_for(
             &words,

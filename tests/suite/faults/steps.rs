@@ -47,16 +47,14 @@ fn an_operation_of_which_a_call_fails_reports_it_and_has_changed_nothing() {
 #[test]
 fn a_listing_that_breaks_off_is_an_error_and_not_a_short_list() {
     let programs = programs();
-    for operation in [Operation::Claim, Operation::Complete, Operation::Delete] {
-        let Some(points) = points(&programs, operation) else {
-            return;
-        };
-        let tries: Vec<_> = points
-            .into_iter()
-            .filter(|point| point.call.starts_with("getdents"))
-            .map(|point| (point, Tampering::Fail("EIO")))
-            .collect();
-        assert!(!tries.is_empty(), "{operation:?} lists nothing");
-        Trial::of(operation).at_each(&programs, &tries);
-    }
+    let Some(points) = points(&programs, Operation::Claim) else {
+        return;
+    };
+    let tries: Vec<_> = points
+        .into_iter()
+        .filter(|point| point.call.starts_with("getdents"))
+        .map(|point| (point, Tampering::Fail("EIO")))
+        .collect();
+    assert!(!tries.is_empty(), "it lists nothing");
+    Trial::of(Operation::Claim).at_each(&programs, &tries);
 }

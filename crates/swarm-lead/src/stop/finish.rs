@@ -49,7 +49,7 @@ impl Finished {
 
 /// What was taken out of the roster.
 enum Taken {
-    Member(Removed),
+    Member(Box<Removed>),
     /// A place that was held for a spawn under way.
     Undone,
     Nothing,
@@ -79,7 +79,7 @@ pub(crate) async fn finish(
             return Ok(Taken::Undone);
         }
         let removed = store.remove_member(&of, &who, Some(&spawn_id))?;
-        Ok(removed.map_or(Taken::Nothing, Taken::Member))
+        Ok(removed.map_or(Taken::Nothing, |removed| Taken::Member(Box::new(removed))))
     });
     let removed = match taken.await? {
         Taken::Member(removed) => removed,

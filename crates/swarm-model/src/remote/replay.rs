@@ -44,7 +44,7 @@ pub async fn replay_answer(
 }
 
 async fn replay(
-    mut answer: impl Assembly + Send + 'static,
+    mut answer: impl Assembly + 'static,
     pieces: Vec<Bytes>,
 ) -> (Vec<ModelEvent>, Result<ModelResponse, String>) {
     let outcome = Arc::new(Mutex::new(Err("it was not read".to_owned())));

@@ -121,7 +121,11 @@ fn the_next_one_at_the_task_list_clears_what_a_killed_process_left_among_the_tas
     world.create("more", &[]);
     let left: Vec<_> = names(&tasks)
         .into_iter()
-        .filter(|name| name.ends_with(".lock") || name.ends_with(".swarm-tmp"))
+        .filter(|name| {
+            [".lock", ".swarm-tmp"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        })
         .collect();
     assert_eq!(
         left,

@@ -56,7 +56,7 @@ fn a_process_that_lives_by_the_file_of_another_spawn_is_not_the_member() {
 fn an_inbox_that_is_none_hides_nobody_and_is_told() {
     let world = World::with_member("alice");
     world.join("bob");
-    std::fs::write(world.inbox_path("alice"), "{\"half\":").unwrap();
+    swarm_fs::replace_alone(&world.inbox_path("alice"), b"{\"half\":").unwrap();
     let seen = world.store.look(&world.team).unwrap();
     let [_, alice, bob] = &seen.members[..] else {
         panic!("{seen:?}");

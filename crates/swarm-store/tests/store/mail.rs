@@ -631,7 +631,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
     // An id that another program left out has to be written down first.
     let nameless =
         r#"[{"from":"eve","text":"hi","timestamp":"2026-11-20T17:53:21.411Z","read":false}]"#;
-    std::fs::write(world.inbox_path("alice"), nameless).unwrap();
+    swarm_fs::replace_alone(&world.inbox_path("alice"), nameless.as_bytes()).unwrap();
     let taken = with_lock(&plan, &LockOptions::default(), |_held| {
         Ok::<_, FsError>(hurried.take_unread(team, &alice))
     });

@@ -10,8 +10,8 @@
 mod children;
 mod foreign;
 mod journal;
-mod look;
 mod leftovers;
+mod look;
 mod mail;
 mod reconcile;
 mod requests;

@@ -11,7 +11,7 @@ use swarm_policy::{HookSettings, McpServerConfig, PermissionSettings, Rule};
 use swarm_protocol::{ControlFrame, Envelope, InboxEntry, Task, TeamConfig};
 
 /// A parser by name, and what is tried on it. It panics when a promise is broken.
-pub type Target = (&'static str, fn(&[u8]));
+pub(super) type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 pub const TARGETS: [Target; 8] = [
@@ -95,7 +95,7 @@ fn keeps(bytes: &[u8], document: &impl Serialize, unknown: &Map<String, Value>) 
         assert_eq!(again.get(name), original.get(name), "`{name}`");
     }
     let known = original.iter().filter(|(name, value)| {
-        !unknown.contains_key(*name) && !value.is_null() && **value != Value::from("")
+        !unknown.contains_key(*name) && !value.is_null() && value.as_str() != Some("")
     });
     for (name, value) in known {
         let is_zero = value.as_f64() == Some(0.0);

@@ -10,14 +10,14 @@ const CAPTURED: &str = "crates/swarm-protocol/tests/fixtures/claude-code-2.1.329
 ///
 /// # Panics
 /// When a file of the repository cannot be read.
-pub fn seeds(target: &str, repository: &Path) -> Vec<Vec<u8>> {
+pub(super) fn seeds(target: &str, repository: &Path) -> Vec<Vec<u8>> {
     let captured = |kind: &str| files(&repository.join(CAPTURED).join(kind));
     match target {
         "inbox" => {
             let entries = captured("inbox-entries");
             let all = entries.join(&b","[..]);
-            let mut inboxes: Vec<_> = entries.into_iter().map(array).collect();
-            inboxes.push(array(all));
+            let mut inboxes: Vec<_> = entries.iter().map(|entry| array(entry)).collect();
+            inboxes.push(array(&all));
             inboxes.push(
                 fs::read(repository.join(CAPTURED).join("malformed_entries.json"))
                     .expect("a sample"),
@@ -65,8 +65,8 @@ fn files(folder: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn array(element: Vec<u8>) -> Vec<u8> {
-    [&b"["[..], &element, b"]"].concat()
+fn array(element: &[u8]) -> Vec<u8> {
+    [&b"["[..], element, b"]"].concat()
 }
 
 fn stream(how: u8, events: &[&str]) -> Vec<u8> {

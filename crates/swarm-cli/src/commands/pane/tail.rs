@@ -150,6 +150,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
     fn a_file_is_read_on_from_where_it_ended_and_what_is_none_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("output.log");
