@@ -95,8 +95,10 @@ impl Session {
     /// [`EngineError::Transcript`]; nothing was delivered then.
     pub fn deliver(&mut self, input: Vec<Injected>) -> Result<Delivery, EngineError> {
         let (delivery, entry) = self.sort(input);
-        if let Some(entry) = entry {
-            self.append(entry)?;
+        match entry {
+            Some(entry) => self.append(entry)?,
+            // What is known may be on its way to the disk.
+            None => self.flush()?,
         }
         Ok(delivery)
     }

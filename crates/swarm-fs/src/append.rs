@@ -58,8 +58,15 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
 /// # Errors
 /// As for [`crate::read_optional`].
 pub fn left_unsettled(path: &Path) -> Result<Option<Unsettled>, FsError> {
-    let file = open_own(path, OFlags::RDONLY)?;
-    Ok(file.map(|file| Unsettled::appended(path.to_owned(), file)))
+    let Some(file) = open_own(path, OFlags::RDONLY)? else {
+        return Ok(None);
+    };
+    // It may have been the one that made the file, too.
+    let folder = folder_of(path);
+    let entered = Unsettled::entered(folder.to_owned(), open_folder(folder)?);
+    Ok(Some(
+        Unsettled::appended(path.to_owned(), file).and(entered),
+    ))
 }
 
 fn open_or_create(path: &Path) -> Result<(File, bool), FsError> {

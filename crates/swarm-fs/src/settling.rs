@@ -35,7 +35,17 @@ impl Settling {
     pub fn settle(&self) -> Result<(), FsError> {
         let outcome = self.0.outcome.get_or_init(|| {
             let mut work = self.0.work.lock().unwrap_or_else(PoisonError::into_inner);
-            work.take().map_or(Ok(()), |work| work())
+            // It is gone without an outcome when the one who waited broke down: nobody knows what is on disk.
+            work.take().map_or_else(
+                || {
+                    Err(FsError::io(
+                        Path::new(""),
+                        "sync",
+                        io::Error::from(io::ErrorKind::Other),
+                    ))
+                },
+                |work| work(),
+            )
         });
         outcome.as_ref().map_err(again).copied()
     }

@@ -309,7 +309,7 @@ fn damage(programs: &Programs, seed: Seed) -> String {
 }
 
 fn foreign(_programs: &Programs, seed: Seed) -> String {
-    let tried = foreign::try_all(seed, Duration::from_secs(20));
+    let tried = foreign::try_all(seed, foreign::Effort::For(Duration::from_secs(20)));
     format!("{tried} documents")
 }
 

@@ -188,9 +188,10 @@ pub(super) fn listen(mut told: Told) -> Result<()> {
     loop {
         // While the folder is gone there is nothing to read.
         for entry in store.take_unread(&team, &me).unwrap_or_default() {
-            told.log.say(&format!("got {}", entry.text))?;
             let ids: Vec<_> = entry.msg_id.into_iter().collect();
             drop(store.delivered(&team, &me, &ids));
+            // Whoever hears of it may stop this process, which then must not hold a lock.
+            told.log.say(&format!("got {}", entry.text))?;
         }
         changes.changed_blocking(FOR_EVER);
     }

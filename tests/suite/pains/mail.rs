@@ -125,17 +125,17 @@ fn d6_mail_wakes_an_idle_member_within_moments_every_time() {
     let api = FakeApi::start(|_: &Ask| Reply::text("yes"));
     let world = world_over(&api);
     spawn_over(&world, "bob");
-    // The sweep, every two to five seconds, would come in time for one in four; a machine that others keep busy is too
-    // late for some.
+    // The sweep, every two to five seconds, would come in time for about half; a machine that others keep busy is too late
+    // for some.
     let mut in_time = 0;
     for number in 0..20 {
         wait_for_state(&world, "bob", "idle");
         let text = format!("knock {number}");
-        let sent = world.swarm(&["send", "bob", &text, "--wait", "acked", "--timeout", "1"]);
+        let sent = world.swarm(&["send", "bob", &text, "--wait", "acked", "--timeout", "2"]);
         in_time += usize::from(sent.code == Some(0));
         api.wait_for(&text, "bob", |ask| ask.news_has(&text));
     }
-    assert!(in_time >= 11, "{in_time} of 20");
+    assert!(in_time >= 14, "{in_time} of 20");
     world.swarm(&["shutdown", "bob"]).ok();
 }
 

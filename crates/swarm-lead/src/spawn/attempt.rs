@@ -55,8 +55,13 @@ impl Attempt<'_> {
                     LeadError::Interrupted(_) => error,
                     error => self.called_off().unwrap_or(error),
                 };
-                self.undo(pane.as_ref(), &error).await;
-                Err(error)
+                let was_ours = self.undo(pane.as_ref(), &error).await;
+                // Somebody else undid it while this failed: that is why.
+                Err(match error {
+                    LeadError::Interrupted(_) => error,
+                    error if was_ours => error,
+                    error => self.called_off().unwrap_or(error),
+                })
             }
         }
     }
@@ -157,8 +162,8 @@ impl Attempt<'_> {
     }
 
     /// Takes everything back. Each step is tried whatever became of the others; what cannot be undone is logged,
-    /// since the error that began it is what the caller must hear.
-    async fn undo(&self, pane: Option<&Pane>, error: &LeadError) {
+    /// since the error that began it is what the caller must hear. `false` when the reservation was gone already.
+    async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
         let (store, spawn_id) = (&self.deployment.store, self.order.spawn_id);
         let ended = processes::end_marked(
             "SWARM_SPAWN_ID",
@@ -183,8 +188,12 @@ impl Attempt<'_> {
         }
         let reason = error.to_string();
         let reason = reason.lines().next().unwrap_or_default();
-        if let Err(error) = store.abort_spawn(self.team, &spawn_id, reason) {
-            tracing::error!(%spawn_id, %error, "reservation not undone");
+        match store.abort_spawn(self.team, &spawn_id, reason) {
+            Ok(was_there) => was_there,
+            Err(error) => {
+                tracing::error!(%spawn_id, %error, "reservation not undone");
+                !matches!(error, StoreError::TeamNotFound { .. })
+            }
         }
     }
 }

@@ -84,11 +84,11 @@ pub(crate) async fn finish(
     let removed = match taken.await? {
         Taken::Member(removed) => removed,
         Taken::Undone => {
-            SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
             let closed = match &entry {
                 Some(entry) => close_begun_pane(deployment, team, entry, spawn_id).await,
                 None => Ok(()),
             };
+            SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
             return Ok(Finished {
                 pane_left: closed.err().map(|error| error.to_string()),
                 ..Finished::leaving(ended.left)

@@ -164,7 +164,7 @@ fn questions(backend: &TmuxBackend, placement: &Placement, before: &Snapshot) ->
     match placement {
         Placement::Split { pane, .. } => before.pane(pane).map_or_else(Questions::default, |row| {
             let panes = before.window(&row.session, &row.window);
-            Questions::about(&panes, backend.lead_pane())
+            Questions::about(&panes, backend.lead_pane()).asked_at(&row.id)
         }),
         Placement::Window { .. } => Questions::default(),
         Placement::Session => Questions {

@@ -43,6 +43,14 @@ impl Questions {
         }
     }
 
+    /// Those that can be asked of this pane of the window. If the pane is there, none of them fails.
+    pub(crate) fn asked_at(self, pane: &PaneId) -> Self {
+        Self {
+            options_at: self.options_at.map(|_| pane.to_string()),
+            wording_of: self.wording_of.filter(|lead| lead == pane),
+        }
+    }
+
     /// Whether these answers leave nothing open.
     pub(crate) fn are_answered_by(&self, facts: &Facts) -> bool {
         (self.options_at.is_none() || facts.options.is_some())

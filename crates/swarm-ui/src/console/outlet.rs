@@ -77,7 +77,7 @@ impl Write for Outlet {
         if queue.is_over {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        if queue.waiting.len() + piece.len() > LIMIT {
+        if !queue.waiting.is_empty() && queue.waiting.len() + piece.len() > LIMIT {
             queue.left_out += piece.len();
         } else {
             if queue.left_out > 0 {

@@ -20,7 +20,7 @@ fn transcript(bytes: &[u8]) {
     let open = || {
         let author = TranscriptAuthor {
             session: SessionId::random(),
-            cwd: PathBuf::from("/work"),
+            cwd: PathBuf::from("/project"),
             version: "0".to_owned(),
             agent: None,
             team: None,
