@@ -110,8 +110,12 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
     let world = world_over(&api);
     spawn_over(&world, "bob");
     let roster = world.team("demo").folder().join("config.json");
-    std::fs::write(&roster, "{ not a roster").unwrap();
-    world.swarm(&["team", "delete", "demo"]).assert_code(8);
+    // A member that is just noting that it is idle writes the whole of it once more.
+    world.wait_for("the damage to stay", || {
+        std::fs::write(&roster, "{ not a roster").unwrap();
+        let refused = world.swarm(&["team", "delete", "demo"]);
+        (refused.code == Some(8)).then_some(())
+    });
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     assert_eq!(world.processes(), []);
     assert!(!world.team("demo").folder().exists());

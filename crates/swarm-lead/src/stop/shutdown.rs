@@ -106,7 +106,7 @@ async fn ask(
 }
 
 /// Sends the request. `None` when its inbox stays locked for as long as the member may take to end: whoever sits on a
-/// lock for that long, most likely the member itself, frozen, hears nothing.
+/// lock for that long, most likely the member itself, frozen, hears nothing. By force, neither when it cannot be written.
 async fn send_request(
     deployment: &Deployment,
     team: &TeamName,
@@ -121,7 +121,9 @@ async fn send_request(
     });
     match sent.await {
         Ok(request) => Ok(Some(request)),
-        Err(LeadError::Store(StoreError::Fs(error @ FsError::LockTimeout { .. }))) => {
+        Err(LeadError::Store(StoreError::Fs(error)))
+            if options.force || matches!(error, FsError::LockTimeout { .. }) =>
+        {
             tracing::warn!(%team, member = %name, %error, "it cannot be asked to end");
             Ok(None)
         }

@@ -200,6 +200,24 @@ async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waitin
 }
 
 #[tokio::test]
+async fn a_member_whose_inbox_cannot_be_written_is_ended_by_force_alone() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let mut child = Child::start(&world.deployment.root, "bob", spawn);
+    let inbox = world.store.inbox_folder(&team()).join("bob.json");
+    drop(std::fs::remove_file(&inbox));
+    swarm_fs::create_private_dir(&inbox).unwrap();
+    let (dep, team, bob) = (&world.deployment, team(), name("bob"));
+    let error = shutdown(dep, &team, &bob, &options()).await.unwrap_err();
+    assert!(error.to_string().contains("bob.json"), "{error}");
+    assert!(world.has("bob") && !child.has_ended());
+    let stopped = shutdown(dep, &team, &bob, &by_force()).await.unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::Terminated);
+    assert!(!world.has("bob"));
+    until("the end of the process", || child.has_ended().then_some(())).await;
+}
+
+#[tokio::test]
 async fn a_member_that_is_dead_already_is_only_taken_out() {
     let world = World::new();
     let spawn = world.join("bob");
