@@ -28,6 +28,9 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
         .wait
         .map(|goal| Waiting::new(app, &party.team, goal, args.timeout))
         .transpose()?;
+    // An idle receiver is at work on the message before it could be looked at afterwards. What cannot be told of receivers is
+    // no reason not to send.
+    let before = app.store.member_view(&party.team).unwrap_or_default();
     let (mut sent, mut refused) = (Vec::new(), Vec::new());
     for to in receivers {
         let draft = draft(&config, &sender, &to, &text, args);
@@ -48,6 +51,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
         team: &party.team,
         urgent: args.urgent,
         to_all: args.to.trim() == "*",
+        before: &before,
         sent: &sent,
         refused: &refused,
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, TeamName};
-use swarm_store::Posted;
+use swarm_store::{MemberView, Posted};
 use swarm_team::Receiver;
 use swarm_ui::print::counted;
 
@@ -33,6 +33,8 @@ pub(super) struct Report<'a> {
     pub(super) urgent: bool,
     /// Whether everybody was written to: then there is a list, however short.
     pub(super) to_all: bool,
+    /// The members as they were when it was sent.
+    pub(super) before: &'a [MemberView],
     pub(super) sent: &'a [Sent],
     pub(super) refused: &'a [Refused],
 }
@@ -40,10 +42,11 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     /// One line, or one object, for each receiver.
     pub(super) fn show(&self, app: &App) -> Result<(), Failure> {
-        // What was sent is sent: a failure here would be taken for one of the sending, and the message sent again.
-        let views = app.store.member_view(self.team).unwrap_or_default();
         let receiver = |sent: &Sent| {
-            let view = views.iter().find(|view| view.member.name == sent.to)?;
+            let view = self
+                .before
+                .iter()
+                .find(|view| view.member.name == sent.to)?;
             Some(Receiver::of(view, self.urgent))
         };
         if app.out.json {
