@@ -26,13 +26,15 @@ pub(crate) const WORDS_LIMIT: usize = CALL_LIMIT - 700;
 const PLACEHOLDER: [&str; 2] = ["sleep", "2147483647"];
 
 /// What stands on a pane's border: the title in the member's colour, turned around where the keys go, then how its
-/// program ended or, while it runs, what that tells its terminal behind its own name (`ada · working`). A person who
-/// is needed is told in reverse. Values that a format names are not expanded again and every `#` of a terminal's title
+/// program ended or, while it runs, what that tells its terminal behind its own name (`ada · working`). That it ended is
+/// there before how: a tmux with utempter may not hear of a child's end until something reminds it. A person who is
+/// needed is told in reverse. Values that a format names are not expanded again and every `#` of a terminal's title
 /// is doubled, so no text can run or style anything here.
 const BORDER_FORMAT: &str = "#{?@swarm_style,#[fg=#{@swarm_style}],}#[bold]#{?pane_active,#[reverse],} #{@swarm_title} \
      #[default]#{?@swarm_style,#[fg=#{@swarm_style}],}\
-     #{?#{||:#{pane_dead_signal},#{!=:#{pane_dead_status},}},\
-     · ended #{?pane_dead_signal,by signal #{pane_dead_signal},with status #{pane_dead_status}} ,\
+     #{?#{||:#{&&:#{pane_dead},#{@swarm_started}},#{||:#{pane_dead_signal},#{!=:#{pane_dead_status},}}},\
+     · ended #{?pane_dead_signal,by signal #{pane_dead_signal} ,\
+     #{?#{!=:#{pane_dead_status},},with status #{pane_dead_status} ,}},\
      #{?#{m:* · NEEDS *,#{pane_title}},#[reverse],}\
      #{?#{m:* · *,#{pane_title}},#{s/^[^ ]* · /· /;q/h:pane_title} ,}}#[default]";
 

@@ -86,6 +86,18 @@ async fn the_border_of_a_killed_member_names_the_signal() {
 }
 
 #[tokio::test]
+async fn a_border_says_that_the_program_ended_before_tmux_knows_how() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(Place::Auto);
+    let pane = backend.open(&spec("ada")).await.unwrap();
+    // For tmux a program without a terminal is one that has ended and whose status nobody has collected.
+    let silent = "exec sleep 1000 <&- >&- 2>&-";
+    backend.start(&pane, &sh(silent, &[])).await.unwrap();
+    reads(&server, &pane, "ada · ended").await;
+    backend.close_all(&team()).await.unwrap();
+}
+
+#[tokio::test]
 async fn the_leads_border_names_it_while_teammates_are_there() {
     let server = UserServer::start(200, 50);
     let before = border(&server, LEAD);
