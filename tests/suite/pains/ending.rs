@@ -108,7 +108,17 @@ fn l3_after_a_delete_there_is_no_process_no_pane_and_no_folder() {
 fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
+    let inside = InsideTmux::start(&world, 200, 50);
     spawn_over(&world, "bob");
+    // Panes in the user's tmux and on a server of swarm's own.
+    let spawning = |name| ["spawn", name, "--model", MODEL, "--backend", "tmux"];
+    world
+        .start_with(&spawning("eve"), inside.variables())
+        .wait()
+        .ok();
+    world.swarm(&spawning("zoe")).ok();
+    // What is only to be read in it keeps a pane, not a process.
+    kill_member(&world, "zoe");
     let roster = world.team("demo").folder().join("config.json");
     // A member that is just noting that it is idle writes the whole of it once more.
     world.wait_for("the damage to stay", || {
@@ -116,9 +126,41 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
         let refused = world.swarm(&["team", "delete", "demo"]);
         (refused.code == Some(8)).then_some(())
     });
-    world.swarm(&["team", "delete", "demo", "--force"]).ok();
-    assert_eq!(world.processes(), []);
+    let deleted = world.swarm(&["team", "delete", "demo", "--force"]);
+    assert!(!deleted.ok().stderr.contains("pane"), "{}", deleted.story());
+    assert_eq!(
+        inside.tmux().panes().len(),
+        1,
+        "{}",
+        inside.tmux().picture()
+    );
+    for server in world.own_servers() {
+        assert_eq!(server.panes(), [], "{}", server.picture());
+    }
     assert!(!world.team("demo").folder().exists());
+    inside.tmux().end();
+    world.wait_for("no process is left", || {
+        world.processes().is_empty().then_some(())
+    });
+}
+
+#[test]
+fn a_shutdown_that_takes_its_time_says_whom_it_waits_for() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |_: &Ask| Reply::text("done").held_by(&held, 1));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "working");
+    let ending = world.start(&["shutdown", "bob"]);
+    world.wait_for("it says whom it waits for", || {
+        let said = ending.stderr();
+        said.contains("waiting for bob (working) to end, at most ")
+            .then_some(())
+    });
+    gate.open();
+    let ended = ending.wait();
+    assert_eq!(ended.ok().stdout, "bob has shut down\n");
 }
 
 #[test]

@@ -4,6 +4,6 @@ mod panes;
 mod sockets;
 mod teams;
 
-pub use panes::{LeftPane, left_panes};
+pub use panes::{LeftPane, left_panes, panes_without_roster};
 pub use sockets::dead_sockets;
 pub use teams::{Verdict, verdict};

@@ -39,9 +39,27 @@ pub async fn left_panes(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<Vec<LeftPane>, LeadError> {
-    let former = Former::of(deployment, team)?;
+    let former = Former::in_journal(deployment, team)?;
+    // Read after the journal: whoever joins meanwhile is not in it.
+    let roster = deployment.store.config(team)?;
+    Ok(ended_panes(deployment, team, former.without(&roster.members)).await)
+}
+
+/// The panes of every spawn of a team whose roster cannot be read and whose processes have been ended.
+///
+/// # Errors
+/// What reading the journal gives.
+pub async fn panes_without_roster(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<Vec<LeftPane>, LeadError> {
+    let former = Former::in_journal(deployment, team)?;
+    Ok(ended_panes(deployment, team, former).await)
+}
+
+async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -> Vec<LeftPane> {
     let mut left = Vec::new();
-    for backend in places(deployment, team, former.sockets)? {
+    for backend in places(deployment, former.sockets) {
         let panes = match backend.panes(team).await {
             Ok(panes) => panes,
             Err(error) => {
@@ -60,10 +78,10 @@ pub async fn left_panes(
                 }),
         );
     }
-    Ok(left)
+    left
 }
 
-/// What the journal knows of spawns that are in the roster no more.
+/// What is known of spawns that are in the roster no more.
 struct Former {
     spawns: HashSet<SpawnId>,
     /// The servers in which panes were opened, whether or not the roster still names them.
@@ -71,7 +89,8 @@ struct Former {
 }
 
 impl Former {
-    fn of(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
+    /// Every spawn that the journal tells of.
+    fn in_journal(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();
         let mut sockets = BTreeSet::new();
         for entry in deployment.store.events(team)?.entries {
@@ -83,26 +102,23 @@ impl Former {
                 sockets.extend(socket);
             }
         }
-        // Read after the journal: whoever joins meanwhile is not in it.
-        let config = deployment.store.config(team)?;
-        for spawn in config.teammates().filter_map(Member::spawn_id) {
-            spawns.remove(&spawn);
-        }
         Ok(Self { spawns, sockets })
+    }
+
+    /// These but for those in the roster, whose servers are looked at too.
+    fn without(mut self, roster: &[Member]) -> Self {
+        for member in roster {
+            if let Some(mark) = &member.swarm {
+                self.spawns.remove(&mark.spawn_id);
+                self.sockets.extend(mark.socket.clone());
+            }
+        }
+        self
     }
 }
 
-fn places(
-    deployment: &Deployment,
-    team: &TeamName,
-    mut sockets: BTreeSet<PathBuf>,
-) -> Result<Vec<Arc<dyn PaneBackend>>, StoreError> {
+fn places(deployment: &Deployment, mut sockets: BTreeSet<PathBuf>) -> Vec<Arc<dyn PaneBackend>> {
     let facts = &deployment.terminal;
-    let config = deployment.store.config(team)?;
-    let named = config
-        .teammates()
-        .filter_map(|member| member.swarm.as_ref()?.socket.clone());
-    sockets.extend(named);
     sockets.extend(own_sockets(&facts.own_socket_dir));
     let here = facts
         .tmux_env
@@ -113,5 +129,5 @@ fn places(
         .iter()
         .filter_map(|socket| reach(&BackendType::Tmux, Some(socket), facts).ok());
     let headless = reach(&BackendType::Headless, None, facts).ok();
-    Ok(servers.chain(headless).collect())
+    servers.chain(headless).collect()
 }

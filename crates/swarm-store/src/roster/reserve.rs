@@ -2,13 +2,14 @@
 
 use swarm_fs::{Held, Liveness, Unsettled};
 use swarm_protocol::{
-    AgentId, Color, Event, Member, MessageId, PaneId, SwarmMember, TeamConfig, sanitized_collision,
+    AgentId, Color, Event, Member, MessageId, PaneId, Reservation, SwarmMember, TeamConfig,
+    sanitized_collision,
 };
 
 use super::NewMember;
 use super::undo::Undo;
 use crate::team_files::{TeamFiles, is_surely_there};
-use crate::{Result, StoreError};
+use crate::{Result, StoreError, process};
 
 impl TeamFiles<'_> {
     pub(crate) fn reserve(&self, new: &NewMember) -> Result<Member> {
@@ -116,10 +117,7 @@ impl TeamFiles<'_> {
             return Ok(Some("a member of another program has this name".to_owned()));
         };
         if let Some(reservation) = &mark.reservation {
-            return Ok(Some(format!(
-                "process {} is spawning a member of this name",
-                reservation.spawner_pid
-            )));
+            return Ok(Some(self.spawn_under_way(reservation)));
         }
         Ok(match self.life_of(rival)? {
             Liveness::Dead => None,
@@ -128,6 +126,18 @@ impl TeamFiles<'_> {
                 Some("a member has this name whose life file is missing".to_owned())
             }
         })
+    }
+
+    /// What holds a name for a spawn. One whose spawner was killed may still say hello until its time is over.
+    fn spawn_under_way(&self, reservation: &Reservation) -> String {
+        let pid = reservation.spawner_pid;
+        if process::is_running(pid, &reservation.spawner_start) != Some(false) {
+            return format!("process {pid} is spawning a member of this name");
+        }
+        let left = reservation.deadline.since(self.now()) / 1000 + 1;
+        format!(
+            "a spawn of it was cut short, and what that started may still come: it is free in {left} s at the latest"
+        )
     }
 
     /// Makes the member's own folder, and the sidecar of its inbox.

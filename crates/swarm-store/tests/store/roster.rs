@@ -96,6 +96,33 @@ fn a_committed_spawn_is_a_full_member() {
 }
 
 #[test]
+fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_for_how_long() {
+    let world = World::new();
+    let mut held = new_member("bob");
+    let refused = |world: &World| {
+        let refused = world.store.reserve(&world.team, new_member("bob"));
+        refused.unwrap_err().to_string()
+    };
+    world.store.reserve(&world.team, held.clone()).unwrap();
+    let pid = held.reservation.spawner_pid;
+    let message = refused(&world);
+    assert!(
+        message.contains(&format!("process {pid} is spawning")),
+        "{message}"
+    );
+    world
+        .store
+        .abort_spawn(&world.team, &held.spawn_id, "for the next")
+        .unwrap();
+    // No process of this pid has ever begun then.
+    held.reservation.spawner_start = "0".to_owned();
+    world.store.reserve(&world.team, held.clone()).unwrap();
+    let message = refused(&world);
+    assert!(message.contains("was cut short"), "{message}");
+    assert!(message.contains("s at the latest"), "{message}");
+}
+
+#[test]
 fn an_aborted_spawn_leaves_roster_and_inbox_as_before() {
     let world = World::with_member("bob");
     let before = shared_files(&world);

@@ -3,8 +3,10 @@
 mod kill;
 mod report;
 mod shutdown;
+mod waiting;
 mod whom;
 
 pub(super) use kill::run as kill;
 pub(super) use report::tell_left;
 pub(super) use shutdown::run as shutdown;
+pub(super) use waiting::saying_who;

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use swarm_lead::StopOptions;
 
 use super::report;
+use super::waiting::saying_who;
 use super::whom::whom;
 use crate::app::App;
 use crate::args::ShutdownArgs;
@@ -31,11 +32,12 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
         force: args.force,
     };
     let runtime = runtime()?;
-    let results = runtime.block_on(join_all(
+    let ended = join_all(
         names
             .iter()
             .map(|name| swarm_lead::shutdown(&deployment, &team, name, &options)),
-    ));
+    );
+    let results = runtime.block_on(saying_who(app, &team, &names, options.timeout, ended));
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
     report::report(app, names.into_iter().zip(results), args.whom.all)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use swarm_fs::Liveness;
-use swarm_lead::{StopOptions, Stopped, clear_dead, end_team};
+use swarm_lead::{Deployment, StopOptions, Stopped, clear_dead, end_team, panes_without_roster};
 use swarm_protocol::{ErrorKind, MemberName, TeamName};
 use swarm_store::StoreError;
 
@@ -14,7 +14,7 @@ use super::dispatch::named;
 use crate::app::App;
 use crate::args::TeamDeleteArgs;
 use crate::commands::runtime;
-use crate::commands::stop::tell_left;
+use crate::commands::stop::{saying_who, tell_left};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -47,7 +47,7 @@ fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
     }
 }
 
-/// Deletes a team whose roster cannot be read: its processes are found by their marks, its panes cannot be.
+/// Deletes a team whose roster cannot be read: its processes are found by their marks, its panes by the journal.
 fn delete_damaged(app: &App, args: &TeamDeleteArgs, damage: Failure) -> Result<ExitCode, Failure> {
     let name = match &args.name {
         Some(name) => Some(TeamName::parse(name)?),
@@ -64,17 +64,33 @@ fn delete_damaged(app: &App, args: &TeamDeleteArgs, damage: Failure) -> Result<E
     }
     app.out.say(&format!("swarm: {}", plain(&damage.message)));
     let deployment = for_stopping(app);
-    let left = runtime()?.block_on(swarm_lead::end_marked_of(&deployment, &team))?;
+    let runtime = runtime()?;
+    let left = runtime.block_on(swarm_lead::end_marked_of(&deployment, &team))?;
     if left > 0 {
         let message = format!("{left} processes of {team} would not end");
         return Err(Failure::new(ErrorKind::Internal, message)
             .with_hint("`swarm ps` shows them; try again"));
     }
-    app.out
-        .say("  where its panes are is not known; close by hand what is left of them");
+    runtime.block_on(close_panes(app, &deployment, &team))?;
     let archive = app.store.delete_team(&team, args.purge, true)?;
     show(app, &team, archive.as_deref(), &[])?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn close_panes(app: &App, deployment: &Deployment, team: &TeamName) -> Result<(), Failure> {
+    for left in panes_without_roster(deployment, team).await? {
+        if let Err(error) = left.close().await {
+            let pane = &left.tagged.pane;
+            let server = pane.socket.as_deref().map_or_else(String::new, |socket| {
+                format!(" of the tmux server at {}", socket.display())
+            });
+            app.out.say(&plain(&format!(
+                "pane {}{server} is still there: {error}",
+                pane.id
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// How long spawns may keep on beginning in a team that is deleted by force.
@@ -131,7 +147,9 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
         force: true,
     };
     let runtime = runtime()?;
-    let ended = runtime.block_on(end_team(&deployment, team, &options));
+    let names = app.store.config(team)?.names();
+    let ending = end_team(&deployment, team, &options);
+    let ended = runtime.block_on(saying_who(app, team, &names, options.timeout, ending));
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
     let ended = ended?;
