@@ -19,6 +19,8 @@ pub struct PermissionSettings {
     pub default_mode: Option<PermissionMode>,
     /// One sentence for each thing that is wrong, naming the file.
     pub errors: Vec<String>,
+    /// One sentence for each rule that speaks of no tool and was probably meant to, naming the file.
+    pub remarks: Vec<String>,
 }
 
 /// Keys of Claude Code's that mean something there and nothing here.
@@ -86,7 +88,15 @@ impl PermissionSettings {
                         "{origin}: `permissions.allow`: `*` grants nothing; name the tools, or set the mode"
                     ));
                 }
-                Ok(rule) => self.rules.add(behavior, rule, origin),
+                Ok(rule) => {
+                    if let Some(meant) = rule.slip() {
+                        self.remarks.push(format!(
+                            "{origin}: `permissions.{key}`: there is no tool `{}`, so this rule changes nothing; did you mean `{meant}`?",
+                            rule.tool()
+                        ));
+                    }
+                    self.rules.add(behavior, rule, origin);
+                }
                 Err(error) => self
                     .errors
                     .push(format!("{origin}: `permissions.{key}`: {error}")),
@@ -150,6 +160,27 @@ mod tests {
         assert_eq!(read.default_mode, Some(PermissionMode::AcceptEdits));
         let directories = ["/docs", "/home/dev/notes", "/srv"].map(PathBuf::from);
         assert_eq!(read.rules.directories, directories);
+    }
+
+    #[test]
+    fn a_rule_with_a_slip_in_the_name_of_its_tool_is_told_of_and_those_for_tools_of_others_are_not()
+    {
+        let read = read(&json!({"permissions": {
+            "allow": ["NotebookEdit", "KillShell", "mcp__x__y", "Task", "Read"], "deny": ["bash", "WebFecth"],
+            "ask": ["Bsh(rm *)"]
+        }}));
+        assert_eq!(
+            read.remarks,
+            [("bash", "Bash"), ("WebFecth", "WebFetch")].map(|(slip, meant)| format!(
+                "/p/settings.json: `permissions.deny`: there is no tool `{slip}`, so this rule changes nothing; did you mean `{meant}`?"
+            ))
+        );
+        assert_eq!(read.errors.len(), 1, "{:?}", read.errors);
+        assert!(
+            read.errors[0].contains("there is no tool `Bsh`; did you mean `Bash`?"),
+            "{:?}",
+            read.errors
+        );
     }
 
     #[test]

@@ -72,6 +72,7 @@ impl ClaudeSettings {
         self.rules.deny.extend(rules.deny);
         self.rules.ask.extend(rules.ask);
         self.modes.extend(file.modes());
+        self.remarks.extend_from_slice(&file.permissions.remarks);
         // A repository that nobody has trusted may forbid and ask. It allows nothing and sets no variables.
         if file.layer != Layer::Project {
             self.rules.allow.extend(rules.allow);

@@ -229,6 +229,20 @@ fn mistakes_in_hooks_are_remarks_and_stop_nobody() {
 }
 
 #[test]
+fn a_rule_for_no_tool_is_a_remark_also_in_a_repository() {
+    for name in ["root/settings.json", "repo/.claude/settings.json"] {
+        let settings = Machine::new()
+            .file(name, r#"{"permissions": {"deny": ["bash"]}}"#)
+            .load()
+            .unwrap();
+        let [remark] = &settings.remarks[..] else {
+            panic!("{:?}", settings.remarks);
+        };
+        assert!(remark.contains("did you mean `Bash`?"), "{remark}");
+    }
+}
+
+#[test]
 fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
     let hook = |line: &str| {
         format!(

@@ -9,6 +9,8 @@ use swarm_protocol::ToolKind;
 use super::wildcard::Wildcard;
 use super::{CommandPattern, PathPattern};
 use crate::Behavior;
+use crate::definition_file::nearest;
+use crate::pool::known_tools;
 
 /// A permission rule in Claude Code's grammar.
 ///
@@ -87,6 +89,12 @@ impl Rule {
         &self.tool
     }
 
+    /// The tool that was probably meant, where there is none of this name and one that is nearly the same. Other names are
+    /// left alone: other programs have tools of their own, and rules are shared with them.
+    pub fn slip(&self) -> Option<&'static str> {
+        slip(&self.tool)
+    }
+
     /// What stands between the brackets.
     pub fn content_text(&self) -> Option<&str> {
         self.text.as_deref()
@@ -129,6 +137,19 @@ impl Rule {
                 (Content::Path(one), Content::Path(two)) => one.covers(two),
                 _ => self.text.is_some() && self.text == other.text,
             }
+    }
+}
+
+fn slip(tool: &str) -> Option<&'static str> {
+    let known: Vec<&'static str> = known_tools().chain(AGENT_NAMES).collect();
+    let is_known = known.contains(&tool)
+        || READ_FAMILY.contains(&tool)
+        || EDIT_FAMILY.contains(&tool)
+        || tool.starts_with("mcp__");
+    if is_known {
+        None
+    } else {
+        nearest(tool, &known)
     }
 }
 
@@ -179,9 +200,10 @@ fn parse_content(tool: &str, text: &str) -> Result<Content, String> {
         Some((name, value)) if !name.is_empty() => {
             Ok(Content::Parameter(name.to_owned(), Wildcard::new(value)))
         }
-        _ => Err(format!(
-            "`{tool}` takes `parameter:value` between the brackets"
-        )),
+        _ => Err(match slip(tool) {
+            Some(meant) => format!("there is no tool `{tool}`; did you mean `{meant}`?"),
+            None => format!("`{tool}` takes `parameter:value` between the brackets"),
+        }),
     }
 }
 
