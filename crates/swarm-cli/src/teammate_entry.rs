@@ -11,10 +11,9 @@ use swarm_lead::WorktreeMerger;
 use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_team::{SpawnOrder, WorkMerger};
-use swarm_teammate::{Ending, ProcessFacts, TeammateParts};
+use swarm_teammate::{Ending, ProcessFacts, TeammateParts, Termination};
 use swarm_worktree::{Git, Worktrees};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 use crate::deployment::{VERSION, identity};
 use crate::environment::Environment;
@@ -224,19 +223,22 @@ pub(crate) fn platform() -> String {
 }
 
 /// Falls when the process is told to end: by a signal, or because its pane is gone.
-fn terminate() -> anyhow::Result<CancellationToken> {
-    let token = CancellationToken::new();
-    for kind in [
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-        SignalKind::interrupt(),
+fn terminate() -> anyhow::Result<Termination> {
+    let termination = Termination::default();
+    for (kind, cause) in [
+        (SignalKind::terminate(), "its process was told to end"),
+        (
+            SignalKind::hangup(),
+            "its pane was closed, or the tmux server ended",
+        ),
+        (SignalKind::interrupt(), "its process was interrupted"),
     ] {
         let mut signals = signal(kind)?;
-        let token = token.clone();
+        let termination = termination.clone();
         tokio::spawn(async move {
             signals.recv().await;
-            token.cancel();
+            termination.tell(cause);
         });
     }
-    Ok(token)
+    Ok(termination)
 }

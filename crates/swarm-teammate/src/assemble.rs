@@ -52,7 +52,7 @@ pub(crate) fn assemble(
     servers: &ProcessServers,
 ) -> Result<Assembled, TeammateError> {
     // Where the process is told to end meanwhile, that is why servers are missing.
-    if !parts.terminate.is_cancelled() {
+    if !parts.terminate.token().is_cancelled() {
         servers::require(&parts.order, servers)?;
     }
     let team = parts.order.agent.team.clone();

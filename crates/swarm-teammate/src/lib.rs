@@ -21,6 +21,7 @@ mod prompt;
 mod reporter;
 mod servers;
 mod start;
+mod termination;
 mod turn;
 
 #[cfg(test)]
@@ -29,3 +30,4 @@ mod tests;
 pub use error::TeammateError;
 pub use member::{Ending, run};
 pub use parts::{ProcessFacts, TeammateParts};
+pub use termination::Termination;

@@ -42,7 +42,8 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let order = parts.order.clone();
     let process = parts.process.clone();
     let clock = Arc::clone(&parts.clock);
-    let terminate = parts.terminate.clone();
+    let termination = parts.terminate.clone();
+    let terminate = termination.token().clone();
     let inputs = parts.person.take();
     let watcher = Arc::new(FolderWatcher::new());
     let inbox_name = format!("{}.json", order.agent.name).into();
@@ -134,7 +135,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     if matches!(ending, Ok(Ending::Terminated)) {
         // Not by the handshake, so the lead is to hear of it as of any other death. Said last: whoever reads it may start
         // another member of this name at once.
-        let detail = "its process was told to end".to_owned();
+        let detail = termination.cause().to_owned();
         reporter.state(MemberState::Dead, Some(detail));
     }
     ending

@@ -12,7 +12,8 @@ use swarm_store::TeamStore;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_ui::{PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_util::sync::CancellationToken;
+
+use crate::termination::Termination;
 
 /// Facts of the running process.
 #[derive(Debug, Clone)]
@@ -66,7 +67,7 @@ pub struct TeammateParts {
     /// What a person types into the pane; none where there is no terminal.
     pub person: Option<UnboundedReceiver<PaneInput>>,
     /// Set when the process is told to end.
-    pub terminate: CancellationToken,
+    pub terminate: Termination,
 }
 
 impl fmt::Debug for TeammateParts {

@@ -10,11 +10,10 @@ use swarm_protocol::{AgentEvent, Event, IdleReason, MemberState};
 use swarm_store::{Draft, TeamStore};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
 use super::model::{FakeModel, Reply, call, heard, say, words};
 use super::world::{Lookout, World, bob, until};
-use crate::Ending;
+use crate::{Ending, Termination};
 
 #[tokio::test]
 async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
@@ -244,7 +243,8 @@ async fn told_to_end_it_ends_and_the_lead_is_to_hear_of_it_as_of_a_death() {
     model.then(Reply::Hang);
     let running = world.run(Some("go"), &model);
     until("the request", || (model.asked() == 1).then_some(())).await;
-    running.terminate.cancel();
+    running.terminate.tell("its pane is gone");
+    running.terminate.tell("a second cause");
     assert_eq!(running.ending().await, Ending::Terminated);
     assert_eq!(world.state(), Some(MemberState::Dead));
     assert_eq!(world.outcomes(), ["interrupted"]);
@@ -252,14 +252,15 @@ async fn told_to_end_it_ends_and_the_lead_is_to_hear_of_it_as_of_a_death() {
         .unwrap()
         .died;
     assert!(died.len() == 1 && !died[0].in_order);
+    assert!(died[0].reason.contains("its pane is gone"), "{died:?}");
 }
 
 #[tokio::test]
 async fn told_to_end_it_takes_no_mail() {
     let world = World::new();
     let model = FakeModel::saying("hello");
-    let terminate = CancellationToken::new();
-    terminate.cancel();
+    let terminate = Termination::default();
+    terminate.tell("it is late");
     let spawn = world.join("bob", Some("go"));
     let running = world.start_with(spawn, &model, terminate);
     assert_eq!(running.ending().await, Ending::Terminated);

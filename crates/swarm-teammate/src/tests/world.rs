@@ -21,10 +21,9 @@ use swarm_team::{
 use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::reporter::Reporter;
-use crate::{Ending, ProcessFacts, TeammateError, TeammateParts, run};
+use crate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
 
 /// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -66,7 +65,7 @@ pub(crate) struct World {
 /// A teammate that runs as a task.
 pub(crate) struct Running {
     pub(crate) spawn_id: SpawnId,
-    pub(crate) terminate: CancellationToken,
+    pub(crate) terminate: Termination,
     task: JoinHandle<Result<Ending, TeammateError>>,
 }
 
@@ -160,7 +159,7 @@ impl World {
 
     /// Starts bob, of a spawn that is in the roster.
     pub(crate) fn start(&self, spawn_id: SpawnId, model: &Arc<impl Model + 'static>) -> Running {
-        let terminate = CancellationToken::new();
+        let terminate = Termination::default();
         self.start_with(spawn_id, model, terminate)
     }
 
@@ -168,7 +167,7 @@ impl World {
         &self,
         spawn_id: SpawnId,
         model: &Arc<impl Model + 'static>,
-        terminate: CancellationToken,
+        terminate: Termination,
     ) -> Running {
         self.start_at(spawn_id, model, terminate, None)
     }
@@ -181,7 +180,7 @@ impl World {
     ) -> (Running, UnboundedSender<PaneInput>) {
         let (person, inputs) = unbounded_channel();
         let spawn = self.join("bob", prompt);
-        let running = self.start_at(spawn, model, CancellationToken::new(), Some(inputs));
+        let running = self.start_at(spawn, model, Termination::default(), Some(inputs));
         (running, person)
     }
 
@@ -189,7 +188,7 @@ impl World {
         &self,
         spawn_id: SpawnId,
         model: &Arc<impl Model + 'static>,
-        terminate: CancellationToken,
+        terminate: Termination,
         person: Option<UnboundedReceiver<PaneInput>>,
     ) -> Running {
         let model: Arc<dyn Model> = model.clone();
