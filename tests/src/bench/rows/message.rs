@@ -18,32 +18,30 @@ use crate::bench::roles::Part;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Reply};
 
-/// The member that is measured.
-const MEMBER: &str = "mate";
 /// Looking once a second is slow: so many times fewer runs.
 const POLLS: usize = 8;
+/// Messages to one member. The bare programs always send what its first request was, so its conversation is not to grow far
+/// beyond that; what long ones cost is another question.
+const FRESH: usize = 20;
 
-/// A member and bare programs, each idle, each woken in turn.
+/// Members and bare programs, each idle, each woken in turn.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     played.world.swarm(&["team", "create", TEAM]).ok();
-    played.spawn(MEMBER);
-    let first = played.next_request(MEMBER)?;
-    played.wait_for_idle(MEMBER);
-    let team = played.world.team(TEAM);
-    let mate = BareInbox {
-        path: team.inbox_path(MEMBER),
-        lock: team.folder().join(format!("swarm/locks/inbox-{MEMBER}")),
-    };
-    let woken = Bare::start(&played, "woken", Manner::Woken, &first.sent)?;
-    let kept = Bare::start(&played, "kept", Manner::WokenAndKept, &first.sent)?;
-    let polls = Bare::start(&played, "polls", Manner::Polls, &first.sent)?;
+    let mut mate = Mate::start(&played, 0)?;
+    let woken = Bare::start(&played, "woken", Manner::Woken, &mate)?;
+    let kept = Bare::start(&played, "kept", Manner::WokenAndKept, &mate)?;
+    let polls = Bare::start(&played, "polls", Manner::Polls, &mate)?;
     let mut times: [Vec<Duration>; 5] = Default::default();
     for run in 0..order.runs(200) {
-        times[0].push(from_file(&played, &mate, MEMBER, run)?);
-        rest(&played);
-        times[1].push(from_sender(&played, run)?);
-        rest(&played);
+        if run > 0 && run % FRESH == 0 {
+            played.world.swarm(&["kill", &mate.name]).ok();
+            mate = Mate::start(&played, run / FRESH)?;
+        }
+        times[0].push(from_file(&played, &mate.inbox, &mate.name, run)?);
+        rest(&played, &mate.name);
+        times[1].push(from_sender(&played, &mate.name, run)?);
+        rest(&played, &mate.name);
         times[2].push(from_file(&played, &woken.inbox, "woken", run)?);
         times[3].push(from_file(&played, &kept.inbox, "kept", run)?);
         if run % POLLS == 0 {
@@ -80,9 +78,32 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     ])
 }
 
+/// The member that is measured.
+struct Mate {
+    name: String,
+    inbox: BareInbox,
+    /// Its first request.
+    first: Value,
+}
+
+impl Mate {
+    fn start(played: &Played, number: usize) -> Result<Self> {
+        let name = format!("mate{number}");
+        played.spawn(&name);
+        let first = played.next_request(&name)?.sent;
+        rest(played, &name);
+        let team = played.world.team(TEAM);
+        let inbox = BareInbox {
+            path: team.inbox_path(&name),
+            lock: team.folder().join(format!("swarm/locks/inbox-{name}")),
+        };
+        Ok(Self { name, inbox, first })
+    }
+}
+
 /// Lets the member come to rest.
-fn rest(played: &Played) {
-    played.wait_for_idle(MEMBER);
+fn rest(played: &Played, name: &str) {
+    played.wait_for_idle(name);
     settle(Duration::from_millis(15));
     played.forget();
 }
@@ -94,12 +115,12 @@ fn from_file(played: &Played, inbox: &BareInbox, agent: &str, run: usize) -> Res
 }
 
 /// Sends as swarm does, and waits for the request.
-fn from_sender(played: &Played, run: usize) -> Result<Duration> {
+fn from_sender(played: &Played, name: &str, run: usize) -> Result<Duration> {
     let store = store(&played.world.root());
     let draft = Draft::new("team-lead", text(run));
     let began = Instant::now();
-    store.post(&team_name(TEAM), &member_name(MEMBER), draft)?;
-    Ok(played.next_request(MEMBER)?.at.duration_since(began))
+    store.post(&team_name(TEAM), &member_name(name), draft)?;
+    Ok(played.next_request(name)?.at.duration_since(began))
 }
 
 /// A bare program and its inbox.
@@ -109,14 +130,15 @@ struct Bare {
 }
 
 impl Bare {
-    /// Starts one that sends the same request under its own name.
-    fn start(played: &Played, name: &str, manner: Manner, like: &Value) -> Result<Self> {
+    /// Starts one that sends a member's first request under its own name.
+    fn start(played: &Played, name: &str, manner: Manner, like: &Mate) -> Result<Self> {
         let folder: PathBuf = played.world.folder().join("bare").join(name);
         let inbox = BareInbox::create(&folder)?;
         let body = folder.join("body");
         let request = like
+            .first
             .to_string()
-            .replace(&format!("{MEMBER}@{TEAM}"), &format!("{name}@{TEAM}"));
+            .replace(&format!("{}@{TEAM}", like.name), &format!("{name}@{TEAM}"));
         std::fs::write(&body, request)?;
         let part = receiver::start(&inbox, &played.address(), Path::new(&body), manner)?;
         Ok(Self { inbox, _part: part })
