@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue};
 
 use crate::app::App;
 use crate::args::{Args, planned};
@@ -10,7 +11,7 @@ use crate::commands;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::first_act::first_act;
-use crate::output::{Output, say, say_raw};
+use crate::output::{Output, say, say_json, say_raw};
 use crate::{logging, output, team_hooks};
 
 /// Runs `swarm` and returns its exit code.
@@ -42,26 +43,38 @@ fn misread(error: &clap::Error) -> ExitCode {
         let failure = Failure::usage(sentence).with_hint("`swarm help` lists what there is");
         report(&failure, asks_for_json);
     } else if error.use_stderr() && asks_for_json {
-        say_raw(
-            &Failure::from_arguments(&error.render().to_string())
-                .to_json()
-                .to_string(),
-        );
+        say_json(&Failure::from_arguments(&rendered(error)).to_json());
     } else {
         show(error);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Help and version are data and go to stdout; clap knows which is which. It repeats words as they were typed.
+/// Help and version are data and go to stdout; clap knows which is which.
 fn show(error: &clap::Error) {
-    let text = error.render().to_string();
-    let shown = output::plain(&text);
-    if shown == text {
+    let shown = output::plain(&rendered(error));
+    if shown == error.render().to_string() {
         drop(error.print());
     } else {
         say_raw(shown.trim_end());
     }
+}
+
+/// What clap says. It repeats words as they were typed, and one with a line end would make a line of its own.
+fn rendered(error: &clap::Error) -> String {
+    let mut text = error.render().to_string();
+    for (kind, value) in error.context() {
+        let typed = matches!(
+            kind,
+            ContextKind::InvalidArg | ContextKind::InvalidValue | ContextKind::InvalidSubcommand
+        );
+        if let (true, ContextValue::String(typed)) = (typed, value)
+            && typed.contains(char::is_control)
+        {
+            text = text.replace(typed, &typed.escape_debug().to_string());
+        }
+    }
+    text
 }
 
 fn run(args: Args) -> Result<ExitCode, Failure> {
@@ -83,7 +96,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
 
 fn report(failure: &Failure, json: bool) {
     if json {
-        say_raw(&failure.to_json().to_string());
+        say_json(&failure.to_json());
         return;
     }
     say(&format!("swarm: {}", output::plain(&failure.message)));

@@ -17,6 +17,7 @@ mod models;
 mod output;
 mod root_folder;
 mod settings;
+mod sgr;
 mod shim;
 mod team_hooks;
 mod teammate_entry;

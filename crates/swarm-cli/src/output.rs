@@ -1,5 +1,6 @@
 //! Printing: data to stdout, words for people to stderr.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd;
 
@@ -12,6 +13,7 @@ use swarm_ui::print::{Table, wrapped};
 use crate::args::GlobalArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::sgr::colored;
 
 /// How a command prints.
 #[derive(Debug, Clone, Copy)]
@@ -41,21 +43,26 @@ impl Output {
     /// One JSON document on stdout.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
-        self.data(&text)
+        self.piece(&format!("{}\n", json_text(&text)))
     }
 
     /// One JSON line on stdout.
     pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(anyhow::Error::from)?;
-        self.data(&text)
+        self.piece(&format!("{}\n", json_text(&text)))
     }
 
-    /// Text on stdout, with a line end.
+    /// Text on stdout, with a line end. Whoever wrote parts of it, nothing but colours reaches a terminal.
     pub(crate) fn data(self, text: &str) -> Result<(), Failure> {
-        self.piece(&format!("{text}\n"))
+        let shown = if self.theme.color {
+            colored(text)
+        } else {
+            plain(text)
+        };
+        self.piece(&format!("{shown}\n"))
     }
 
-    /// Text on stdout as it is.
+    /// Text on stdout as it is: scripts, pages, and what has passed a door already.
     #[expect(
         clippy::unused_self,
         reason = "everything is printed through the same door"
@@ -107,8 +114,10 @@ impl Output {
     }
 }
 
-/// Words for people, a line or several. On a terminal long lines are broken between words.
+/// Words for people, a line or several, without anything that a terminal would obey. On a terminal long lines are broken between
+/// words.
 pub(crate) fn say(text: &str) {
+    let text = &plain(text);
     match terminal_width(io::stderr()) {
         Some(width) => text
             .split('\n')
@@ -117,7 +126,28 @@ pub(crate) fn say(text: &str) {
     }
 }
 
-/// A line on stderr that a program reads. Nobody can be told when stderr itself is gone.
+/// A JSON document on stderr.
+pub(crate) fn say_json(value: &serde_json::Value) {
+    say_raw(&json_text(&value.to_string()));
+}
+
+/// JSON whose strings have what a terminal would obey as escapes: programs read the same, and a person who looks on is not fooled.
+/// JSON itself asks that only of the first 32 characters.
+fn json_text(text: &str) -> String {
+    let is_obeyed = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_obeyed(c) {
+            // Writing into a String cannot fail.
+            let _infallible = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// A line on stderr as it is. Nobody can be told when stderr itself is gone.
 pub(crate) fn say_raw(line: &str) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
@@ -137,4 +167,31 @@ pub(crate) fn terminal_height() -> Option<usize> {
 /// A text of others, without anything that a terminal would obey.
 pub(crate) fn plain(text: &str) -> String {
     swarm_ui::clean_text(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn json_has_escapes_where_a_terminal_would_obey() {
+        let value = serde_json::json!({"a\u{9b}2J": "\u{202e}x\u{7f}\u{1b}ä"});
+        assert_eq!(
+            json_text(&value.to_string()),
+            r#"{"a\u009b2J":"\u202ex\u007f\u001bä"}"#
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn programs_read_the_same(key in any::<String>(), text in "(\\PC|\\pC|\\\\|\"){0,40}") {
+            let value = serde_json::json!({ key: [text] });
+            let shown = json_text(&serde_json::to_string_pretty(&value).unwrap());
+            prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
+            let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
+            prop_assert_eq!(read, value);
+        }
+    }
 }

@@ -22,7 +22,6 @@ mod run;
 mod run_events;
 mod runtime;
 mod send;
-mod sgr;
 mod spawn;
 mod status;
 mod stop;

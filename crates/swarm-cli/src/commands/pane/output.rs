@@ -7,9 +7,9 @@ use swarm_store::StoreError;
 
 use super::seen::seen;
 use crate::app::App;
-use crate::commands::sgr::colored;
 use crate::failure::Failure;
 use crate::output::plain;
+use crate::sgr::colored;
 
 /// Where it is.
 pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Output of members, of which nothing but colours may reach the terminal.
 
 /// A text with its colour sequences, and nothing else that a terminal would obey. Colours end with the text.
-pub(super) fn colored(text: &str) -> String {
+pub(crate) fn colored(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut plain = 0;
     let mut at = 0;
