@@ -183,13 +183,20 @@ fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
         .map(|pair| {
             let (name, value) = pair
                 .split_once('=')
-                .filter(|(name, _)| !name.is_empty())
+                .filter(|(name, _)| is_variable(name))
                 .ok_or_else(|| {
                     Failure::usage(format!(
-                        "`{pair}` is not a variable: write it as NAME=VALUE"
+                        "`{}` is not a variable: write it as NAME=VALUE, the name in letters, digits and `_`",
+                        pair.escape_debug()
                     ))
                 })?;
             Ok((name.to_owned(), value.to_owned()))
         })
         .collect()
+}
+
+/// Whether a shell would know it by this name.
+fn is_variable(name: &str) -> bool {
+    let letter = |c: char| c == '_' || c.is_ascii_alphabetic();
+    name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
 }
