@@ -86,13 +86,23 @@ fn is_invisible(c: char) -> bool {
 /// A folder for `-c`, which tmux expands as a format.
 pub(crate) fn start_folder(path: &Path) -> OsString {
     let mut escaped = Vec::new();
-    for byte in path.as_os_str().as_bytes() {
-        escaped.push(*byte);
-        if *byte == b'#' {
-            escaped.push(b'#');
-        }
-    }
+    push_format(&mut escaped, path.as_os_str().as_bytes());
     OsString::from_vec(escaped)
+}
+
+/// Appends bytes as a format that expands to them: each `#` is doubled, but for those before a `[`. They are the beginning of a
+/// style, which the expansion leaves to whatever draws it, as it stands (`format_expand1`).
+fn push_format(format: &mut Vec<u8>, bytes: &[u8]) {
+    let mut rest = bytes;
+    while let Some(first) = rest.first() {
+        let hashes = rest.iter().take_while(|byte| **byte == b'#').count();
+        let (run, after) = rest.split_at(hashes.max(1));
+        format.extend_from_slice(run);
+        if *first == b'#' && after.first() != Some(&b'[') {
+            format.extend_from_slice(run);
+        }
+        rest = after;
+    }
 }
 
 /// A variable for `-e`, which tmux takes as it is.
@@ -128,13 +138,14 @@ pub(crate) fn append_command(path: &Path) -> OsString {
     for byte in path.as_os_str().as_bytes() {
         match byte {
             b'\'' => command.extend_from_slice(b"'\\''"),
-            b'#' => command.extend_from_slice(b"##"),
             b'%' => command.extend_from_slice(b"%%"),
             other => command.push(*other),
         }
     }
     command.push(b'\'');
-    OsString::from_vec(command)
+    let mut format = Vec::new();
+    push_format(&mut format, &command);
+    OsString::from_vec(format)
 }
 
 /// A text without terminal sequences: what a terminal would show of it, but for the movements of its cursor.

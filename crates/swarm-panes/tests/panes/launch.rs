@@ -235,7 +235,7 @@ async fn what_cannot_run_is_refused_before_tmux_hides_it() {
 async fn a_folder_with_a_command_in_its_name_is_only_a_folder() {
     let server = UserServer::start(200, 50);
     let canary = server.folder.path("canary");
-    let name = "#(touch canary) #{pane_id} %H ;";
+    let name = "#(touch canary) #{pane_id} #[fg=red] ##[x] ###[y] ##z# %H ;";
     let cwd = server.folder.path(name);
     std::fs::create_dir(&cwd).unwrap();
     let out = server.folder.path("cwd");
@@ -259,7 +259,7 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     let backend = server.backend(Place::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
-    let log = server.folder.path("it's 100% #1.log");
+    let log = server.folder.path("it's 100% #1 #[x] ##[y].log");
     let mut command = sh("echo first; echo last; exit 7", &[]);
     command.log = Some(log.clone());
     backend.start(&pane, &command).await.unwrap();
