@@ -99,8 +99,10 @@ fn report(failure: &Failure, json: bool) {
         say_json(&failure.to_json());
         return;
     }
-    say(&format!("swarm: {}", output::plain(&failure.message)));
+    // A line of a text of others, a path for one, is not taken for one of ours.
+    let indented = |text: &str| output::plain(text).replace('\n', "\n  ");
+    say(&format!("swarm: {}", indented(&failure.message)));
     if let Some(hint) = &failure.hint {
-        say(&format!("  {}", output::plain(hint)));
+        say(&format!("  {}", indented(hint)));
     }
 }

@@ -84,8 +84,8 @@ pub struct ModelName {
 pub enum ModelNameError {
     /// The word before the slash is no provider.
     #[error(
-        "the model {name} names no known provider; write provider/model with one of {}",
-        Provider::known()
+        "the model {} names no known provider; write provider/model with one of {}",
+        .name.escape_debug(), Provider::known()
     )]
     UnknownProvider {
         /// The whole name.
@@ -98,7 +98,7 @@ pub enum ModelNameError {
         name: String,
     },
     /// Aliases point at each other.
-    #[error("the model alias {name} leads back to itself; correct the alias table")]
+    #[error("the model alias {} leads back to itself; correct the alias table", .name.escape_debug())]
     Circular {
         /// The alias first asked for.
         name: String,
