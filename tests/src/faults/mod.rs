@@ -17,6 +17,7 @@ pub mod standstill;
 pub mod steps;
 pub mod stress;
 pub mod tasks;
+pub mod texts;
 pub mod watching;
 pub mod worker;
 pub mod workers;

@@ -21,13 +21,14 @@ use super::processes::{
 use super::standstill::{Lock, stand};
 use super::steps::{Operation, Point, Report, Tampering, Trial, points};
 use super::tasks::TaskRun;
+use super::texts::{Effort, Slot, try_texts};
 use super::watching::{Loss, reaches};
 use super::workers::Programs;
 
 /// A part by name, and what it does once with a seed. It panics when a promise is broken.
 type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
 
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 17] = [
     ("mail", "32 writers, one reader, all killed at random", mail),
     ("others", "writers of another make beside ours", others),
     (
@@ -92,6 +93,11 @@ const PARTS: [Part; 16] = [
         jumping_clocks,
     ),
     ("leads", "leads killed while they read mail", leads),
+    (
+        "texts",
+        "texts that something would act on, in every place for texts",
+        all_texts,
+    ),
 ];
 
 /// What the command line asks for.
@@ -412,4 +418,14 @@ fn leads(programs: &Programs, seed: Seed) -> String {
         letters(programs, run, Seed(dice.throw()));
     }
     format!("{rounds} times {run:?}")
+}
+
+fn all_texts(programs: &Programs, _seed: Seed) -> String {
+    let tried = Slot::ALL.map(|slot| {
+        let tried = try_texts(programs, &[slot], Effort::Whole);
+        eprintln!("  {slot:?}: {tried}");
+        tried
+    });
+    let tried: usize = tried.iter().sum();
+    format!("{tried} texts in {} places", Slot::ALL.len())
 }

@@ -6,12 +6,14 @@ mod report;
 mod run;
 mod sweep;
 mod team;
+mod terminal;
 mod tmux;
 mod world;
 
 pub(crate) use marked::end_all as end_marked;
 pub use run::{Finished, Running};
 pub use team::Team;
+pub use terminal::Terminal;
 pub use tmux::{InsideTmux, PaneLine, Tmux};
 pub use world::World;
 pub(crate) use world::sweep_worlds;

@@ -266,6 +266,39 @@ impl InsideTmux {
     pub fn variables(&self) -> &[(String, String)] {
         &self.variables
     }
+    /// Everything on the server that belongs to its user: options, hooks, keys, buffers, sessions, windows and panes.
+    ///
+    /// # Panics
+    /// When the server is gone.
+    pub fn belongings(&self) -> String {
+        let windows =
+            "#{window_id} #{window_name} #{window_layout} #{window_active} #{automatic-rename}";
+        let panes = "#{pane_id} #{pane_index} #{pane_active} #{pane_title} #{pane_pid} #{pane_width}x#{pane_height}";
+        [
+            &["show-options", "-s"][..],
+            &["show-options", "-g"],
+            &["show-options", "-gw"],
+            &["show-options", "-t", "user"],
+            &["show-options", "-w", "-t", self.pane()],
+            &["show-options", "-p", "-t", self.pane()],
+            &["show-hooks", "-g"],
+            &["show-hooks", "-gw"],
+            &["show-hooks", "-t", "user"],
+            &["list-keys"],
+            &["show-environment", "-g"],
+            &["show-environment", "-t", "user"],
+            &["list-buffers"],
+            &[
+                "list-sessions",
+                "-F",
+                "#{session_id} #{session_name} #{session_windows}",
+            ],
+            &["list-windows", "-a", "-F", windows],
+            &["list-panes", "-a", "-F", panes],
+        ]
+        .map(|words| format!("--- {words:?}\n{}", self.tmux.run(words)))
+        .join("\n")
+    }
 }
 
 impl Drop for InsideTmux {

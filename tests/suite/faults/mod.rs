@@ -10,4 +10,5 @@ mod setting;
 mod standstill;
 mod steps;
 mod tasks;
+mod texts;
 mod watching;

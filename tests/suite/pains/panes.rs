@@ -20,37 +20,6 @@ fn spawn(world: &World, inside: &InsideTmux, name: &str, more: &[&str]) -> Finis
     world.start_with(&arguments, inside.variables()).wait()
 }
 
-/// Everything on a user's tmux server that belongs to the user.
-fn belongings(inside: &InsideTmux) -> String {
-    let windows =
-        "#{window_id} #{window_name} #{window_layout} #{window_active} #{automatic-rename}";
-    let panes = "#{pane_id} #{pane_index} #{pane_active} #{pane_title} #{pane_pid} #{pane_width}x#{pane_height}";
-    [
-        &["show-options", "-s"][..],
-        &["show-options", "-g"],
-        &["show-options", "-gw"],
-        &["show-options", "-t", "user"],
-        &["show-options", "-w", "-t", inside.pane()],
-        &["show-options", "-p", "-t", inside.pane()],
-        &["show-hooks", "-g"],
-        &["show-hooks", "-gw"],
-        &["show-hooks", "-t", "user"],
-        &["list-keys"],
-        &["show-environment", "-g"],
-        &["show-environment", "-t", "user"],
-        &["list-buffers"],
-        &[
-            "list-sessions",
-            "-F",
-            "#{session_id} #{session_name} #{session_windows}",
-        ],
-        &["list-windows", "-a", "-F", windows],
-        &["list-panes", "-a", "-F", panes],
-    ]
-    .map(|words| format!("--- {words:?}\n{}", inside.tmux().run(words)))
-    .join("\n")
-}
-
 /// Settings that people have, each of which has broken some tool that splits windows.
 fn furnish(inside: &InsideTmux) {
     for words in [
@@ -106,7 +75,7 @@ fn s10_a_killed_lead_and_a_forced_delete_leave_the_users_tmux_as_it_was() {
     let world = world().with_api(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     furnish(&inside);
-    let before = belongings(&inside);
+    let before = inside.belongings();
     let arguments = [
         "run",
         "have them work",
@@ -121,11 +90,11 @@ fn s10_a_killed_lead_and_a_forced_delete_leave_the_users_tmux_as_it_was() {
     world.wait_for("both have panes", || {
         (inside.tmux().panes().len() == 3).then_some(())
     });
-    assert_ne!(belongings(&inside), before);
+    assert_ne!(inside.belongings(), before);
     lead.signal(Signal::KILL);
     lead.wait();
     world.swarm(&["team", "delete", "--force"]).ok();
-    assert_eq!(belongings(&inside), before);
+    assert_eq!(inside.belongings(), before);
     gate.open();
 }
 
@@ -259,7 +228,7 @@ fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_stop_no_spawn() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
-    let before = belongings(&inside);
+    let before = inside.belongings();
     spawn(&world, &inside, "bob", &["--prompt", "hello"]).ok();
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
     inside.tmux().run(&["kill-pane", "-t", &pane]);
@@ -271,7 +240,7 @@ fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_stop_no_spawn() {
     });
     spawn(&world, &inside, "bob", &["--prompt", "hello again"]).ok();
     world.swarm(&["kill", "bob"]).ok();
-    assert_eq!(belongings(&inside), before);
+    assert_eq!(inside.belongings(), before);
     // A program that the system will not run: the pane is there, and nothing can be started in it.
     let broken = world.write("broken", "\u{7f}ELF, but not really");
     let world = world.with_teammate(&broken);
@@ -286,7 +255,7 @@ fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_stop_no_spawn() {
             "{}",
             failed.story()
         );
-        assert_eq!(belongings(&inside), before);
+        assert_eq!(inside.belongings(), before);
         assert_eq!(world.team("demo").names(), ["team-lead"]);
     }
     drop(inside);
@@ -315,7 +284,7 @@ fn r2_a_split_that_was_asked_for_and_cannot_be_is_an_error() {
     let world = world_over(&api);
     world.write("root/swarm.toml", "[tmux]\nplace = \"split\"\n");
     let inside = InsideTmux::start(&world, 80, 24);
-    let before = belongings(&inside);
+    let before = inside.belongings();
     let arguments = ["spawn", "bob", "--model", MODEL, "--json"];
     let refused = world.start_with(&arguments, inside.variables()).wait();
     let error = refused.error(7);
@@ -323,7 +292,7 @@ fn r2_a_split_that_was_asked_for_and_cannot_be_is_an_error() {
         error["message"].as_str().unwrap().contains("no room"),
         "{error}"
     );
-    assert_eq!(belongings(&inside), before);
+    assert_eq!(inside.belongings(), before);
     assert_eq!(world.team("demo").names(), ["team-lead"]);
     // And a tmux that is asked for outside of one is never replaced by something else.
     let nowhere = [("PATH".to_owned(), "/nonexistent".to_owned())];

@@ -1,0 +1,101 @@
+//! Texts as what a member is started with: its work tree, branch, folder, model, variables, first message.
+
+use std::path::Path;
+
+use super::scene::Scene;
+
+/// As the name of a work tree.
+pub(super) fn work_tree(scene: &Scene, text: &str) {
+    let flag = format!("--worktree={text}");
+    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(letters);
+    if text.len() <= 64 && text.split('/').all(part) {
+        let name = scene.spawn_ok(&[&flag]);
+        let member = scene.world.team("demo").member(&name).expect("the member");
+        let path = member["worktreePath"].as_str().unwrap_or_default();
+        let folder = scene.world.project().join(".claude/worktrees");
+        assert_eq!(Path::new(path).parent(), Some(folder.as_path()), "{path}");
+    } else {
+        scene.refused(&["spawn", "x", &flag], &[2]);
+        scene.refused(&["worktree", "remove", "--", text], &[2, 3]);
+        scene.refused(&["worktree", "merge", "--", text], &[2, 3]);
+    }
+}
+
+/// As the branch from which work trees are made, where git allows it.
+pub(super) fn branch(scene: &Scene, text: &str) {
+    let text = text.replace(' ', "${IFS}");
+    let git = |words: &[&str]| {
+        let mut command = scene.world.command("git");
+        let output = command.args(words).output().expect("git");
+        output.status.success()
+    };
+    if !git(&["branch", "--", &text]) {
+        return;
+    }
+    assert!(git(&[
+        "symbolic-ref",
+        "HEAD",
+        &format!("refs/heads/{text}")
+    ]));
+    let name = scene.spawn_ok(&["--worktree"]);
+    scene.shows(&["worktree", "list"]);
+    scene.swarm(&["worktree", "merge", &name]).ok();
+    scene.end_members();
+    assert!(git(&["symbolic-ref", "HEAD", "refs/heads/main"]));
+}
+
+/// As the folder in which a member works.
+pub(super) fn folder(scene: &Scene, number: usize) {
+    let text = &scene.texts[number];
+    let folder = format!("{}/odd/{number}/{text}", scene.world.project().display());
+    let flag = format!("--cwd={folder}");
+    if std::fs::create_dir_all(&folder).is_err() {
+        scene.refused(&["spawn", "x", &flag], &[2, 3]);
+        return;
+    }
+    let name = scene.spawn_ok(&[&flag]);
+    let hello = scene.world.team("demo").hello(&name);
+    let meant = std::fs::canonicalize(&folder).expect("the folder");
+    let stands = Path::new(hello["cwd"].as_str().expect("a folder")).to_owned();
+    assert_eq!(std::fs::canonicalize(stands).expect("a folder"), meant);
+}
+
+/// As the name of a model.
+pub(super) fn model(scene: &Scene, text: &str) {
+    let (_, told) = scene.spawn(&[&format!("--model={text}"), "--prompt", "hello"]);
+    if told.code != Some(0) {
+        assert!(matches!(told.code, Some(2 | 3 | 5 | 7)), "{}", told.story());
+        assert!(told.stdout.is_empty(), "{}", told.story());
+    }
+}
+
+/// As the value of a variable, which arrives as it is, and as its name.
+pub(super) fn variable(scene: &Scene, number: usize) {
+    let text = &scene.texts[number];
+    let out = scene.world.folder().join("out");
+    let words = [
+        &format!("--env=V={text}"),
+        &format!("--env=OUT={}", out.display()),
+        "--mode=bypassPermissions",
+        &format!("--prompt=env#{number}"),
+    ];
+    scene.spawn_ok(&words);
+    let file = out.join(format!("env-{number}"));
+    scene.world.wait_for("the value is written down", || {
+        (std::fs::read_to_string(&file).ok()? == *text).then_some(())
+    });
+    let letters = text.chars().all(|c| c.is_ascii_alphanumeric());
+    if !letters {
+        let flag = format!("--env={text}=x");
+        scene.refused(&["spawn", "x", &flag], &[2]);
+    }
+}
+
+/// As the first message, which arrives as it is.
+pub(super) fn prompt(scene: &Scene, text: &str) {
+    let name = scene.spawn_ok(&[&format!("--prompt={text}")]);
+    scene
+        .api
+        .wait_for("the prompt", &name, |ask| ask.has_seen(text));
+}

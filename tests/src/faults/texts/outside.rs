@@ -1,0 +1,67 @@
+//! What is outside of everything that commands may change.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::stage::World;
+
+/// Every path of a world outside of the places where state, work trees and sockets belong.
+pub(super) fn outside(world: &World) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    collect(world.folder(), world.folder(), &mut found);
+    found
+}
+
+fn collect(folder: &Path, top: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let below = path.strip_prefix(top).unwrap_or(&path).to_owned();
+        if !may_change(&below) {
+            if path.is_dir() && !path.is_symlink() {
+                collect(&path, top, found);
+            }
+            found.insert(below);
+        }
+    }
+}
+
+/// Whether what is below this belongs to the programs. What is directly in the root folder is looked at: a name that leads out
+/// of its own folder gets there.
+fn may_change(below: &Path) -> bool {
+    let places = [
+        "out",
+        "tmp",
+        "sockets",
+        "user.sock",
+        "project/.git",
+        "project/.claude",
+        "project/odd",
+        "root/agents",
+        "root/swarm",
+        "root/teams",
+        "root/tasks",
+        "root/projects",
+    ];
+    places.iter().any(|place| below.starts_with(place))
+}
+
+/// Asserts that folders of state have no other entries than names by their rules.
+#[track_caller]
+pub(super) fn assert_names_are_names(world: &World, teams: &[&str]) {
+    let entries = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names
+            .filter(|name| !name.starts_with('.'))
+            .collect::<Vec<_>>()
+    };
+    for place in ["teams", "tasks"] {
+        for name in entries(world.root().join(place)) {
+            assert!(teams.contains(&name.as_str()), "{place} has {name:?}");
+        }
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    for name in entries(world.root().join("projects")) {
+        assert!(name.chars().all(plain), "projects has {name:?}");
+    }
+}
