@@ -7,7 +7,7 @@ use super::setting::programs;
 
 #[test]
 fn t12_no_name_is_more_than_a_name() {
-    try_texts(&programs(), &[Slot::Team, Slot::Member], Effort::Every(1));
+    try_texts(&programs(), &[Slot::Team, Slot::Member], Effort::Every(2));
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn t12_what_a_member_is_started_with_is_only_text() {
 
 #[test]
 fn t22_tasks_and_messages_reach_no_terminal_raw() {
-    try_texts(&programs(), &[Slot::Task, Slot::Message], Effort::Every(1));
+    try_texts(&programs(), &[Slot::Task, Slot::Message], Effort::Every(2));
 }
 
 #[test]
