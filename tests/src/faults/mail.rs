@@ -45,9 +45,9 @@ pub struct MailRun {
     pub others: usize,
     /// What these are.
     pub other: Other,
-    /// Messages of each writer.
+    /// Messages of each writer, at least: it goes on with as many more while there are kills to come.
     pub messages: u64,
-    /// How often somebody is killed.
+    /// How often somebody is killed: each fourth time the reader, else a writer.
     pub kills: usize,
     /// Whether one of another make may be killed while it has the lock. Two others that find it old may both take it, by
     /// the weakness of their protocol, so that then there is one.
@@ -135,30 +135,35 @@ impl Storm<'_> {
     /// Starts everybody, kills and restarts, and waits for the end. Returns the kills of writers and of the reader.
     fn blow(&self, dice: &mut Dice) -> (usize, usize) {
         let names = self.names();
-        let mut writers: Vec<Worker> = names.iter().map(|(name, _)| self.writer(name)).collect();
+        // Up to which number each writes.
+        let mut quotas = vec![self.run.messages; names.len()];
+        let mut writers: Vec<Worker> = names
+            .iter()
+            .map(|(name, _)| self.writer(name, self.run.messages))
+            .collect();
         let mut reader = self.reader();
         let mut kills = (0, 0);
         while kills.0 + kills.1 < self.run.kills {
             dice.linger(self.run.pause);
-            let running: Vec<usize> = (0..writers.len())
-                .filter(|at| !writers[*at].has_finished())
-                .collect();
-            if running.is_empty() {
-                break;
+            for at in 0..writers.len() {
+                if writers[at].has_finished() {
+                    quotas[at] += self.run.messages;
+                    writers[at] = self.writer(&names[at].0, quotas[at]);
+                }
             }
-            if dice.below(4) == 0 {
-                reader.kill();
+            if (kills.0 + kills.1) % 4 == 3 {
+                assert!(reader.kill(), "the reader reads on");
                 reader = self.reader();
                 kills.1 += 1;
             } else {
                 // Most of them wait. One that is at work is worth more.
-                let at_work = running.iter().find(|at| self.is_at_work(&writers[**at]));
+                let at_work = writers.iter().position(|writer| self.is_at_work(writer));
                 let at = match at_work {
-                    Some(at) if dice.below(2) == 0 => *at,
-                    _ => *dice.pick(&running),
+                    Some(at) if dice.below(2) == 0 => at,
+                    _ => dice.below(writers.len()),
                 };
                 if self.kill(&mut writers[at]) {
-                    writers[at] = self.writer(&names[at].0);
+                    writers[at] = self.writer(&names[at].0, quotas[at]);
                     kills.0 += 1;
                 }
             }
@@ -197,7 +202,8 @@ impl Storm<'_> {
         ours.chain(others).collect()
     }
 
-    fn writer(&self, name: &str) -> Worker {
+    /// A writer that goes on behind what its predecessor began, up to a number.
+    fn writer(&self, name: &str, end: u64) -> Worker {
         let log = path_of(&self.logs, name);
         let said = lines(&log);
         // The one that was under way is not tried again.
@@ -205,7 +211,7 @@ impl Storm<'_> {
             .iter()
             .rfind(|line| line.word(0) == "begin")
             .map_or(0, |line| line.number(1) + 1);
-        let numbers = [next.to_string(), self.run.messages.to_string()];
+        let numbers = [next.to_string(), end.to_string()];
         let mut command = if name.starts_with('w') {
             let mut command = Command::new(&self.programs.worker);
             command.arg(self.role("sends")).arg(&self.ground.root);
@@ -250,13 +256,12 @@ impl Storm<'_> {
         let leaves_lock =
             self.run.locking == Locking::DirectoryOnly || writer.name.starts_with('o');
         if !leaves_lock {
-            writer.kill();
-            return true;
+            return writer.kill();
         }
         if self.run.kills_holders {
-            writer.kill();
+            let was_killed = writer.kill();
             self.age_lock();
-            return true;
+            return was_killed;
         }
         // Held still, so that it does not take the lock between the look and the kill.
         let pid = writer.pid();
@@ -270,13 +275,11 @@ impl Storm<'_> {
                 .then_some(())
         });
         stopped.expect("a stopped writer");
-        let is_out = !self.lock().exists();
-        if is_out {
-            writer.kill();
-        } else {
+        if self.lock().exists() {
             kill_process(pid, Signal::CONT).expect("a writer to go on");
+            return false;
         }
-        is_out
+        writer.kill()
     }
 
     fn lock(&self) -> PathBuf {

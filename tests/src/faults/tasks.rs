@@ -10,30 +10,35 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use swarm_protocol::{SpawnId, TaskId, TaskStatus};
+use swarm_protocol::{MemberName, NewTask, SpawnId, TaskId, TaskStatus};
 use swarm_store::{Actor, StoreError, TaskChange, TeamStore as _};
 
 use super::dice::{Dice, Seed};
-use super::ground::{Ground, name};
+use super::ground::{Ground, name, new_task};
 use super::history::{Call, Deed, History};
 use super::log::{Line, lines, monotonic_nanos, path_of};
 use super::worker::Told;
 use super::workers::{Programs, Worker};
+use crate::wait::wait_until;
 
-/// How long a claimant with nothing to claim rests.
-const REST: Duration = Duration::from_millis(2);
+/// How long a claimant with nothing to claim rests: not so short that those who look for work keep the others from theirs.
+const REST: Duration = Duration::from_millis(20);
+/// Most lines that are said before somebody is killed: a task is done in four.
+const STEPS: usize = 12;
+/// Longest pause behind the last of them, so that kills do not only come behind a line.
+const A_STEP: Duration = Duration::from_millis(2);
+/// How long claimants may take for a line.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A race.
 #[derive(Debug, Clone)]
 pub struct TaskRun {
     /// How many race.
     pub claimants: usize,
-    /// For how many tasks.
+    /// For how many tasks, at least: while there are kills to come, there is work for all.
     pub tasks: u64,
     /// How often one is killed.
     pub kills: usize,
-    /// Longest pause between two kills.
-    pub pause: Duration,
     /// Whether they leave all locks out: the run must then be found unsound.
     pub without_lock: bool,
 }
@@ -43,8 +48,6 @@ pub struct TaskRun {
 pub struct TaskReport {
     /// Calls on tasks that took effect.
     pub calls: usize,
-    /// Kills.
-    pub kills: usize,
     /// Tasks that were given back by the death of their owner.
     pub released: usize,
     /// Tasks whose history cannot be explained.
@@ -62,6 +65,8 @@ struct Race<'a> {
     spawns: Vec<(SpawnId, PathBuf)>,
     history: History,
     released: usize,
+    /// For whom each task waits.
+    blockers: BTreeMap<u64, Vec<u64>>,
 }
 
 impl TaskRun {
@@ -72,7 +77,6 @@ impl TaskRun {
     pub fn run(&self, programs: &Programs, seed: Seed) -> TaskReport {
         let ground = Ground::fresh();
         let mut dice = Dice::new(seed);
-        let blockers = self.make_tasks(&ground, &mut dice);
         let logs = tempfile::tempdir().expect("a folder for logs");
         let mut race = Race {
             run: self,
@@ -82,8 +86,9 @@ impl TaskRun {
             spawns: Vec::new(),
             history: History::default(),
             released: 0,
+            blockers: BTreeMap::new(),
         };
-        let kills = race.race(&mut dice);
+        race.race(&mut dice);
         race.enter_logs();
         let list = ground.store.tasks(&ground.team).expect("the list");
         let open = list
@@ -92,64 +97,131 @@ impl TaskRun {
             .filter(|task| task.status != TaskStatus::Completed);
         assert_eq!(open.count(), 0, "a task was left");
         ground.assert_whole();
-        let pairs = blockers
+        let pairs = race
+            .blockers
             .iter()
             .flat_map(|(task, waits)| waits.iter().map(|waits| (*task, *waits)));
         let too_early = pairs.filter(|(task, waits)| race.history.begun_too_early(*task, *waits));
         TaskReport {
             too_early: too_early.collect(),
             calls: race.history.0.values().map(Vec::len).sum(),
-            kills,
             released: race.released,
             unsound: race.history.unsound(),
         }
     }
-
-    /// Each waits for up to two earlier ones. Returns for whom each waits.
-    fn make_tasks(&self, ground: &Ground, dice: &mut Dice) -> BTreeMap<u64, Vec<u64>> {
-        let mut blockers = BTreeMap::new();
-        for number in 1..=self.tasks {
-            let mut waits: Vec<u64> = Vec::new();
-            for _ in 0..dice.below(3) {
-                // Near ones, or else everything would wait for the first few.
-                let back = 1 + dice.below(12) as u64;
-                if back < number && !waits.contains(&(number - back)) {
-                    waits.push(number - back);
-                }
-            }
-            let made = ground.task(&format!("task {number}"), &waits);
-            assert_eq!(made, TaskId::new(number));
-            blockers.insert(number, waits);
-        }
-        blockers
-    }
 }
 
 impl Race<'_> {
-    fn race(&mut self, dice: &mut Dice) -> usize {
+    fn race(&mut self, dice: &mut Dice) {
+        self.make_tasks(self.run.tasks, dice);
+        // Nobody has finished before this one is done, and nobody who races can claim it.
+        let last = (self.run.kills > 0).then(|| self.keep_last());
         let mut claimants: Vec<(Worker, usize)> = (0..self.run.claimants)
             .map(|at| self.start(&format!("c{at}")))
             .collect();
-        let mut kills = 0;
-        while kills < self.run.kills {
-            dice.linger(self.run.pause);
-            let running: Vec<usize> = (0..claimants.len())
-                .filter(|at| !claimants[*at].0.has_finished())
-                .collect();
-            if running.is_empty() {
-                break;
-            }
-            let at = *dice.pick(&running);
-            let called = claimants[at].0.name.clone();
-            claimants[at].0.kill();
-            kills += 1;
+        for (_, spawn) in &claimants {
+            self.await_life(*spawn);
+        }
+        for _ in 0..self.run.kills {
+            self.leave_work(dice);
+            let at = self.await_progress(&claimants, dice);
+            dice.linger(A_STEP);
+            let victim = &mut claimants[at].0;
+            assert!(victim.kill(), "{} has finished too early", victim.name);
+            let called = victim.name.clone();
             self.reconcile();
             claimants[at] = self.start(&called);
+            self.await_life(claimants[at].1);
+        }
+        if let Some(last) = last {
+            self.finish(last);
         }
         for (worker, _) in claimants {
             worker.finish();
         }
-        kills
+    }
+
+    /// Makes tasks that wait for up to two earlier ones each.
+    fn make_tasks(&mut self, count: u64, dice: &mut Dice) {
+        let person = Actor::person(&self.ground.team);
+        for _ in 0..count {
+            let earlier: Vec<u64> = self.blockers.keys().rev().take(12).copied().collect();
+            let mut waits: Vec<u64> = Vec::new();
+            for _ in 0..dice.below(3) {
+                // Near ones, or else everything would wait for the first few.
+                let back = dice.below(12);
+                let blocker = earlier.get(back).filter(|blocker| !waits.contains(blocker));
+                waits.extend(blocker);
+            }
+            let new = new_task("work", &waits);
+            let made = self
+                .ground
+                .store
+                .create_tasks(&self.ground.team, &[new], &person);
+            let made = made.expect("a task")[0];
+            self.blockers.insert(made.number(), waits);
+        }
+    }
+
+    /// Makes the task that a person keeps until everybody may finish.
+    fn keep_last(&self) -> TaskId {
+        let new = NewTask {
+            owner: Some(MemberName::lead()),
+            ..new_task("the last", &[])
+        };
+        let (store, team) = (&self.ground.store, &self.ground.team);
+        store
+            .create_tasks(team, &[new], &Actor::person(team))
+            .expect("a task")[0]
+    }
+
+    fn finish(&self, task: TaskId) {
+        let (store, team) = (&self.ground.store, &self.ground.team);
+        let done = TaskChange {
+            status: Some(TaskStatus::Completed),
+            ..TaskChange::default()
+        };
+        store
+            .update_task(team, &task, done, &Actor::person(team))
+            .expect("it is a person's");
+    }
+
+    /// Makes more tasks where there is not one for each.
+    fn leave_work(&mut self, dice: &mut Dice) {
+        let list = self
+            .ground
+            .store
+            .tasks(&self.ground.team)
+            .expect("the list");
+        let open = list
+            .tasks
+            .iter()
+            .filter(|task| task.status == TaskStatus::Pending);
+        if open.count() <= self.run.claimants {
+            self.make_tasks(self.run.claimants as u64, dice);
+        }
+    }
+
+    /// Waits until the claimants have got on a bit, and picks one of those who were last seen to.
+    fn await_progress(&self, claimants: &[(Worker, usize)], dice: &mut Dice) -> usize {
+        let said = || claimants.iter().map(|(_, spawn)| self.said(*spawn));
+        let steps = 1 + dice.below(STEPS);
+        let began: usize = said().sum();
+        let mut before: Vec<usize> = said().collect();
+        let moved = wait_until("claimants get on", PATIENCE, || {
+            let now: Vec<usize> = said().collect();
+            let moved = (0..now.len()).filter(|at| now[*at] > before[*at]);
+            let moved: Vec<usize> = moved.collect();
+            let is_far = now.iter().sum::<usize>() >= began + steps;
+            before = now;
+            (is_far && !moved.is_empty()).then_some(moved)
+        });
+        *dice.pick(&moved.expect("whoever is alive gets on"))
+    }
+
+    /// How many lines a spawn has said.
+    fn said(&self, spawn: usize) -> usize {
+        lines(&self.spawns[spawn].1).len()
     }
 
     /// Makes a member of this name, anew if it was one, and starts it.
@@ -170,6 +242,14 @@ impl Race<'_> {
             .args([called, &spawn.to_string()]);
         // The worker's name is the member's; its log is the spawn's.
         (Worker::start(command, &self.logs, called), number)
+    }
+
+    /// Waits until a spawn has its life lock. No spawn of swarm is a member before: without, nobody could tell whether it is dead.
+    fn await_life(&self, spawn: usize) {
+        let lives = wait_until("a claimant lives", PATIENCE, || {
+            (self.said(spawn) > 0).then_some(())
+        });
+        lives.expect("it takes its life lock");
     }
 
     /// Notices deaths, and lets what was given up be tried again.
@@ -277,7 +357,7 @@ fn enter(history: &mut History, spawn: u64, said: &[Line]) {
 
 /// Claims and completes until everything is done.
 pub(super) fn work(mut told: Told) -> Result<()> {
-    let (actor, _life) = begin(&told)?;
+    let (actor, _life) = begin(&mut told)?;
     let Ground { store, team, .. } = &told.ground;
     loop {
         told.log.say("claiming")?;
@@ -310,16 +390,17 @@ pub(super) fn work(mut told: Told) -> Result<()> {
     }
 }
 
-fn begin(told: &Told) -> Result<(Actor, swarm_fs::LifeHolder)> {
+fn begin(told: &mut Told) -> Result<(Actor, swarm_fs::LifeHolder)> {
     let spawn: SpawnId = told.rest.first().context("the spawn is missing")?.parse()?;
     let life = told.ground.live(&told.name, spawn)?;
+    told.log.say("lives")?;
     let actor = Actor::member(&told.ground.team, name(&told.name), Some(spawn));
     Ok((actor, life))
 }
 
 /// The same by somebody who thinks that replacing files atomically is enough.
 pub(super) fn work_without_lock(mut told: Told) -> Result<()> {
-    let (_actor, _life) = begin(&told)?;
+    let (_actor, _life) = begin(&mut told)?;
     let folder = told.ground.store.tasks_folder(&told.ground.team);
     loop {
         told.log.say("claiming")?;

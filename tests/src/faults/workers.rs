@@ -1,8 +1,11 @@
 //! Starting workers and killing them.
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use rustix::process::Signal;
 
 use super::log::{Line, lines, path_of};
 
@@ -65,17 +68,21 @@ impl Worker {
         }
     }
 
-    /// SIGKILL; back when the kernel is done with it.
+    /// SIGKILL; back when the kernel is done with it. Tells whether that was its end: it may have come to its own before.
     ///
     /// # Panics
     /// When it ended by itself and badly.
-    pub fn kill(&mut self) {
-        if let Ok(Some(status)) = self.child.try_wait() {
-            assert!(status.success(), "{} failed:\n{}", self.name, self.errors());
-            return;
-        }
+    pub fn kill(&mut self) -> bool {
         self.child.kill().expect("a child to kill");
-        self.child.wait().expect("a killed child");
+        let status = self.child.wait().expect("a killed child");
+        let was_killed = status.signal() == Some(Signal::KILL.as_raw());
+        assert!(
+            was_killed || status.success(),
+            "{} ended with {status}:\n{}",
+            self.name,
+            self.errors()
+        );
+        was_killed
     }
 
     /// Its pid.
