@@ -1,5 +1,6 @@
 //! Numbered letters to a lead that is killed while it takes them and acknowledges them, and is taken over by another process.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -19,7 +20,7 @@ const LIFE: Duration = Duration::from_millis(700);
 /// How many letters, and how many leads are killed.
 #[derive(Debug, Clone, Copy)]
 pub struct Letters {
-    /// Letters.
+    /// Letters, at least: while there are kills to come, letters do too.
     pub letters: usize,
     /// Leads that are killed before one is left alone.
     pub kills: usize,
@@ -79,28 +80,37 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
         scene.world.team("demo").folder().exists().then_some(())
     });
     let ground = scene.ground();
-    let expected: Vec<usize> = (1..=run.letters).collect();
-    std::thread::scope(|scope| {
+    let goes_on = AtomicBool::new(true);
+    let sent = std::thread::scope(|scope| {
         let mut pauses = Dice::new(seed.of("letters"));
-        let ground = &ground;
-        scope.spawn(move || {
-            for number in 1..=run.letters {
+        let (ground, goes_on) = (&ground, &goes_on);
+        let post = scope.spawn(move || {
+            let mut number = 0;
+            while number < run.letters || goes_on.load(Ordering::SeqCst) {
+                number += 1;
                 let draft = Draft::new("bob", format!("letter no. {number}."));
                 let draft = if urgent { draft.urgent() } else { draft };
                 let sent = ground.store.send(&ground.team, &MemberName::lead(), draft);
                 sent.expect("sent");
                 pauses.linger(LIFE * 2 / 10);
             }
+            number
         });
-        for _ in 0..run.kills {
+        let end = Ends(goes_on);
+        let mut kills = 0;
+        while kills < run.kills {
             dice.linger(LIFE);
             if let Some(running) = leading.take() {
                 running.signal(Signal::KILL);
-                running.wait();
+                // One that had done all there was to do had ended by itself.
+                kills += usize::from(running.wait().code.is_none());
             }
             leading = Some(lead(&scene));
         }
+        drop(end);
+        post.join().expect("the post goes on")
     });
+    let expected: Vec<usize> = (1..=sent).collect();
     // What came after the last look of one that ended in order is for the next one.
     scene
         .world
@@ -133,4 +143,13 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
     scene.world.swarm(&["reap"]).ok();
     scene.delete(super::Place::Headless, &["--purge"]);
     scene.assert_nothing_left();
+}
+
+/// Says that letters need not go on when it goes, also by a panic: the thread that sends them would hang the run.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
 }
