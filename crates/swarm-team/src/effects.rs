@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use swarm_protocol::{
-    ControlFrame, LEAD_NAME, MemberName, Task, TaskAssignment, TaskState, TeamName, UnixMs,
+    ControlFrame, LEAD_NAME, MemberName, SpawnId, Task, TaskAssignment, TaskState, TeamName, UnixMs,
 };
-use swarm_store::{Departure, Draft, MemberView, ReconcileReport, StoreError, TeamStore, TeamView};
+use swarm_store::{Draft, MemberView, ReconcileReport, StoreError, TeamStore, TeamView};
 use swarm_tools::processes::{self, Target};
 
 use crate::SpawnOrder;
 use crate::send::summary_of;
 
-/// How long the processes that a dead member left get to end by themselves.
+/// How long the processes of a spawn that is no more get to end by themselves.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
 /// Tells a member that a task is its own. Nothing is sent to the one who assigned, nor to somebody unknown, nor about
@@ -105,15 +105,16 @@ fn system(text: &str) -> Draft {
     Draft::system(LEAD_NAME, text).with_summary(summary_of(text, None))
 }
 
-/// Ends what the shell of a member left running that died: servers and loops that nobody looks after any more.
-fn end_leftovers(departure: &Departure) {
+/// Ends what bears the mark of a spawn that is no more: what a dead member's shell left running, and what a spawner that died had
+/// begun to start.
+fn end_leftovers(member: &MemberName, spawn_id: SpawnId) {
     let target = Target {
         group: None,
-        env: Some(("SWARM_SPAWN_ID".to_owned(), departure.spawn_id.to_string())),
+        env: Some(("SWARM_SPAWN_ID".to_owned(), spawn_id.to_string())),
     };
     let ended = processes::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
-        tracing::error!(member = %departure.member, left = ended.left, "processes of a dead member are left");
+        tracing::error!(%member, left = ended.left, "processes of a spawn that is no more are left");
     }
 }
 
@@ -131,8 +132,8 @@ pub fn look(store: &dyn TeamStore, team: &TeamName) -> Result<TeamView, StoreErr
     store.look(team)
 }
 
-/// Brings a team's records in line with who is alive, and ends what members left running that died. Whoever opens a
-/// team calls this; one of all callers notices each death.
+/// Brings a team's records in line with who is alive, and ends what members left running that died and what
+/// spawns began whose spawner died. Whoever opens a team calls this; one of all callers notices each death.
 ///
 /// # Errors
 /// The first of whatever the store says; every death is entered that can be.
@@ -144,9 +145,10 @@ pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileRepo
         if let Err(error) = SpawnOrder::discard(&folder, undone.spawn_id) {
             tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
         }
+        end_leftovers(&undone.member, undone.spawn_id);
     }
     for departure in report.died.iter().filter(|departure| !departure.in_order) {
-        end_leftovers(departure);
+        end_leftovers(&departure.member, departure.spawn_id);
     }
     Ok(report)
 }

@@ -12,7 +12,7 @@ use super::{ProcessKind, Seen, Standing, Stray};
 use crate::ProcessIdentity;
 
 /// The variable that marks every process of a member.
-pub(super) const MARK: &str = "SWARM_SPAWN_ID";
+pub(crate) const MARK: &str = "SWARM_SPAWN_ID";
 
 const TEAM: &str = "SWARM_TEAM";
 const NAME: &str = "SWARM_NAME";

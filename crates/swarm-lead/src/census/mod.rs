@@ -7,6 +7,7 @@ mod rosters;
 mod seen;
 
 pub use leads::{LeadStanding, lead_standing};
+pub(crate) use look::MARK;
 #[cfg(test)]
 pub(crate) use look::lead_mark;
 pub use look::{census, lead_marks};

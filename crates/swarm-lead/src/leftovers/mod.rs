@@ -4,6 +4,7 @@ mod panes;
 mod sockets;
 mod teams;
 
+pub(crate) use panes::former_spawns;
 pub use panes::{LeftPane, left_panes, panes_without_roster};
 pub use sockets::dead_sockets;
 pub use teams::{Verdict, verdict};

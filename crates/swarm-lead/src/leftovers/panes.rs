@@ -39,10 +39,7 @@ pub async fn left_panes(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<Vec<LeftPane>, LeadError> {
-    let former = Former::in_journal(deployment, team)?;
-    // Read after the journal: whoever joins meanwhile is not in it.
-    let roster = deployment.store.config(team)?;
-    Ok(ended_panes(deployment, team, former.without(&roster.members)).await)
+    Ok(ended_panes(deployment, team, Former::of(deployment, team)?).await)
 }
 
 /// The panes of every spawn of a team whose roster cannot be read and whose processes have been ended.
@@ -81,6 +78,17 @@ async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -
     left
 }
 
+/// Spawns of a team that are in its roster no more.
+///
+/// # Errors
+/// Whatever the store says.
+pub(crate) fn former_spawns(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<HashSet<SpawnId>, StoreError> {
+    Ok(Former::of(deployment, team)?.spawns)
+}
+
 /// What is known of spawns that are in the roster no more.
 struct Former {
     spawns: HashSet<SpawnId>,
@@ -89,6 +97,13 @@ struct Former {
 }
 
 impl Former {
+    fn of(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
+        let former = Self::in_journal(deployment, team)?;
+        // Read after the journal: whoever joins meanwhile is not in it.
+        let roster = deployment.store.config(team)?;
+        Ok(former.without(&roster.members))
+    }
+
     /// Every spawn that the journal tells of.
     fn in_journal(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();

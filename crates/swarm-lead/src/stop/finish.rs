@@ -1,5 +1,7 @@
 //! After a member's end: roster, tasks, journal, pane.
 
+use std::collections::BTreeSet;
+
 use swarm_fs::Liveness;
 use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
@@ -9,7 +11,8 @@ use swarm_tools::processes;
 
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
-use crate::leftovers::left_panes;
+use crate::census::MARK;
+use crate::leftovers::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
 use crate::reconcile::reconcile;
 use crate::{Deployment, LeadError};
@@ -65,12 +68,7 @@ pub(crate) async fn finish(
     outcome: &StopOutcome,
 ) -> Result<Finished, LeadError> {
     // Programs that its shell left behind carry its mark.
-    let ended = processes::end_marked(
-        "SWARM_SPAWN_ID",
-        &spawn_id.to_string(),
-        deployment.kill_grace,
-    )
-    .await;
+    let ended = processes::end_marked(MARK, &spawn_id.to_string(), deployment.kill_grace).await;
     let store = &deployment.store;
     let (of, who) = (team.clone(), name.clone());
     let entry = store.config(team)?.member(name).cloned();
@@ -152,7 +150,7 @@ pub async fn end_leftovers_of_lead(
         && let Some(record) = record
     {
         let marker = record.spawn_id.to_string();
-        let ended = processes::end_marked("SWARM_SPAWN_ID", &marker, deployment.kill_grace).await;
+        let ended = processes::end_marked(MARK, &marker, deployment.kill_grace).await;
         if ended.left > 0 {
             tracing::error!(%team, left = ended.left, "processes of a lost lead are left");
         }
@@ -164,7 +162,7 @@ pub async fn end_leftovers_of_lead(
 pub(crate) async fn end_leftovers(deployment: &Deployment, member: &Member) {
     if let Some(spawn_id) = member.spawn_id() {
         let marker = spawn_id.to_string();
-        let ended = processes::end_marked("SWARM_SPAWN_ID", &marker, deployment.kill_grace).await;
+        let ended = processes::end_marked(MARK, &marker, deployment.kill_grace).await;
         if ended.left > 0 {
             tracing::error!(member = %member.name, left = ended.left, "processes of a dead member are left");
         }
@@ -208,8 +206,33 @@ pub async fn clear_dead(
             cleared.push(finished.into_stopped(dead.name, outcome));
         }
     }
+    end_begun(deployment, team).await;
     close_panes_of_former(deployment, team).await;
     Ok(cleared)
+}
+
+/// Ends what spawns that were undone have left. A spawner that is killed leaves a tmux that is about to do what it was told, so that
+/// the process that waits in a new pane may come after the undoing.
+async fn end_begun(deployment: &Deployment, team: &TeamName) {
+    let former = match former_spawns(deployment, team) {
+        Ok(former) => former,
+        Err(error) => {
+            tracing::warn!(%team, %error, "processes of former spawns not looked for");
+            return;
+        }
+    };
+    let marks: BTreeSet<String> = processes::all_marked(MARK, &[MARK])
+        .into_iter()
+        .filter(|found| found.is_ours)
+        .filter_map(|mut found| found.variables.remove(MARK))
+        .filter(|mark| mark.parse().is_ok_and(|spawn| former.contains(&spawn)))
+        .collect();
+    for mark in marks {
+        let ended = processes::end_marked(MARK, &mark, deployment.kill_grace).await;
+        if ended.left > 0 {
+            tracing::error!(%team, spawn = mark, left = ended.left, "processes of a former spawn are left");
+        }
+    }
 }
 
 /// Closes the panes of spawns that are in the roster no more: once the team is gone, nobody knows them for its own.

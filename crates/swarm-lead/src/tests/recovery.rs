@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::world::{World, name, team, wait_for};
 use crate::census::lead_mark;
 use crate::{
-    LeadError, Seen, Standing, Stray, Verdict, bring_back, census, handover, reap, verdict,
+    LeadError, Seen, Standing, Stray, Verdict, bring_back, census, clear_dead, handover, reap,
+    verdict,
 };
 
 /// A process that says in its environment to whom it belongs.
@@ -74,6 +75,26 @@ fn a_census_changes_nothing() {
     );
     assert_eq!(world.unread("team-lead"), 0);
     end(left);
+}
+
+#[tokio::test]
+async fn what_comes_of_a_spawn_after_it_was_undone_goes_with_its_team() {
+    let world = World::new();
+    let undone = world.reserve("bob", None);
+    world
+        .store
+        .abort_spawn(&team(), &undone, "its time was over")
+        .unwrap();
+    let mut late = marked(&world, "bob", undone, &[]);
+    let mut of_others = marked(&world, "bob", SpawnId::random(), &[]);
+    assert_eq!(
+        clear_dead(&world.deployment, &team()).await.unwrap().len(),
+        0
+    );
+    let lives = [&mut late, &mut of_others].map(|child| child.try_wait().unwrap().is_none());
+    end(late);
+    end(of_others);
+    assert_eq!(lives, [false, true]);
 }
 
 #[test]

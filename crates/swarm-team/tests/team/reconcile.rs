@@ -1,5 +1,8 @@
 //! A death is told to the lead once, whoever notices it.
 
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
 use swarm_protocol::{MemberState, Reservation, SpawnId, UnixMs};
 use swarm_store::TeamStore;
 use swarm_team::{Incoming, SpawnOrder, reconcile};
@@ -70,16 +73,42 @@ fn several_deaths_are_several_messages() {
     );
 }
 
-#[test]
-fn the_order_of_a_spawn_whose_spawner_died_is_removed_with_its_keys() {
-    let world = World::new();
-    let spawn_id = SpawnId::random();
+/// A place in the roster whose spawner has died and whose time is over.
+fn lapse(world: &World, spawn_id: SpawnId) {
     let dead = Reservation {
         spawner_pid: u32::MAX,
         spawner_start: "1".to_owned(),
         deadline: UnixMs(1),
     };
     world.reserve_as("bob", spawn_id, dead);
+}
+
+#[test]
+fn what_a_spawner_that_died_had_started_is_ended() {
+    let world = World::new();
+    let spawn_id = SpawnId::random();
+    lapse(&world, spawn_id);
+    let mut begun = Command::new("sh")
+        .args(["-c", "echo; exec sleep 600"])
+        .env("SWARM_SPAWN_ID", spawn_id.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0];
+    begun.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+    let report = reconcile(&*world.store, &world.team).unwrap();
+    assert_eq!(report.rolled_back.len(), 1);
+    let ended = begun.try_wait().unwrap();
+    begun.kill().unwrap();
+    begun.wait().unwrap();
+    assert!(ended.is_some(), "it was left to nobody");
+}
+
+#[test]
+fn the_order_of_a_spawn_whose_spawner_died_is_removed_with_its_keys() {
+    let world = World::new();
+    let spawn_id = SpawnId::random();
+    lapse(&world, spawn_id);
     let folder = world.store.member_dir(&world.team, &name("bob"));
     let order = folder.join(SpawnOrder::file_name(spawn_id));
     std::fs::write(&order, "keys").unwrap();
