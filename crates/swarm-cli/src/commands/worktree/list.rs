@@ -51,6 +51,10 @@ pub(super) fn record(listed: &Listed) -> Result<Value, Failure> {
 
 /// What speaks against removing it, in one line.
 pub(super) fn why(listed: &Listed) -> String {
+    if listed.condition == Condition::HalfMade {
+        return "it is being made at this moment, perhaps by a git whose swarm has ended"
+            .to_owned();
+    }
     let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
     plain(&hazards.join("; "))
 }
