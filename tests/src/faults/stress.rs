@@ -15,8 +15,8 @@ use super::ground::Locking;
 use super::mail::{MailRun, Other};
 use super::planted::on_planted;
 use super::processes::{
-    Cut, Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name, points_of,
-    round, twins,
+    Blow, Cut, Duty, Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name,
+    points_of, round, takeover, twins,
 };
 use super::standstill::{Lock, stand};
 use super::steps::{Operation, Point, Report, Tampering, Trial, points};
@@ -28,7 +28,7 @@ use super::workers::Programs;
 /// A part by name, and what it does once with a seed. It panics when a promise is broken.
 type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
 
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 18] = [
     ("mail", "32 writers, one reader, all killed at random", mail),
     ("others", "writers of another make beside ours", others),
     (
@@ -97,6 +97,11 @@ const PARTS: [Part; 17] = [
         "texts",
         "texts that something would act on, in every place for texts",
         all_texts,
+    ),
+    (
+        "takeover",
+        "leads ended while they spawn, are asked or add work trees, and their teams taken over",
+        takeovers,
     ),
 ];
 
@@ -427,4 +432,21 @@ fn all_texts(programs: &Programs, _seed: Seed) -> String {
     });
     let tried: usize = tried.iter().sum();
     format!("{tried} texts in {} places", Slot::ALL.len())
+}
+
+/// Leads in one go, for each work and each blow.
+const TAKEOVERS: usize = 4;
+
+fn takeovers(programs: &Programs, seed: Seed) -> String {
+    let mut dice = Dice::new(seed);
+    for round in 0..TAKEOVERS {
+        for duty in Duty::ALL {
+            for blow in Blow::ALL {
+                eprintln!("  {round}: {duty:?}, {blow:?}");
+                takeover(programs, duty, blow, Seed(dice.throw()));
+            }
+        }
+    }
+    let leads = TAKEOVERS * Duty::ALL.len() * Blow::ALL.len();
+    format!("{leads} leads")
 }

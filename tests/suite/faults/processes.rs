@@ -2,8 +2,8 @@
 
 use swarm_tests::faults::dice::Dice;
 use swarm_tests::faults::processes::{
-    Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name, points_of,
-    round, twins,
+    Blow, Duty, Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name,
+    points_of, round, takeover, twins,
 };
 
 use super::setting::{SEED, programs};
@@ -66,6 +66,51 @@ fn d4_letters_to_a_lead_that_is_killed_while_it_reads_are_there_once_and_in_orde
         kills: 4,
     };
     letters(&programs(), run, SEED.of("letters"));
+}
+
+fn lose_lead(duty: Duty, blows: &[Blow]) {
+    for blow in blows {
+        takeover(
+            &programs(),
+            duty,
+            *blow,
+            SEED.of(&format!("{duty:?} {blow:?}")),
+        );
+    }
+}
+
+#[test]
+fn l9_the_team_of_a_lead_that_is_killed_while_it_spawns_can_be_taken_over() {
+    lose_lead(Duty::Spawns, &[Blow::Kill, Blow::KillGroup]);
+}
+
+#[test]
+fn l9_the_team_of_a_lead_that_is_told_to_end_while_it_spawns_can_be_taken_over() {
+    lose_lead(
+        Duty::Spawns,
+        &[Blow::Terminate, Blow::TerminateAndKill, Blow::CloseTerminal],
+    );
+}
+
+#[test]
+fn l9_what_a_lead_was_asked_can_be_answered_when_it_is_gone() {
+    lose_lead(
+        Duty::IsAsked,
+        &[Blow::Kill, Blow::TerminateAndKill, Blow::HangUp],
+    );
+}
+
+#[test]
+fn l9_half_made_work_trees_of_a_lead_that_was_killed_are_finished_or_removed() {
+    lose_lead(Duty::AddsTree, &[Blow::Kill, Blow::KillGroup]);
+}
+
+#[test]
+fn l9_no_work_is_lost_when_the_terminal_of_a_lead_that_adds_a_work_tree_is_closed() {
+    lose_lead(
+        Duty::AddsTree,
+        &[Blow::CloseTerminal, Blow::TerminateAndKill],
+    );
 }
 
 /// How many calls of each command are tried.

@@ -6,6 +6,7 @@ mod letters;
 mod places;
 mod rounds;
 mod storms;
+mod takeover;
 
 pub use clocks::clocks;
 pub use commands::{Cut, Whole, cut_at, points_of};
@@ -13,3 +14,4 @@ pub use letters::{Letters, letters};
 pub use places::{Place, Teammate};
 pub use rounds::{Fault, round};
 pub use storms::{delete_under_spawns, one_name, twins};
+pub use takeover::{Blow, Duty, takeover};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::ground::{Ground, Locking};
 use super::super::workers::Programs;
-use crate::fake_api::{Ask, FakeApi, Reply};
+use crate::fake_api::{Ask, Brain, FakeApi, Reply};
 use crate::stage::{Finished, InsideTmux, Running, Tmux, World};
 
 /// A model whose answers come from the fake server.
@@ -55,10 +55,7 @@ impl Scene {
     }
 
     /// One in which models answer as told.
-    pub(super) fn over(
-        programs: &Programs,
-        brain: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
-    ) -> Self {
+    pub(super) fn over(programs: &Programs, brain: impl Brain + 'static) -> Self {
         let api = FakeApi::start(brain);
         let world = World::new(&programs.swarm, &programs.links).with_api(&api);
         let inside = InsideTmux::start(&world, 200, 50);

@@ -1,0 +1,241 @@
+//! One lead, ended once.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::super::places::{MODEL, Place, Scene};
+use super::blow::{Blow, Leading};
+use super::duty::{ALLOWED, Duty};
+use super::trees::{self, Stage};
+use crate::fake_api::Gate;
+use crate::faults::dice::{Dice, Seed};
+use crate::faults::workers::Programs;
+
+/// Longest pause between what was waited for and the blow.
+const PAUSE: Duration = Duration::from_millis(120);
+
+/// What members do when their lead is lost.
+const ON_LOST: [&str; 3] = ["park", "stop", "continue"];
+
+/// Ends a lead by this blow while it does this, at a moment that the seed names, and takes its team over by hand.
+///
+/// # Panics
+/// When somebody or something is lost, cannot be used, or is left to nobody.
+pub fn takeover(programs: &Programs, duty: Duty, blow: Blow, seed: Seed) {
+    let mut dice = Dice::new(seed);
+    let (begin, end) = (Gate::closed(), Gate::closed());
+    let scene = Scene::over(programs, duty.script(&begin, &end));
+    let place = *dice.pick(&[Place::Split, Place::Headless]);
+    let on_lost = match duty {
+        Duty::Spawns => *dice.pick(&ON_LOST),
+        // Who has ended asks nothing, and its work tree is nobody's.
+        Duty::IsAsked | Duty::AddsTree => "park",
+    };
+    // A spawn that was cut short holds its name until its time is over.
+    let patience = if duty == Duty::IsAsked { 60 } else { 4 };
+    let settings =
+        format!("[spawn]\nhello_timeout_s = {patience}\n[lead]\non_lost = \"{on_lost}\"\n");
+    scene.world.write("root/swarm.toml", &settings);
+    if duty == Duty::AddsTree {
+        trees::make_project(&scene.world);
+    }
+    let panes = scene.inside.tmux().panes().len();
+    let trial = Trial {
+        scene: &scene,
+        duty,
+        blow,
+        place,
+    };
+    let leading = Leading::start(&scene, &lead_words(place), place, blow);
+    trial.begin(&begin);
+    trial.await_moment(&mut dice);
+    dice.linger(PAUSE);
+    leading.end(&scene, blow, &mut dice);
+    if blow.is_sudden() {
+        trial.members_heed(on_lost);
+    }
+    trial.is_taken_over(&mut dice);
+    scene.delete(place, &["--purge"]);
+    if duty == Duty::AddsTree {
+        trees::assert_kept(&scene.world, "bob");
+        trees::prune_to(&scene, &["bob"]);
+        trees::assert_kept(&scene.world, "bob");
+    }
+    scene.assert_nothing_left();
+    scene.world.wait_for("panes are as before", || {
+        let now = scene.inside.tmux().panes();
+        let empty = now.iter().filter(|pane| pane.is_dead).count();
+        // One that is killed between splitting a pane off and tagging it leaves it to nobody, empty.
+        let allowed = usize::from(blow.is_sudden() || blow == Blow::TerminateAndKill);
+        (now.len() - empty == panes && empty <= allowed).then_some(())
+    });
+    // The server waits for nobody then.
+    end.open();
+}
+
+fn lead_words(place: Place) -> Vec<&'static str> {
+    let backend = match place {
+        Place::Split | Place::Own => "tmux",
+        Place::Headless => "headless",
+    };
+    let run = ["run", "begin", "--team", "demo", "--model", MODEL];
+    let how = ["--mode", "bypassPermissions", "--backend", backend];
+    [&run[..], &how].concat()
+}
+
+struct Trial<'a> {
+    scene: &'a Scene,
+    duty: Duty,
+    blow: Blow,
+    place: Place,
+}
+
+impl Trial<'_> {
+    /// Lets the lead begin once all that it must find is there.
+    fn begin(&self, begin: &Gate) {
+        let world = &self.scene.world;
+        self.scene
+            .api
+            .wait_for("the lead's first turn", "team-lead", |_| true);
+        world.wait_for("the team is there", || {
+            world.team("demo").folder().exists().then_some(())
+        });
+        if self.duty == Duty::AddsTree {
+            let with_tree = ["--worktree", "--timeout", "60"];
+            self.scene.spawn("bob", self.place, &with_tree).wait().ok();
+            world.wait_for("bob has written something", || {
+                let state = &world.team("demo").state("bob")["state"];
+                (state == "idle").then_some(())
+            });
+            trees::assert_kept(world, "bob");
+        }
+        begin.open();
+    }
+
+    /// Waits for one of the moments of this work.
+    fn await_moment(&self, dice: &mut Dice) {
+        let world = &self.scene.world;
+        let team = world.team("demo");
+        match self.duty {
+            Duty::Spawns => {
+                // Each spawn enters that it has begun, and that it is through or was undone.
+                let count = dice.below(2 * self.duty.members().len());
+                world.wait_for("so many steps of spawns are done", || {
+                    let kinds = ["spawn_reserved", "spawn_committed", "spawn_aborted"];
+                    let steps = kinds.map(|kind| team.events(kind).len());
+                    (steps.iter().sum::<usize>() >= count).then_some(())
+                });
+            }
+            Duty::IsAsked => {
+                world.wait_for("ann asks", || (!team.requests().is_empty()).then_some(()));
+            }
+            Duty::AddsTree => {
+                let stage = *dice.pick(&Stage::ALL);
+                world.wait_for("the work tree has come so far", || {
+                    stage.is_reached(world, "ann").then_some(())
+                });
+            }
+        }
+    }
+
+    /// Those who live do what the settings say.
+    fn members_heed(&self, on_lost: &str) {
+        let world = &self.scene.world;
+        let committed = || {
+            let entered = world.team("demo").events("spawn_committed");
+            let ids = entered.iter().map(|event| event["spawnId"].clone());
+            ids.collect::<Vec<Value>>()
+        };
+        let committed = committed();
+        let living = || {
+            let mut living = self.scene.teammates();
+            living.retain(|one| committed.contains(&Value::from(one.spawn_id.clone())));
+            living
+        };
+        world.wait_for("members have heard that their lead is lost", || {
+            let heeds = |name: &str| match on_lost {
+                "park" => world.team("demo").state(name)["state"] == "parked",
+                "stop" => false,
+                _ => true,
+            };
+            living().iter().all(|one| heeds(&one.name)).then_some(())
+        });
+    }
+
+    /// Whoever takes the team over can go on.
+    fn is_taken_over(&self, dice: &mut Dice) {
+        let world = &self.scene.world;
+        world.swarm(&["resume", "demo", "--json"]).json();
+        self.scene.assert_roster_is_true();
+        match self.duty {
+            Duty::Spawns => {
+                // Each name can be used, whatever became of it.
+                let name = *dice.pick(self.duty.members());
+                self.can_be_spawned(name, &[]);
+            }
+            Duty::IsAsked => self.can_be_answered(),
+            Duty::AddsTree => {
+                trees::assert_kept(world, "bob");
+                if dice.below(2) == 0 {
+                    self.can_be_spawned("ann", &["--worktree"]);
+                    assert!(Stage::Filled.is_reached(world, "ann"));
+                } else {
+                    let lives = self.scene.teammates().iter().any(|one| one.name == "ann");
+                    let expected: &[&str] = if lives { &["ann", "bob"] } else { &["bob"] };
+                    trees::prune_to(self.scene, expected);
+                }
+                trees::assert_kept(world, "bob");
+            }
+        }
+    }
+
+    fn can_be_spawned(&self, name: &str, more: &[&str]) {
+        let words = [&["--timeout", "60", "--json"], more].concat();
+        let lives = self.scene.teammates().iter().any(|one| one.name == name);
+        let spawned = self.scene.spawn(name, self.place, &words).wait();
+        spawned.assert_code(if lives { 4 } else { 0 });
+        self.scene.assert_roster_is_true();
+    }
+
+    /// What ann asked can be answered, or is asked again; the answer lets it run once.
+    fn can_be_answered(&self) {
+        let world = &self.scene.world;
+        // One that had the time ended her in order.
+        let may_have_ended = self.blow != Blow::Kill;
+        if may_have_ended && self.scene.teammates().is_empty() {
+            let left = world
+                .swarm(&["requests", "--team", "demo", "--json"])
+                .json();
+            assert_eq!(left, Value::Array(Vec::new()), "nobody waits for an answer");
+            return;
+        }
+        let id = world.wait_for("ann's question is in the queue", || {
+            let asked = world
+                .swarm(&["requests", "--team", "demo", "--json"])
+                .json();
+            Some(
+                asked[0]["requestId"]
+                    .as_str()
+                    .or(asked[0]["id"].as_str())?
+                    .to_owned(),
+            )
+        });
+        world.swarm(&["approve", &id, "--team", "demo"]).ok();
+        let file = world.project().join(ALLOWED);
+        world.wait_for("ann has done what was allowed", || {
+            let is_idle = world.team("demo").state("ann")["state"] == "idle";
+            (is_idle && file.exists()).then_some(())
+        });
+        assert_eq!(fs::read_to_string(&file).ok().as_deref(), Some("once\n"));
+        let left = world
+            .swarm(&["requests", "--team", "demo", "--json"])
+            .json();
+        assert_eq!(
+            left,
+            Value::Array(Vec::new()),
+            "what was answered is no question"
+        );
+    }
+}
