@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -120,6 +120,21 @@ pub fn read_beginning(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FsErro
     Ok(Some(bytes))
 }
 
+/// Reads the last `limit` bytes of a file at most; `None` if there is none.
+///
+/// # Errors
+/// As for [`read_optional`].
+pub fn read_ending(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FsError> {
+    let Some((mut file, metadata)) = open_known(path, OFlags::RDONLY)? else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(limit)))
+        .and_then(|_| file.take(limit).read_to_end(&mut bytes))
+        .map_err(|error| FsError::io(path, "read", error))?;
+    Ok(Some(bytes))
+}
+
 /// The names in a folder; `None` if it is not there. All of them or an error: what could not be listed does not look as
 /// if it were not there.
 ///
@@ -127,15 +142,19 @@ pub fn read_beginning(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FsErro
 /// [`FsError::Io`] for what the system refuses, also half-way.
 pub fn names_in(folder: &Path) -> Result<Option<Vec<OsString>>, FsError> {
     let listed = retrying_interrupted(|| {
-        fs::read_dir(folder)?
-            .map(|entry| Ok(entry?.file_name()))
-            .collect()
+        let entries = fs::read_dir(folder)?;
+        whole(entries.map(|entry| entry.map(|entry| entry.file_name())))
     });
     match listed {
         Ok(names) => Ok(Some(names)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FsError::io(folder, "list", error)),
     }
+}
+
+/// All of a listing, or why it broke off.
+fn whole(listing: impl Iterator<Item = io::Result<OsString>>) -> io::Result<Vec<OsString>> {
+    listing.collect()
 }
 
 /// Refuses what belongs to another user.
@@ -182,5 +201,19 @@ pub(crate) fn not_ours(path: &Path, why: &'static str) -> FsError {
     FsError::NotOurs {
         path: path.to_owned(),
         why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_that_breaks_off_is_an_error_and_not_a_short_one() {
+        let name = || Ok(OsString::from("a"));
+        assert_eq!(whole([name(), name()].into_iter()).unwrap().len(), 2);
+        let broken = Err(io::Error::from(ErrorKind::TimedOut));
+        let listed = whole([name(), broken, name()].into_iter());
+        assert_eq!(listed.unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use swarm_fs::FsError;
 use swarm_policy::{
     AgentDefinition, Anchors, Equipment, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
 };
@@ -18,7 +20,10 @@ use swarm_protocol::{
 /// An order cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
-    /// It is not there, or cannot be read.
+    /// It is no file of ours, or cannot be read.
+    #[error("spawn order not taken: {0}")]
+    File(#[from] FsError),
+    /// It is not there, or cannot be unlinked.
     #[error("spawn order {path}: {source}")]
     Io {
         /// Where it was looked for.
@@ -162,7 +167,7 @@ impl SpawnOrder {
             path: path.to_owned(),
             source,
         };
-        let bytes = std::fs::read(path).map_err(io)?;
+        let bytes = swarm_fs::read_optional(path)?.ok_or_else(|| io(ErrorKind::NotFound.into()))?;
         std::fs::remove_file(path).map_err(io)?;
         serde_json::from_slice(&bytes).map_err(|source| OrderError::Json {
             path: path.to_owned(),

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use swarm_fs::{
     FsError, LifeHolder, append_durable, check_own_dir, create_private_dir, create_private_file,
-    create_sidecar, door_support, ensure_private_dir, read_optional, remove_tree,
-    rename_no_replace, replace_alone, set_aside, sweep_temporaries,
+    create_sidecar, door_support, ensure_private_dir, names_in, read_ending, read_optional,
+    remove_tree, rename_no_replace, replace_alone, set_aside, sweep_temporaries,
 };
 
 use crate::children::{Child, Ground, command};
@@ -89,7 +89,11 @@ fn a_fifo_in_a_files_place_is_refused_and_nobody_hangs() {
     let fifo = folder.path().join("fifo");
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
-    for refused in [read_optional(&fifo).map(drop), append_durable(&fifo, b"x")] {
+    for refused in [
+        read_optional(&fifo).map(drop),
+        read_ending(&fifo, 1).map(drop),
+        append_durable(&fifo, b"x"),
+    ] {
         assert!(
             matches!(refused, Err(FsError::NotOurs { .. })),
             "{refused:?}"
@@ -97,6 +101,28 @@ fn a_fifo_in_a_files_place_is_refused_and_nobody_hangs() {
     }
     let refused = read_optional(folder.path());
     assert!(matches!(refused, Err(FsError::NotOurs { .. })), "a folder");
+}
+
+#[test]
+fn the_end_of_a_file_is_read_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    assert_eq!(read_ending(&file, 4).unwrap(), None);
+    fs::write(&file, "one two").unwrap();
+    for (limit, end) in [(0, ""), (3, "two"), (7, "one two"), (100, "one two")] {
+        let read = read_ending(&file, limit).unwrap().unwrap();
+        assert_eq!(read, end.as_bytes(), "{limit}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_is_not_taken_for_a_missing_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    assert_eq!(names_in(&file).unwrap(), None, "there is none");
+    fs::write(&file, "").unwrap();
+    let refused = names_in(&file);
+    assert!(matches!(refused, Err(FsError::Io { .. })), "{refused:?}");
 }
 
 #[test]

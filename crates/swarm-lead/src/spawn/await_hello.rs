@@ -1,11 +1,9 @@
 //! Waiting for the child's hello, its early end, or the deadline: whichever comes first.
 
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use swarm_fs::{NameFilter, Subscription};
+use swarm_fs::{NameFilter, Subscription, read_ending};
 use swarm_panes::{Pane, PaneBackend, PaneStatus};
 use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
 use swarm_store::StoreError;
@@ -103,15 +101,8 @@ const TAIL: u64 = 4096;
 
 /// Whether what was printed ends in a line that is not ended: programs end what they tell and leave what they ask.
 fn ends_in_a_prompt(output: &Path) -> bool {
-    let tail = || {
-        let mut file = File::open(output)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map(|_| bytes)
-    };
     // Without output there is no prompt either.
-    let tail = tail().unwrap_or_default();
+    let tail = read_ending(output, TAIL).ok().flatten().unwrap_or_default();
     let last = tail.rsplit(|byte| *byte == b'\n').next();
     last.is_some_and(|line| line.iter().any(u8::is_ascii_graphic))
 }
@@ -139,5 +130,26 @@ pub(crate) fn describe(status: &PaneStatus) -> String {
         } => format!("exit status {code}"),
         PaneStatus::Gone => "its pane is gone".to_owned(),
         _ => "for an unknown reason".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_a_line_that_is_not_ended_and_a_pipe_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output.log");
+        assert!(!ends_in_a_prompt(&output), "there is none");
+        for (text, asks) in [("", false), ("told\n", false), ("told\nWhich one? ", true)] {
+            let spoken = swarm_fs::replace_alone(&output, text.as_bytes());
+            spoken.unwrap();
+            assert_eq!(ends_in_a_prompt(&output), asks, "{text:?}");
+        }
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert!(!ends_in_a_prompt(&pipe));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -313,16 +314,12 @@ async fn end_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
 }
 
 fn read_tail(path: &Path) -> Result<String, PaneError> {
-    use std::io::{Read, Seek, SeekFrom};
-
-    let unreadable = |e| PaneError::io("read", path, e);
-    let mut file = File::open(path).map_err(unreadable)?;
-    let length = file.metadata().map_err(unreadable)?.len();
-    let from = length.saturating_sub(TAIL_BYTES);
-    file.seek(SeekFrom::Start(from)).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+    let Some(bytes) = swarm_fs::read_ending(path, TAIL_BYTES)? else {
+        return Err(PaneError::io(
+            "read",
+            path,
+            io::Error::from(ErrorKind::NotFound),
+        ));
+    };
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

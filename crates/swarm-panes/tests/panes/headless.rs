@@ -34,6 +34,28 @@ async fn a_member_is_found_by_another_process_and_ended_by_it() {
     until("the process has ended", || !is_running(pid)).await;
 }
 
+#[tokio::test]
+async fn a_pipe_in_the_place_of_the_output_is_refused_and_not_waited_for() {
+    let folder = Folder::new();
+    let backend = HeadlessBackend::new(folder.path("members"));
+    let spec = spec("ada");
+    let pane = backend.open(&spec).await.unwrap();
+    let mut command = sh("exec sleep 1000000", &[]);
+    let log = folder.path("output.log");
+    command.log = Some(log.clone());
+    backend.start(&pane, &command).await.unwrap();
+    std::fs::remove_file(&log).unwrap();
+    let gone = backend.capture(&pane, None, false).await.unwrap_err();
+    assert!(gone.to_string().contains("output.log"), "{gone}");
+    folder.fifo("output.log");
+    let refused = backend.capture(&pane, None, false).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("not a regular file"),
+        "{refused}"
+    );
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+}
+
 #[test]
 fn a_member_outlives_the_runtime_that_started_it() {
     let folder = Folder::new();

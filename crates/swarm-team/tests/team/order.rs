@@ -89,6 +89,26 @@ fn what_is_no_order_is_named_and_does_not_stay() {
 }
 
 #[test]
+fn what_is_no_file_in_the_place_of_an_order_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, serde_json::to_vec(&order()).unwrap()).unwrap();
+    let link = folder.path().join("link.json");
+    std::os::unix::fs::symlink(&secret, &link).unwrap();
+    let pipe = folder.path().join("pipe.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in [&link, &pipe] {
+        let error = SpawnOrder::take(path).unwrap_err();
+        assert!(matches!(error, OrderError::File(_)), "{error}");
+        assert!(
+            error.to_string().contains(path.to_str().unwrap()),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn rules_are_parsed_with_their_origin_and_errors_name_the_text() {
     let rules = order().rules().unwrap();
     assert_eq!(
