@@ -11,6 +11,7 @@ mod children;
 mod foreign;
 mod journal;
 mod leftovers;
+mod links;
 mod look;
 mod mail;
 mod reconcile;

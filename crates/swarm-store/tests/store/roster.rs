@@ -311,6 +311,21 @@ fn a_name_is_refused_while_it_or_its_twin_is_in_use() {
 }
 
 #[test]
+fn the_name_of_a_dead_member_is_taken_while_another_spawns_it() {
+    let world = World::new();
+    let spawn = world.join("alice");
+    drop(world.live("alice", spawn));
+    let new = new_member("alice");
+    let respawn = new.spawn_id;
+    world.store.reserve(&world.team, new).unwrap();
+    let second = world.store.reserve(&world.team, new_member("alice"));
+    let error = second.unwrap_err();
+    assert!(matches!(error, StoreError::NameTaken { .. }), "{error}");
+    assert!(error.to_string().contains("is spawning"), "{error}");
+    world.commit(respawn);
+}
+
+#[test]
 fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
     let world = World::new();
     let spawn = world.join("alice");

@@ -1,0 +1,124 @@
+//! Folders of a team that are links to somewhere else, and ones that are no folders.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::Event;
+use swarm_store::{Draft, TeamStore};
+
+use crate::world::{World, name, new_member, new_task};
+
+/// What writes into a team, each by a door of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writes {
+    /// Under the lock of an inbox.
+    Mail,
+    /// The same to one that has no sidecar yet, which is made.
+    FirstMail,
+    /// Under the lock of the list.
+    Tasks,
+    /// Under the lock of the roster.
+    Roster,
+    /// Without a lock.
+    Journal,
+    /// A file of the member's own.
+    Life,
+}
+
+impl Writes {
+    fn run(self, world: &World) -> swarm_store::Result<()> {
+        let (store, team, alice) = (&world.store, &world.team, name("alice"));
+        let done = match self {
+            Self::Mail | Self::FirstMail => store
+                .send(team, &alice, Draft::new("bob", "hello"))
+                .map(drop),
+            Self::Tasks => store
+                .create_tasks(team, &[new_task("work", &[])], &world.person())
+                .map(drop),
+            Self::Roster => store.reserve(team, new_member("bob")).map(drop),
+            Self::Journal => store.journal(
+                team,
+                Event::TeamDeleted {
+                    by: "a test".to_owned(),
+                },
+            ),
+            Self::Life => store.take_life(team, &alice, b"{}").map(drop),
+        };
+        done
+    }
+}
+
+/// Every file below a folder.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                found.insert(path, bytes);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn nobody_writes_through_a_folder_of_a_team_that_is_a_link() {
+    use Writes::{FirstMail, Journal, Life, Mail, Roster, Tasks};
+    let cases: [(&str, &[Writes]); 6] = [
+        (
+            "teams/crew",
+            &[Mail, FirstMail, Tasks, Roster, Journal, Life],
+        ),
+        (
+            "teams/crew/swarm",
+            &[Mail, FirstMail, Tasks, Roster, Journal, Life],
+        ),
+        ("teams/crew/swarm/locks", &[Mail, FirstMail, Tasks, Roster]),
+        ("teams/crew/inboxes", &[Mail, FirstMail]),
+        ("teams/crew/swarm/members/alice", &[Life]),
+        ("tasks/crew", &[Tasks]),
+    ];
+    for (folder, doors) in cases {
+        for door in doors {
+            let world = World::with_member("alice");
+            let path = world.root.join(folder);
+            if *door == FirstMail {
+                let sidecar = world.root.join("teams/crew/swarm/locks/inbox-alice");
+                fs::remove_file(sidecar).unwrap();
+            }
+            let outside = world.root.with_extension("outside");
+            fs::rename(&path, &outside).unwrap();
+            symlink(&outside, &path).unwrap();
+            let before = contents(&outside);
+            let refused = door.run(&world).unwrap_err();
+            let what = format!("{door:?} {folder}: {refused}");
+            assert!(refused.to_string().contains("symbolic link"), "{what}");
+            assert_eq!(contents(&outside), before, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
+    let world = World::new();
+    let in_place_of = |folder: &str| {
+        let path = world.root.join(folder);
+        if path.exists() {
+            fs::rename(&path, path.with_extension("moved")).unwrap();
+        }
+        fs::write(&path, "").unwrap();
+    };
+    in_place_of("teams/crew/swarm/requests");
+    world.store.requests(&world.team).unwrap_err();
+    in_place_of("tasks/crew");
+    world.store.tasks(&world.team).unwrap_err();
+    in_place_of("teams");
+    world.store.teams().unwrap_err();
+}
