@@ -51,10 +51,6 @@ impl Attempt<'_> {
                 hello,
             }),
             Err(error) => {
-                let error = match error {
-                    LeadError::Interrupted(_) => error,
-                    error => self.called_off().unwrap_or(error),
-                };
                 let was_ours = self.undo(pane.as_ref(), &error).await;
                 // Somebody else undid it while this failed: that is why.
                 Err(match error {

@@ -8,7 +8,9 @@ use std::time::Duration;
 use swarm_fs::LifeHolder;
 use swarm_panes::recording::Call;
 use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
-use swarm_protocol::{BackendType, ErrorKind, Event, Hello, Member, PaneId, PermissionMode};
+use swarm_protocol::{
+    BackendType, ErrorKind, Event, Hello, Member, PaneId, PermissionMode, SpawnId,
+};
 use swarm_store::{Draft, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 use tokio_util::sync::CancellationToken;
@@ -455,6 +457,43 @@ async fn a_spawn_that_was_undone_by_another_is_not_committed() {
         "{error}"
     );
     assert_undone(&world, &stage, &was);
+}
+
+/// A child that ends at once, after `meanwhile` was done about its spawn.
+fn ends_after(world: &World, meanwhile: fn(&dyn TeamStore, SpawnId)) -> Stage {
+    let stage = Stage::new();
+    let (store, backend) = (world.store.clone(), stage.backend.clone());
+    stage.backend.on_start(move |pane, command| {
+        let spawn = command.args[3].to_string_lossy().parse().unwrap();
+        meanwhile(&*store, spawn);
+        backend.finish(&pane.id, 1);
+    });
+    stage
+}
+
+#[tokio::test]
+async fn who_spawns_is_told_that_it_was_called_off_and_not_what_came_of_that() {
+    let world = World::new();
+    let undone = ends_after(&world, |store, spawn| {
+        assert!(store.abort_spawn(&team(), &spawn, "a test").unwrap());
+    });
+    let error = undone.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::SpawnGone { .. })),
+        "{error}"
+    );
+    let deleted = ends_after(&world, |store, _| {
+        store.delete_team(&team(), true, true).unwrap();
+    });
+    let error = deleted.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::TeamNotFound { .. })),
+        "{error}"
+    );
+    let failed = World::new();
+    let stage = ends_after(&failed, |_, _| ());
+    let error = stage.spawn(&failed, options(&failed)).await.unwrap_err();
+    assert!(matches!(error, LeadError::EarlyExit { .. }), "{error}");
 }
 
 #[tokio::test]
