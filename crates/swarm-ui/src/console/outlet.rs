@@ -190,6 +190,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_half_written_is_waited_for() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        // More than the kernel holds, in one piece.
+        let piece = vec![b'x'; 8 * 1024 * 1024];
+        outlet.write_all(&piece).unwrap();
+        // It is being written by now, so that nothing waits any more.
+        theirs.read_exact(&mut [0]).unwrap();
+        assert!(!outlet.settle(Duration::ZERO));
+        let mut rest = vec![0; piece.len() - 1];
+        theirs.read_exact(&mut rest).unwrap();
+        assert!(outlet.settle(SOON));
+    }
+
+    #[test]
     fn a_terminal_that_is_gone_is_an_error_and_is_not_waited_for() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
