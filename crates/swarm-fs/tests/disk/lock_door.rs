@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,29 @@ fn a_killed_holder_leaves_no_lock() {
     assert!(began.elapsed() < SOON);
     assert_eq!(ground.content(), "1");
     assert!(ground.litter().is_empty());
+}
+
+#[test]
+fn a_program_that_is_started_under_a_lock_inherits_nothing_of_it() {
+    for options in [waiting(SOON), directory_only()] {
+        let (_folder, ground) = Ground::fresh();
+        // It lives until its input ends, which is when this test does.
+        let mut started = ground
+            .locked(&options, |_| {
+                let mut command = Command::new("cat");
+                let spawned = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+                Ok(spawned.unwrap())
+            })
+            .unwrap();
+        let open = fs::read_dir(format!("/proc/{}/fd", started.id())).unwrap();
+        let inherited: Vec<_> = open
+            .filter_map(|entry| fs::read_link(entry.unwrap().path()).ok())
+            .filter(|path| path.starts_with(&ground.folder))
+            .collect();
+        drop(started.stdin.take());
+        started.wait().unwrap();
+        assert!(inherited.is_empty(), "{inherited:?}");
+    }
 }
 
 #[test]
