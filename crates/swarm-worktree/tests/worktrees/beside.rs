@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::Value;
 use swarm_fs::HandedLock;
-use swarm_worktree::{Created, MergeOutcome, Uncommitted};
+use swarm_worktree::{Created, MergeOutcome, Uncommitted, WorktreeError};
 
 use crate::scene::{Scene, request, slug};
 
@@ -119,4 +119,29 @@ fn a_merge_that_has_waited_writes_no_old_copy_of_the_record() {
         let notices = record["notices"].to_string();
         assert!(notices.contains("by another"), "{record}");
     }
+}
+
+#[test]
+fn a_merge_that_has_waited_goes_by_the_record_as_it_is_by_then() {
+    let scene = Scene::new();
+    drop(made(&scene));
+    let repo = scene.repo();
+    let path = records(&scene).join("a.json");
+    let kept = record(&scene, "a");
+    let lock = HandedLock::take(&repo.join(".git/swarm/lock"), LONG).unwrap();
+    let merged = thread::scope(|scope| {
+        let merging = scope.spawn(|| scene.worktrees().merge(&repo, &slug("a")));
+        while !is_waited_for(&repo.join(".git/swarm/lock")) {
+            assert!(!merging.is_finished(), "it did not wait for the lock");
+            thread::yield_now();
+        }
+        fs::remove_file(&path).unwrap();
+        drop(lock);
+        merging.join().unwrap()
+    });
+    let error = merged.unwrap_err();
+    assert!(
+        matches!(error, WorktreeError::NotFound { .. }),
+        "{kept}: {error}"
+    );
 }
