@@ -108,7 +108,7 @@ fn the_end_of_a_file_is_read_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     assert_eq!(read_ending(&file, 4).unwrap(), None);
-    fs::write(&file, "one two").unwrap();
+    replace_alone(&file, b"one two").unwrap();
     for (limit, end) in [(0, ""), (3, "two"), (7, "one two"), (100, "one two")] {
         let read = read_ending(&file, limit).unwrap().unwrap();
         assert_eq!(read, end.as_bytes(), "{limit}");
@@ -120,7 +120,7 @@ fn a_folder_that_cannot_be_listed_is_not_taken_for_a_missing_one() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     assert_eq!(names_in(&file).unwrap(), None, "there is none");
-    fs::write(&file, "").unwrap();
+    create_private_file(&file).unwrap();
     let refused = names_in(&file);
     assert!(matches!(refused, Err(FsError::Io { .. })), "{refused:?}");
 }

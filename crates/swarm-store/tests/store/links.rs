@@ -30,7 +30,7 @@ enum Writes {
 impl Writes {
     fn run(self, world: &World) -> swarm_store::Result<()> {
         let (store, team, alice) = (&world.store, &world.team, name("alice"));
-        let done = match self {
+        match self {
             Self::Mail | Self::FirstMail => store
                 .send(team, &alice, Draft::new("bob", "hello"))
                 .map(drop),
@@ -45,8 +45,7 @@ impl Writes {
                 },
             ),
             Self::Life => store.take_life(team, &alice, b"{}").map(drop),
-        };
-        done
+        }
     }
 }
 
@@ -113,7 +112,7 @@ fn a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
         if path.exists() {
             fs::rename(&path, path.with_extension("moved")).unwrap();
         }
-        fs::write(&path, "").unwrap();
+        fs::File::create(&path).unwrap();
     };
     in_place_of("teams/crew/swarm/requests");
     world.store.requests(&world.team).unwrap_err();
