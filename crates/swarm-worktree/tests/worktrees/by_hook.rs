@@ -144,6 +144,21 @@ fn a_folder_whose_agent_never_began_is_taken_away_and_one_that_is_gone_is_forgot
 }
 
 #[test]
+fn two_projects_have_folders_of_the_same_name() {
+    let yard = Yard::new();
+    for (project, folder) in [("project", "made"), ("project/inner", "away")] {
+        yard.prints(yard.path(folder));
+        let made = yard.worktrees.create(&yard.request(project)).unwrap();
+        assert!(made.fresh, "{project}");
+        assert_eq!(made.cwd, yard.path(folder));
+        yard.worktrees.release(&made).unwrap();
+    }
+    let listed = yard.worktrees.list(&yard.path("project")).unwrap().0;
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].record.path, yard.path("made"));
+}
+
+#[test]
 fn an_agent_goes_on_in_the_same_folder_below() {
     let yard = Yard::new();
     std::fs::create_dir_all(yard.path("project/.git")).unwrap();
