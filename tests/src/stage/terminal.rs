@@ -12,6 +12,8 @@ use crate::wait::wait_for;
 #[derive(Debug)]
 pub struct Terminal {
     tmux: Tmux,
+    /// tmux's name for it.
+    client: String,
     process: Child,
     screen: PathBuf,
     marks: AtomicUsize,
@@ -24,6 +26,7 @@ impl Terminal {
     /// When it cannot be started.
     pub fn attach(world: &World, tmux: &Tmux, columns: u32, rows: u32) -> Self {
         let screen = world.folder().join("out/screen");
+        let others = clients(tmux);
         let command = format!(
             "stty cols {columns} rows {rows}; exec tmux -u -S '{}' attach-session",
             tmux.socket().display()
@@ -39,31 +42,20 @@ impl Terminal {
             .stderr(Stdio::null())
             .spawn()
             .expect("script(1) can be started");
+        let client = wait_for(
+            "the terminal is attached",
+            || tmux.picture(),
+            || clients(tmux).into_iter().find(|one| !others.contains(one)),
+        );
         let terminal = Self {
             tmux: tmux.clone(),
+            client,
             process,
             screen,
             marks: AtomicUsize::new(0),
         };
-        wait_for(
-            "the terminal is attached",
-            || terminal.tmux.picture(),
-            || terminal.client(),
-        );
         terminal.wait_until_drawn();
         terminal
-    }
-
-    /// tmux's name for it.
-    fn client(&self) -> Option<String> {
-        let clients = [
-            "list-clients",
-            "-F",
-            "#{client_control_mode} #{client_name}",
-        ];
-        let clients = self.tmux.try_run(&clients).unwrap_or_default();
-        let ours = clients.lines().find_map(|line| line.strip_prefix("0 "));
-        ours.map(str::to_owned)
     }
 
     /// Everything that was sent to it so far.
@@ -94,10 +86,10 @@ impl Terminal {
     pub fn wait_until_drawn(&self) {
         let number = self.marks.fetch_add(1, Ordering::Relaxed);
         let mark = format!("drawn-{number}-by-now");
-        let client = self.client().expect("the terminal is attached");
-        self.tmux.run(&["refresh-client", "-t", &client]);
+        let client = &self.client;
+        self.tmux.run(&["refresh-client", "-t", client]);
         let show = |milliseconds: &str, words: &str| {
-            let words = ["display-message", "-c", &client, "-d", milliseconds, words];
+            let words = ["display-message", "-c", client, "-d", milliseconds, words];
             self.tmux.run(&words);
         };
         // It stays until the next one, however slow the machine; while it does, nothing else is drawn by itself.
@@ -105,6 +97,13 @@ impl Terminal {
         self.wait_for_drawn(&mark);
         show("1", "");
     }
+}
+
+/// tmux's names for those who look at a server.
+fn clients(tmux: &Tmux) -> Vec<String> {
+    let names = tmux.try_run(&["list-clients", "-F", "#{client_name}"]);
+    let names = names.unwrap_or_default();
+    names.lines().map(str::to_owned).collect()
 }
 
 impl Drop for Terminal {

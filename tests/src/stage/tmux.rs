@@ -190,7 +190,9 @@ pub struct InsideTmux {
 }
 
 impl InsideTmux {
-    /// Starts the server with a client of this size. The client speaks control mode, so it needs no terminal.
+    /// Starts the server with a client whose windows have this size. The client has a terminal of its own, by script(1): one in
+    /// control mode would need none, but brings tmux down when the last two panes of a window close at one instant
+    /// (`control_notify_window_pane_changed`, up to 3.6).
     ///
     /// # Panics
     /// When tmux does not start.
@@ -219,14 +221,24 @@ impl InsideTmux {
             panic!("tmux named no pane: {started}");
         };
         let session = session.trim_start_matches('$');
-        let client = tmux
-            .command()
-            .args(["-C", "attach-session", "-t", "user"])
+        let attach = format!(
+            "stty cols {columns} rows {}; exec tmux -u -S '{}' attach-session -t user",
+            // The last line is the status line's.
+            rows + 1,
+            tmux.socket.display()
+        );
+        let client = Command::new("script")
+            .env_clear()
+            .envs(tmux.environment.iter().map(|(name, value)| (name, value)))
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "screen")
+            .args(["-q", "-c", &attach, "/dev/null"])
+            // A pipe that stays open: the person types nothing and does not leave.
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("a control client can be started");
+            .expect("script(1) can be started");
         let inside = Self {
             variables: [
                 (
@@ -244,11 +256,15 @@ impl InsideTmux {
             || inside.tmux.picture(),
             || (inside.tmux.run(&["list-clients"]).lines().count() == 1).then_some(()),
         );
-        let size = format!("{width},{height}");
-        let client_name = inside.tmux.run(&["list-clients", "-F", "#{client_name}"]);
-        inside
-            .tmux
-            .run(&["refresh-client", "-t", &client_name, "-C", &size]);
+        let size = format!("{width}x{height}");
+        wait_for(
+            "its window has its size",
+            || inside.tmux.picture(),
+            || {
+                let sizes = ["list-windows", "-F", "#{window_width}x#{window_height}"];
+                (inside.tmux.run(&sizes) == size).then_some(())
+            },
+        );
         inside
     }
 

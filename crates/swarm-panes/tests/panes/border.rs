@@ -1,5 +1,6 @@
 //! What a person reads on the borders.
 
+use rustix::process::{Pid, Signal, kill_process};
 use swarm_panes::{Pane, PaneBackend, PaneSpec, PaneStatus, Place};
 
 use crate::rig::{
@@ -90,10 +91,20 @@ async fn a_border_says_that_the_program_ended_before_tmux_knows_how() {
     let server = UserServer::start(200, 50);
     let backend = server.backend(Place::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
-    // For tmux a program without a terminal is one that has ended and whose status nobody has collected.
-    let silent = "exec sleep 1000 <&- >&- 2>&-";
+    // For tmux a program without a terminal is one that has ended and whose status nobody has collected. It is not to end by
+    // the loss of its terminal.
+    let silent = "trap '' HUP; exec sleep 600 <&- >&- 2>&-";
     backend.start(&pane, &sh(silent, &[])).await.unwrap();
+    let child = server.run(&[
+        "display-message",
+        "-p",
+        "-t",
+        pane.id.as_str(),
+        "#{pane_pid}",
+    ]);
     reads(&server, &pane, "ada · ended").await;
+    let child = child.trim().parse().ok().and_then(Pid::from_raw);
+    kill_process(child.expect("a pid"), Signal::KILL).unwrap();
     backend.close_all(&team()).await.unwrap();
 }
 
