@@ -71,7 +71,11 @@ fn rendered(error: &clap::Error) -> String {
         if let (true, ContextValue::String(typed)) = (typed, value)
             && typed.contains(char::is_control)
         {
-            text = text.replace(typed, &typed.escape_debug().to_string());
+            // As it is quoted: a line end that was typed is not every line end.
+            text = text.replace(
+                &format!("'{typed}'"),
+                &format!("'{}'", typed.escape_debug()),
+            );
         }
     }
     text

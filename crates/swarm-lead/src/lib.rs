@@ -19,18 +19,18 @@ mod team_tools;
 mod tests;
 
 pub use census::{
-    LeadStanding, ProcessKind, Reaped, Seen, Standing, Stray, census, end_marked_of, lead_marks,
-    lead_standing, reap,
+    LeadStanding, ProcessKind, Reaped, Seen, Standing, Stray, census, lead_marks, lead_standing,
+    reap,
 };
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
-pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, panes_without_roster, verdict};
+pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, verdict};
 pub use merger::WorktreeMerger;
 pub use run::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
 pub use spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn};
 pub use stop::{
-    EndedTeam, LeftWorktree, StopOptions, StopOutcome, Stopped, clear_dead, dead_namesake,
-    end_leftovers_of_lead, end_team, kill, shutdown,
+    EndedTeam, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, Stopped, clear_dead,
+    dead_namesake, end_leftovers_of_lead, end_team, end_without_roster, kill, shutdown,
 };

@@ -166,7 +166,7 @@ mod tests {
     fn a_rule_with_a_slip_in_the_name_of_its_tool_is_told_of_and_those_for_tools_of_others_are_not()
     {
         let read = read(&json!({"permissions": {
-            "allow": ["NotebookEdit", "KillShell", "mcp__x__y", "Task", "Read"], "deny": ["bash", "WebFecth"],
+            "allow": ["NotebookEdit", "KillShell", "BashOutput", "mcp__x__y", "Task", "Read"], "deny": ["bash", "WebFecth"],
             "ask": ["Bsh(rm *)"]
         }}));
         assert_eq!(

@@ -196,11 +196,11 @@ fn way_out(hazards: &[Hazard], forced: bool) -> &'static str {
     } else if forced {
         "; that cannot be rescued, so `--force` does not help"
     } else if hazards.contains(&Hazard::MadeByHook) {
-        "; save what you need, then `swarm worktree remove --force` has your hook take it away"
+        "; save what you need, then `--force` has your hook take it away"
     } else if !hazards.iter().all(Hazard::can_be_rescued) {
         "; that cannot be rescued, so look into it yourself: `--force` does not help"
     } else {
-        "; `swarm worktree remove --force` saves it as a ref and a patch first"
+        "; `--force` saves it as a ref and a patch first"
     }
 }
 

@@ -145,6 +145,24 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
 }
 
 #[test]
+fn l3_a_team_whose_roster_was_moved_away_is_deleted_when_forced() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let folder = world.team("demo").folder();
+    std::fs::rename(folder.join("config.json"), folder.join("config.bad")).unwrap();
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    assert!(!folder.exists());
+    world.wait_for("no process is left", || {
+        world.processes().is_empty().then_some(())
+    });
+    world
+        .swarm(&["team", "delete", "demo", "--force"])
+        .assert_code(3);
+}
+
+#[test]
 fn a_shutdown_that_takes_its_time_says_whom_it_waits_for() {
     let gate = Gate::closed();
     let held = gate.clone();
@@ -155,7 +173,7 @@ fn a_shutdown_that_takes_its_time_says_whom_it_waits_for() {
     let ending = world.start(&["shutdown", "bob"]);
     world.wait_for("it says whom it waits for", || {
         let said = ending.stderr();
-        said.contains("waiting for bob (working) to end, at most ")
+        said.contains("waiting for bob (working) to end; whoever has not after ")
             .then_some(())
     });
     gate.open();

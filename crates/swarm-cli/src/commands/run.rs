@@ -22,7 +22,7 @@ use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models;
-use crate::output::{Output, say};
+use crate::output::{Output, plain, say};
 use crate::root_folder;
 use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
@@ -261,7 +261,7 @@ pub(super) fn show(
             // On one screen with the lead's work it stands there already, as the end of that.
             let seen = io::stdout().is_terminal() && io::stderr().is_terminal() && !app.out.quiet;
             if !seen {
-                app.out.data(report.result.trim_end())?;
+                app.out.data(&plain(report.result.trim_end()))?;
             }
             for line in summary(report) {
                 app.out.say(&line);

@@ -181,16 +181,15 @@ fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     given
         .iter()
         .map(|pair| {
-            let (name, value) = pair
-                .split_once('=')
-                .filter(|(name, _)| is_variable(name))
-                .ok_or_else(|| {
-                    Failure::usage(format!(
-                        "`{}` is not a variable: write it as NAME=VALUE, the name in letters, digits and `_`",
-                        pair.escape_debug()
-                    ))
-                })?;
-            Ok((name.to_owned(), value.to_owned()))
+            // The value may be a secret and is not repeated.
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if pair.contains('=') && is_variable(name) {
+                return Ok((name.to_owned(), value.to_owned()));
+            }
+            Err(Failure::usage(format!(
+                "`{}` is not a variable: write it as NAME=VALUE, the name in letters, digits and `_`, and no digit first",
+                name.escape_debug()
+            )))
         })
         .collect()
 }

@@ -16,7 +16,7 @@ pub(super) fn load(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, F
             "swarm: the repository's hooks do not run, as it is not trusted; read its .claude/settings.json, then `swarm trust`",
         );
     }
-    // The same holds for a guard whose event is misspelt.
+    // The same holds for a guard whose event is misspelt, and for a rule that names no tool.
     for remark in &claude.remarks {
         app.out.warn(&format!("swarm: {}", plain(remark)));
     }

@@ -11,5 +11,6 @@ pub(crate) use look::MARK;
 #[cfg(test)]
 pub(crate) use look::lead_mark;
 pub use look::{census, lead_marks};
-pub use reap::{Reaped, end_marked_of, reap};
+pub(crate) use reap::end_marked_of;
+pub use reap::{Reaped, reap};
 pub use seen::{ProcessKind, Seen, Standing, Stray};

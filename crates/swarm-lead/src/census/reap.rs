@@ -67,7 +67,10 @@ pub async fn reap(deployment: &Deployment, seen: &[Seen], parked: bool) -> Vec<R
 ///
 /// # Errors
 /// Whatever the store says when it lists the teams.
-pub async fn end_marked_of(deployment: &Deployment, team: &TeamName) -> Result<usize, LeadError> {
+pub(crate) async fn end_marked_of(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<usize, LeadError> {
     let seen = census(&*deployment.store, &deployment.root)?;
     let spawns: BTreeSet<String> = seen
         .iter()

@@ -4,7 +4,7 @@ mod panes;
 mod sockets;
 mod teams;
 
-pub(crate) use panes::former_spawns;
-pub use panes::{LeftPane, left_panes, panes_without_roster};
+pub use panes::{LeftPane, left_panes};
+pub(crate) use panes::{former_spawns, panes_without_roster, spawns_in_journal};
 pub use sockets::dead_sockets;
 pub use teams::{Verdict, verdict};

@@ -46,7 +46,7 @@ pub async fn left_panes(
 ///
 /// # Errors
 /// What reading the journal gives.
-pub async fn panes_without_roster(
+pub(crate) async fn panes_without_roster(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<Vec<LeftPane>, LeadError> {
@@ -87,6 +87,17 @@ pub(crate) fn former_spawns(
     team: &TeamName,
 ) -> Result<HashSet<SpawnId>, StoreError> {
     Ok(Former::of(deployment, team)?.spawns)
+}
+
+/// Every spawn of a team, whether or not it is in the roster.
+///
+/// # Errors
+/// What reading the journal gives.
+pub(crate) fn spawns_in_journal(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<HashSet<SpawnId>, StoreError> {
+    Ok(Former::in_journal(deployment, team)?.spawns)
 }
 
 /// What is known of spawns that are in the roster no more.

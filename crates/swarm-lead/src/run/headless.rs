@@ -451,7 +451,12 @@ impl Run {
             servers.close().await;
         }
         let dep = &self.parts.deployment;
-        processes::end_marked("SWARM_SPAWN_ID", &dep.spawn_id.to_string(), dep.kill_grace).await;
+        processes::end_marked(
+            crate::census::MARK,
+            &dep.spawn_id.to_string(),
+            dep.kill_grace,
+        )
+        .await;
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
     }

@@ -162,7 +162,7 @@ impl Attempt<'_> {
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
         let (store, spawn_id) = (&self.deployment.store, self.order.spawn_id);
         let ended = processes::end_marked(
-            "SWARM_SPAWN_ID",
+            crate::census::MARK,
             &spawn_id.to_string(),
             self.deployment.kill_grace,
         )

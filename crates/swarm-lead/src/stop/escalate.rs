@@ -62,7 +62,7 @@ pub(super) async fn end_processes(
     grace: Duration,
 ) -> Result<StopOutcome, LeadError> {
     let marker = spawn_id.to_string();
-    let terminated = processes::end_marked("SWARM_SPAWN_ID", &marker, grace).await;
+    let terminated = processes::end_marked(crate::census::MARK, &marker, grace).await;
     if terminated.left > 0 {
         return Err(LeadError::StillAlive {
             member: name.clone(),

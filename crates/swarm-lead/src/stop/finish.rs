@@ -1,6 +1,6 @@
 //! After a member's end: roster, tasks, journal, pane.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use swarm_fs::Liveness;
 use swarm_panes::{Pane, PaneError, reach};
@@ -206,26 +206,22 @@ pub async fn clear_dead(
             cleared.push(finished.into_stopped(dead.name, outcome));
         }
     }
-    end_begun(deployment, team).await;
+    match former_spawns(deployment, team) {
+        Ok(former) => end_begun(deployment, team, &former).await,
+        Err(error) => tracing::warn!(%team, %error, "processes of former spawns not looked for"),
+    }
     close_panes_of_former(deployment, team).await;
     Ok(cleared)
 }
 
 /// Ends what spawns that were undone have left. A spawner that is killed leaves a tmux that is about to do what it was told, so that
 /// the process that waits in a new pane may come after the undoing.
-async fn end_begun(deployment: &Deployment, team: &TeamName) {
-    let former = match former_spawns(deployment, team) {
-        Ok(former) => former,
-        Err(error) => {
-            tracing::warn!(%team, %error, "processes of former spawns not looked for");
-            return;
-        }
-    };
+pub(super) async fn end_begun(deployment: &Deployment, team: &TeamName, spawns: &HashSet<SpawnId>) {
     let marks: BTreeSet<String> = processes::all_marked(MARK, &[MARK])
         .into_iter()
         .filter(|found| found.is_ours)
         .filter_map(|mut found| found.variables.remove(MARK))
-        .filter(|mark| mark.parse().is_ok_and(|spawn| former.contains(&spawn)))
+        .filter(|mark| mark.parse().is_ok_and(|spawn| spawns.contains(&spawn)))
         .collect();
     for mark in marks {
         let ended = processes::end_marked(MARK, &mark, deployment.kill_grace).await;

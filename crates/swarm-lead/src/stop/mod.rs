@@ -7,6 +7,7 @@ mod outcome;
 mod parting;
 mod shutdown;
 mod team;
+mod unreadable;
 
 pub(crate) use escalate::{await_reported_end, death};
 pub use finish::{clear_dead, dead_namesake, end_leftovers_of_lead};
@@ -18,3 +19,4 @@ pub use parting::LeftWorktree;
 pub use shutdown::shutdown;
 pub(crate) use team::kill_team;
 pub use team::{EndedTeam, end_team};
+pub use unreadable::{LeftOfTeam, end_without_roster};

@@ -9,6 +9,6 @@ mod tables;
 pub use ceiling::ToolCeiling;
 pub use kind::{AgentKind, FilterLayer};
 pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
-pub(crate) use selector::split;
 pub use selector::{SelectorError, ToolSelector};
+pub(crate) use selector::{is_other_name, split};
 pub use tables::known_tools;

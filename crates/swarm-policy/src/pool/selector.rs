@@ -39,6 +39,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("run_shell", "Bash"),
 ];
 
+/// Whether it is a tool of another program, or a former name of one.
+pub(crate) fn is_other_name(tool: &str) -> bool {
+    OTHER_NAMES.iter().any(|(other, _)| *other == tool)
+}
+
 impl ToolSelector {
     /// Reads an entry.
     ///

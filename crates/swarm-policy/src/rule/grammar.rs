@@ -10,7 +10,7 @@ use super::wildcard::Wildcard;
 use super::{CommandPattern, PathPattern};
 use crate::Behavior;
 use crate::definition_file::nearest;
-use crate::pool::known_tools;
+use crate::pool::{is_other_name, known_tools};
 
 /// A permission rule in Claude Code's grammar.
 ///
@@ -145,6 +145,7 @@ fn slip(tool: &str) -> Option<&'static str> {
     let is_known = known.contains(&tool)
         || READ_FAMILY.contains(&tool)
         || EDIT_FAMILY.contains(&tool)
+        || is_other_name(tool)
         || tool.starts_with("mcp__");
     if is_known {
         None

@@ -136,7 +136,7 @@ impl TeamFiles<'_> {
         }
         let left = reservation.deadline.since(self.now()) / 1000 + 1;
         format!(
-            "a spawn of it was cut short, and what that started may still come: it is free in {left} s at the latest"
+            "process {pid}, which was spawning a member of this name, is not there any more, but what it started may still come: the name is free in {left} s at the latest"
         )
     }
 

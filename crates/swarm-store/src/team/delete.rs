@@ -12,9 +12,7 @@ use crate::{Result, StoreError, process};
 
 impl TeamFiles<'_> {
     pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
-        if !self.exists() {
-            return Err(self.not_found());
-        }
+        self.refuse_if_gone(force)?;
         // Whoever clears away half-deleted teams must not meet this one half-way.
         self.store
             .with_teams_lock(|| self.delete_alone(purge, force))
@@ -24,7 +22,7 @@ impl TeamFiles<'_> {
         let archive = if purge {
             None
         } else {
-            Some(self.make_archive()?)
+            Some(self.make_archive(force)?)
         };
         let removed = self.take_down(archive.as_deref(), force);
         if let (Err(_), Some(archive)) = (&removed, &archive) {
@@ -149,11 +147,18 @@ impl TeamFiles<'_> {
     }
 
     /// An empty folder for what is left of the team.
-    fn make_archive(&self) -> Result<PathBuf> {
-        if !self.exists() {
-            return Err(self.not_found());
-        }
+    fn make_archive(&self, force: bool) -> Result<PathBuf> {
+        self.refuse_if_gone(force)?;
         self.new_archive()
+    }
+
+    /// A roster makes a team. What is left of one whose roster is gone goes by force.
+    fn refuse_if_gone(&self, force: bool) -> Result<()> {
+        if self.exists() || (force && is_there(self.at.folder())) {
+            Ok(())
+        } else {
+            Err(self.not_found())
+        }
     }
 
     /// The archive of a team that was being deleted when it was moved away: the last one that has tasks and lacks something. A

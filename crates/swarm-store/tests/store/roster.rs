@@ -118,7 +118,7 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
     held.reservation.spawner_start = "0".to_owned();
     world.store.reserve(&world.team, held.clone()).unwrap();
     let message = refused(&world);
-    assert!(message.contains("was cut short"), "{message}");
+    assert!(message.contains("is not there any more"), "{message}");
     assert!(message.contains("s at the latest"), "{message}");
 }
 

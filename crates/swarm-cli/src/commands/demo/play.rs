@@ -195,7 +195,8 @@ fn finish(
             if app.out.json {
                 app.out.json(&report)?;
             } else {
-                app.out.data(report.result.trim_end())?;
+                app.out
+                    .data(&crate::output::plain(report.result.trim_end()))?;
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -54,7 +54,7 @@ pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), F
             failures.push(failure);
         } else if !app.out.json {
             let verb = if dry_run { would } else { done };
-            let line = format!("{verb} {}: {}", find.what, find.why);
+            let line = swarm_ui::clean_line(&format!("{verb} {}: {}", find.what, find.why));
             if find.deed == Deed::Keep {
                 app.out.say(&line);
             } else {

@@ -7,6 +7,6 @@ mod waiting;
 mod whom;
 
 pub(super) use kill::run as kill;
-pub(super) use report::tell_left;
+pub(super) use report::{tell_left, told};
 pub(super) use shutdown::run as shutdown;
 pub(super) use waiting::saying_who;

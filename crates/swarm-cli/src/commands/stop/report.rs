@@ -26,7 +26,7 @@ pub(super) fn report(
                 records.push(serde_json::to_value(&stopped).map_err(anyhow::Error::from)?);
                 match refusal(&stopped) {
                     Some(failure) => failures.push(failure),
-                    None if !app.out.json => app.out.data(&line(&stopped))?,
+                    None if !app.out.json => app.out.data(&told(&stopped))?,
                     None => {}
                 }
             }
@@ -73,7 +73,8 @@ fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
     }
 }
 
-fn line(stopped: &Stopped) -> String {
+/// What became of a member, in one line.
+pub(in crate::commands) fn told(stopped: &Stopped) -> String {
     let how = match &stopped.outcome {
         StopOutcome::Approved => "has shut down",
         StopOutcome::Terminated => "said nothing in time and was ended",

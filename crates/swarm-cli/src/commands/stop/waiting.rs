@@ -11,12 +11,12 @@ use crate::app::App;
 /// How long nothing is said: most members end sooner.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Does what ends `names`; where it takes long, says who is waited for, and for how long at most.
+/// Does what ends `names`; where it takes long, says who is waited for, and when they are no longer asked but ended.
 pub(in crate::commands) async fn saying_who<T>(
     app: &App,
     team: &TeamName,
     names: &[MemberName],
-    longest: Duration,
+    patience: Duration,
     work: impl Future<Output = T>,
 ) -> T {
     tokio::pin!(work);
@@ -30,9 +30,9 @@ pub(in crate::commands) async fn saying_who<T>(
         .collect();
     if !awaited.is_empty() {
         app.out.say(&format!(
-            "waiting for {} to end, at most {} s",
+            "waiting for {} to end; whoever has not after {} s is ended by force",
             awaited.join(", "),
-            longest.as_secs()
+            patience.as_secs()
         ));
     }
     work.await

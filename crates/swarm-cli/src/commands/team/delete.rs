@@ -6,24 +6,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use swarm_fs::Liveness;
-use swarm_lead::{Deployment, StopOptions, Stopped, clear_dead, end_team, panes_without_roster};
+use swarm_lead::{StopOptions, Stopped, clear_dead, end_team};
 use swarm_protocol::{ErrorKind, MemberName, TeamName};
 use swarm_store::StoreError;
+use swarm_ui::clean_line;
 
 use super::dispatch::named;
 use crate::app::App;
 use crate::args::TeamDeleteArgs;
 use crate::commands::runtime;
-use crate::commands::stop::{saying_who, tell_left};
+use crate::commands::stop::{saying_who, tell_left, told};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
-use crate::output::plain;
 
 pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure> {
     let team = match meant(app, args) {
-        Err(failure) if failure.kind == ErrorKind::Damaged && args.force => {
-            return delete_damaged(app, args, failure);
-        }
+        Err(failure) if args.force => match damage(app, args, failure) {
+            Ok(damage) => return delete_damaged(app, args, damage),
+            Err(failure) => return Err(failure),
+        },
         named => named?,
     };
     // Asked before anything is taken down: a team that stays, stays whole.
@@ -35,7 +36,12 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         clear(app, &team, &mut stopped)?;
         app.store.delete_team(&team, args.purge, false)?
     };
-    show(app, &team, archive.as_deref(), &stopped)?;
+    let left = stopped.iter().filter_map(|one| {
+        let why = one.pane_left.as_ref()?;
+        Some(json!({ "member": one.member, "reason": why }))
+    });
+    let panes: Value = left.collect();
+    show(app, &team, archive.as_deref(), &stopped, &panes)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -44,6 +50,21 @@ fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
     match &args.name {
         None => app.team_to_end(),
         named_by => named(app, named_by.as_deref()),
+    }
+}
+
+/// Why a team cannot be looked at, where its folder can be taken down all the same; else the failure as it was.
+fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure, Failure> {
+    if failure.kind == ErrorKind::Damaged {
+        return Ok(failure);
+    }
+    let team = args.name.as_deref().map(TeamName::parse).transpose()?;
+    match team {
+        Some(team) if app.store.team_folder(&team).is_dir() => Ok(Failure::new(
+            ErrorKind::Damaged,
+            format!("team {team} has a folder and no roster"),
+        )),
+        _ => Err(failure),
     }
 }
 
@@ -62,35 +83,22 @@ fn delete_damaged(app: &App, args: &TeamDeleteArgs, damage: Failure) -> Result<E
     {
         return Err(damage.with_hint("its lead lives: end it where it runs first"));
     }
-    app.out.say(&format!("swarm: {}", plain(&damage.message)));
+    app.out
+        .say(&format!("swarm: {}", clean_line(&damage.message)));
     let deployment = for_stopping(app);
-    let runtime = runtime()?;
-    let left = runtime.block_on(swarm_lead::end_marked_of(&deployment, &team))?;
-    if left > 0 {
-        let message = format!("{left} processes of {team} would not end");
+    let left = runtime()?.block_on(swarm_lead::end_without_roster(&deployment, &team))?;
+    if left.processes > 0 {
+        let message = format!("{} processes of {team} would not end", left.processes);
         return Err(Failure::new(ErrorKind::Internal, message)
             .with_hint("`swarm ps` shows them; try again"));
     }
-    runtime.block_on(close_panes(app, &deployment, &team))?;
-    let archive = app.store.delete_team(&team, args.purge, true)?;
-    show(app, &team, archive.as_deref(), &[])?;
-    Ok(ExitCode::SUCCESS)
-}
-
-async fn close_panes(app: &App, deployment: &Deployment, team: &TeamName) -> Result<(), Failure> {
-    for left in panes_without_roster(deployment, team).await? {
-        if let Err(error) = left.close().await {
-            let pane = &left.tagged.pane;
-            let server = pane.socket.as_deref().map_or_else(String::new, |socket| {
-                format!(" of the tmux server at {}", socket.display())
-            });
-            app.out.say(&plain(&format!(
-                "pane {}{server} is still there: {error}",
-                pane.id
-            )));
-        }
+    for pane in &left.panes {
+        app.out.warn(pane);
     }
-    Ok(())
+    let archive = app.store.delete_team(&team, args.purge, true)?;
+    let panes = left.panes.iter().map(|why| json!({ "reason": why }));
+    show(app, &team, archive.as_deref(), &[], &panes.collect())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// How long spawns may keep on beginning in a team that is deleted by force.
@@ -154,8 +162,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
     runtime.shutdown_background();
     let ended = ended?;
     for stopped in &ended.stopped {
-        app.out
-            .say(&format!("{}: {}", stopped.member, stopped.outcome.word()));
+        app.out.say(&told(stopped));
         tell_left(app, stopped);
     }
     match ended.failed.into_iter().next() {
@@ -169,13 +176,9 @@ fn show(
     team: &TeamName,
     archive: Option<&Path>,
     stopped: &[Stopped],
+    panes_left: &Value,
 ) -> Result<(), Failure> {
     if app.out.json {
-        let left = stopped.iter().filter_map(|one| {
-            let why = one.pane_left.as_ref()?;
-            Some(json!({ "member": one.member, "reason": why }))
-        });
-        let panes: Value = left.collect();
         let trees: Vec<_> = stopped
             .iter()
             .filter_map(|one| one.worktree.as_ref())
@@ -184,7 +187,7 @@ fn show(
             "name": team,
             "state": "deleted",
             "archive": archive,
-            "panesLeft": panes,
+            "panesLeft": panes_left,
             "worktrees": trees,
         }));
     }

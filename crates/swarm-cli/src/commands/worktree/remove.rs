@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use swarm_ui::clean_line;
 use swarm_worktree::{Listed, Pruned, Slug, WorktreeError};
 
 use super::list::{record, why};
@@ -28,11 +29,14 @@ pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Fail
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let path = removed.path.display();
+    let path = clean_line(&removed.path.display().to_string());
     app.out.data(&if removed.branch.is_empty() {
         format!("{path} is removed")
     } else {
-        format!("{path} is removed, with its branch {}", removed.branch)
+        format!(
+            "{path} is removed, with its branch {}",
+            clean_line(&removed.branch)
+        )
     })?;
     if let Some(saved) = rescue {
         app.out.data(&format!(
@@ -55,14 +59,20 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
         let records = |all: &[Listed]| all.iter().map(record).collect::<Result<Vec<_>, _>>();
         let word = if dry { "wouldRemove" } else { "removed" };
         let reasons: Vec<_> = failed.iter().map(ToString::to_string).collect();
+        let mut records_kept = records(&kept)?;
+        for (record, listed) in records_kept.iter_mut().zip(&kept) {
+            record["reason"] = json!(why(listed));
+        }
         app.out
-            .json(&json!({ word: records(&gone)?, "kept": records(&kept)?, "failed": reasons }))?;
+            .json(&json!({ word: records(&gone)?, "kept": records_kept, "failed": reasons }))?;
         return ended(app, failed);
     }
     for listed in &gone {
         let word = if dry { "would remove" } else { "removed" };
-        app.out
-            .data(&format!("{word} {}", listed.record.path.display()))?;
+        app.out.data(&clean_line(&format!(
+            "{word} {}",
+            listed.record.path.display()
+        )))?;
     }
     for listed in &kept {
         app.out

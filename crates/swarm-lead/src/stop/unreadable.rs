@@ -1,0 +1,52 @@
+//! Ending a team whose roster cannot be read.
+
+use swarm_protocol::TeamName;
+
+use super::finish::end_begun;
+use crate::census::end_marked_of;
+use crate::leftovers::{panes_without_roster, spawns_in_journal};
+use crate::{Deployment, LeadError};
+
+/// What of such a team is still there.
+#[derive(Debug, Default)]
+pub struct LeftOfTeam {
+    /// Processes that would not end.
+    pub processes: usize,
+    /// A sentence for each pane that is still there, or one that says why none could be looked for.
+    pub panes: Vec<String>,
+}
+
+/// Ends every process that bears the team's marks, and closes the panes that its journal knows.
+///
+/// # Errors
+/// Whatever the census of processes says. A journal that cannot be read only leaves the panes.
+pub async fn end_without_roster(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<LeftOfTeam, LeadError> {
+    let mut left = LeftOfTeam {
+        processes: end_marked_of(deployment, team).await?,
+        panes: Vec::new(),
+    };
+    let spawns = match spawns_in_journal(deployment, team) {
+        Ok(spawns) => spawns,
+        Err(error) => {
+            left.panes.push(format!(
+                "where its panes are is not known ({error}); close by hand what is left of them"
+            ));
+            return Ok(left);
+        }
+    };
+    end_begun(deployment, team, &spawns).await;
+    for pane in panes_without_roster(deployment, team).await? {
+        if let Err(error) = pane.close().await {
+            let at = &pane.tagged.pane;
+            let server = at.socket.as_deref().map_or_else(String::new, |socket| {
+                format!(" of the tmux server at {}", socket.display())
+            });
+            left.panes
+                .push(format!("pane {}{server} is still there: {error}", at.id));
+        }
+    }
+    Ok(left)
+}
