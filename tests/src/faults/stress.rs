@@ -127,31 +127,46 @@ pub fn main() -> ExitCode {
     let began = Instant::now();
     let mut round = 0;
     loop {
-        for (name, _, part) in &asked.parts {
-            let seed = if round == 0 {
-                asked.seed
-            } else {
-                Seed(asked.seed.0 + round)
-            };
-            eprintln!("stress {name}: seed {seed}");
-            let started = Instant::now();
-            let outcome = std::panic::catch_unwind(|| part(&programs, seed.of(name)));
-            let took = started.elapsed().as_secs_f64();
-            let Ok(told) = outcome else {
-                println!("{name:<10} {took:>7.1} s  FAILED: scripts/stress {name} --seed {seed}");
-                return ExitCode::FAILURE;
-            };
-            println!("{name:<10} {took:>7.1} s  seed {seed}  {told}");
-        }
+        let failed = once_through(&asked, round, &programs);
         round += 1;
+        let took = began.elapsed().as_secs_f64();
+        if !failed.is_empty() {
+            println!("{} failed, {took:.0} s:", failed.len());
+            for again in failed {
+                println!("  {again}");
+            }
+            return ExitCode::FAILURE;
+        }
         if asked.time.is_none_or(|time| began.elapsed() >= time) {
-            println!(
-                "all held, {round} time(s) through, {:.0} s",
-                began.elapsed().as_secs_f64()
-            );
+            println!("all held, {round} time(s) through, {took:.0} s");
             return ExitCode::SUCCESS;
         }
     }
+}
+
+/// Runs each part once, also behind one that fails. Returns the commands by which those that failed are had again.
+#[expect(clippy::print_stdout, reason = "a program for people")]
+fn once_through(asked: &Asked, round: u64, programs: &Programs) -> Vec<String> {
+    let seed = if round == 0 {
+        asked.seed
+    } else {
+        Seed(asked.seed.0 + round)
+    };
+    let mut failed = Vec::new();
+    for (name, _, part) in &asked.parts {
+        eprintln!("stress {name}: seed {seed}");
+        let started = Instant::now();
+        let outcome = std::panic::catch_unwind(|| part(programs, seed.of(name)));
+        let took = started.elapsed().as_secs_f64();
+        if let Ok(told) = outcome {
+            println!("{name:<10} {took:>7.1} s  seed {seed}  {told}");
+        } else {
+            let again = format!("scripts/stress {name} --seed {seed}");
+            println!("{name:<10} {took:>7.1} s  FAILED: {again}");
+            failed.push(again);
+        }
+    }
+    failed
 }
 
 fn ask() -> Result<Asked> {
