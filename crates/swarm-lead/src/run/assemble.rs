@@ -44,30 +44,8 @@ pub(super) fn assemble(
 ) -> Result<Assembled, EngineError> {
     let dep = &parts.deployment;
     let lead = MemberName::lead();
-    let keeper = StateKeeper::new(
-        Arc::clone(&dep.store),
-        lead.clone(),
-        dep.spawn_id,
-        dep.clock.now(),
-    );
-    let reporter = Arc::new(Reporter {
-        clock: Arc::clone(&dep.clock),
-        keeper,
-        leadership: Arc::clone(leadership),
-        watcher: Arc::clone(&parts.events),
-        store: Arc::clone(&dep.store),
-        of_sub_agents: Mutex::default(),
-    });
-    let events = Arc::clone(&reporter);
-    let seat = Arc::new(Seat::lead(
-        Arc::clone(&dep.store),
-        Arc::clone(&dep.clock),
-        dep.spawn_id,
-        leadership.team(),
-        Arc::clone(leadership) as Arc<dyn Founder>,
-        move |event| events.emit(event),
-    ));
-    seat.merge_with(Arc::new(WorktreeMerger(dep.worktrees.clone())));
+    let reporter = reporter(parts, leadership);
+    let seat = seat(dep, leadership, &reporter);
     let desk = Arc::new(LeadDesk {
         deployment: dep.clone(),
         seat: Arc::clone(&seat),
@@ -83,19 +61,7 @@ pub(super) fn assemble(
     let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
     let tool_context = tool_context(parts, &lead);
     let hooks = hooks(parts, &seat, &reporter, &rights, &tool_context);
-    let sub_agents = SubAgents::new(SubAgentKit {
-        equipment: Arc::clone(&dep.equipment),
-        models: Arc::clone(&parts.models),
-        isolator: Some(Arc::new(WorktreeIsolator {
-            worktrees: dep.worktrees.clone(),
-            clock: Arc::clone(&dep.clock),
-            process: process_mark(dep),
-        })),
-        servers: Some(Arc::clone(servers.pool())),
-        clock: Arc::clone(&dep.clock),
-        root: dep.root.clone(),
-        platform: parts.platform.clone(),
-    });
+    let sub_agents = sub_agents(parts, servers);
     let mut system = system_prompt(parts);
     system.extend(servers.remark());
     let mut tools = tools(parts, &seat, leadership, &sub_agents);
@@ -121,17 +87,7 @@ pub(super) fn assemble(
         home: parts.home.clone(),
         tool_context,
     };
-    let path = transcript_path(&dep.root, &dep.cwd, parts.session);
-    let author = TranscriptAuthor {
-        session: parts.session,
-        cwd: dep.cwd.clone(),
-        version: dep.version.clone(),
-        agent: Some(lead),
-        team: leadership.team(),
-        spawn: Some(dep.spawn_id),
-        sub_agent: None,
-    };
-    let transcript = TranscriptFile::open(path, author, Arc::clone(&dep.clock))?;
+    let transcript = transcript(parts, leadership)?;
     let spawner = LeadSpawner::new(dep.clone(), Arc::clone(&seat), Arc::clone(&agent.rights));
     sub_agents.equip(&mut agent, Arc::new(spawner), None, &transcript);
     let session = Session::open(transcript, agent)?;
@@ -142,6 +98,71 @@ pub(super) fn assemble(
         reporter,
         sub_agents,
     })
+}
+
+fn reporter(parts: &LeadParts, leadership: &Arc<Leadership>) -> Arc<Reporter> {
+    let dep = &parts.deployment;
+    let keeper = StateKeeper::new(
+        Arc::clone(&dep.store),
+        MemberName::lead(),
+        dep.spawn_id,
+        dep.clock.now(),
+    );
+    Arc::new(Reporter {
+        clock: Arc::clone(&dep.clock),
+        keeper,
+        leadership: Arc::clone(leadership),
+        watcher: Arc::clone(&parts.events),
+        store: Arc::clone(&dep.store),
+        of_sub_agents: Mutex::default(),
+    })
+}
+
+fn seat(dep: &Deployment, leadership: &Arc<Leadership>, reporter: &Arc<Reporter>) -> Arc<Seat> {
+    let events = Arc::clone(reporter);
+    let seat = Arc::new(Seat::lead(
+        Arc::clone(&dep.store),
+        Arc::clone(&dep.clock),
+        dep.spawn_id,
+        leadership.team(),
+        Arc::clone(leadership) as Arc<dyn Founder>,
+        move |event| events.emit(event),
+    ));
+    seat.merge_with(Arc::new(WorktreeMerger(dep.worktrees.clone())));
+    seat
+}
+
+fn sub_agents(parts: &LeadParts, servers: &ProcessServers) -> Arc<SubAgents> {
+    let dep = &parts.deployment;
+    SubAgents::new(SubAgentKit {
+        equipment: Arc::clone(&dep.equipment),
+        models: Arc::clone(&parts.models),
+        isolator: Some(Arc::new(WorktreeIsolator {
+            worktrees: dep.worktrees.clone(),
+            clock: Arc::clone(&dep.clock),
+            process: process_mark(dep),
+        })),
+        servers: Some(Arc::clone(servers.pool())),
+        clock: Arc::clone(&dep.clock),
+        root: dep.root.clone(),
+        platform: parts.platform.clone(),
+    })
+}
+
+/// The transcript of the lead's session, which goes on where it is there already.
+fn transcript(parts: &LeadParts, leadership: &Leadership) -> Result<TranscriptFile, EngineError> {
+    let dep = &parts.deployment;
+    let path = transcript_path(&dep.root, &dep.cwd, parts.session);
+    let author = TranscriptAuthor {
+        session: parts.session,
+        cwd: dep.cwd.clone(),
+        version: dep.version.clone(),
+        agent: Some(MemberName::lead()),
+        team: leadership.team(),
+        spawn: Some(dep.spawn_id),
+        sub_agent: None,
+    };
+    TranscriptFile::open(path, author, Arc::clone(&dep.clock))
 }
 
 /// The hooks of the lead.

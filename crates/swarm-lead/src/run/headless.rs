@@ -1,21 +1,22 @@
 //! The loop of a headless lead.
 
+mod finish;
+mod mail;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
-use swarm_fs::{NameFilter, Subscription};
+use swarm_fs::Subscription;
 use swarm_mcp::ProcessServers;
 use swarm_policy::HookEvent;
-use swarm_protocol::{AgentId, Event, LEAD_NAME, MemberState, TeamName};
+use swarm_protocol::{Event, MemberState, TeamName};
 use swarm_store::{MemberView, TaskList};
 use swarm_team::Seat;
-use swarm_tools::{Caller, processes};
 
 use super::LeadParts;
 use super::assemble::{Assembled, assemble};
 use super::desk::LeadDesk;
-use super::farewell::{end_members, left_worktrees, take_stock};
 use super::report::{Outcome, RunReport};
 use super::reporter::Reporter;
 use super::servers;
@@ -25,9 +26,6 @@ use crate::reconcile::{self, Reconciling};
 use crate::stop::end_leftovers_of_lead;
 use crate::supervise::Supervisor;
 use crate::{Handover, LeadError, Leadership, bring_back, handover, implicit_team_name};
-
-/// How long hooks of the end of a session may take.
-const END_HOOKS: Duration = Duration::from_secs(10);
 
 /// Runs a lead from its prompt to the end of its work. Members that are still there are shut down; team and tasks
 /// are kept unless asked otherwise.
@@ -217,22 +215,6 @@ impl Run {
         Ok(submitted.withheld.into_iter().next().map(|one| one.why))
     }
 
-    /// Lets hooks know that the session is over.
-    async fn tell_of_end(&self, outcome: &Outcome) {
-        let reason = outcome.word();
-        let fields = serde_json::json!({"reason": reason});
-        let fired = self.session.fire(
-            HookEvent::SessionEnd,
-            Some(reason),
-            fields,
-            &self.parts.kill,
-        );
-        if tokio::time::timeout(END_HOOKS, fired).await.is_err() {
-            self.reporter
-                .notice("hook SessionEnd: took too long and was ended");
-        }
-    }
-
     /// One turn, or one wait.
     async fn step(
         &mut self,
@@ -349,53 +331,6 @@ impl Run {
         Ok(None)
     }
 
-    /// Takes mail into the transcript; tells whether there was any.
-    fn receive(&mut self) -> Result<bool, LeadError> {
-        let has_ended = self.sub_agents.deliver_to(&mut self.session)?;
-        self.watch_inbox();
-        let messages = self.desk.take()?;
-        if messages.is_empty() {
-            return Ok(has_ended);
-        }
-        let delivery = self.session.deliver(self.desk.inject(&messages))?;
-        let ids: Vec<_> = delivery
-            .added
-            .iter()
-            .chain(&delivery.known)
-            .cloned()
-            .collect();
-        self.desk.delivered_now(&ids)?;
-        Ok(has_ended || !delivery.added.is_empty())
-    }
-
-    /// Notes a team that was founded meanwhile: the transcript and the tools name it from the next line on.
-    fn note_team(&mut self) {
-        let team = self.seat.team();
-        if self.session.parts().tool_context.caller.team != team {
-            self.session.set_caller(Caller {
-                name: self.seat.name.clone(),
-                agent_id: team
-                    .clone()
-                    .map(|team| AgentId::new(self.seat.name.clone(), team)),
-                team,
-            });
-        }
-    }
-
-    /// Watches the inbox of the present team, which may be another than before.
-    fn watch_inbox(&mut self) {
-        let team = self.seat.team();
-        if self.watched == team {
-            return;
-        }
-        self.inbox = team.as_ref().map(|team| {
-            let dep = &self.parts.deployment;
-            let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-            dep.watcher.subscribe(&dep.store.inbox_folder(team), filter)
-        });
-        self.watched = team;
-    }
-
     async fn turn(
         &mut self,
         cut: &tokio_util::sync::CancellationToken,
@@ -425,81 +360,5 @@ impl Run {
             | TurnOutcome::Interrupted { .. }
             | TurnOutcome::Suspended { .. } => None,
         })
-    }
-
-    /// Ends the members, takes stock, and gives up the lead.
-    async fn finish(&mut self, outcome: Outcome, started: Instant) -> Result<RunReport, LeadError> {
-        self.sub_agents.shut_down().await;
-        let mut usage = self.session.totals().usage;
-        usage += *self.reporter.of_sub_agents();
-        self.tell_of_end(&outcome).await;
-        let mut report = RunReport {
-            outcome,
-            result: std::mem::take(&mut self.last_text),
-            team: self.seat.team(),
-            tasks: Vec::new(),
-            members: Vec::new(),
-            worktrees: Vec::new(),
-            usage,
-            duration_ms: 0,
-        };
-        let closed = match report.team.clone() {
-            Some(team) => self.close(&team, &mut report).await,
-            None => Ok(()),
-        };
-        if let Some(servers) = self.servers.take() {
-            servers.close().await;
-        }
-        let dep = &self.parts.deployment;
-        processes::end_marked(
-            crate::census::MARK,
-            &dep.spawn_id.to_string(),
-            dep.kill_grace,
-        )
-        .await;
-        report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        closed.map(|()| report)
-    }
-
-    /// Each step is taken whatever became of the others; the first failure is told.
-    async fn close(&mut self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
-        let dep = &self.parts.deployment;
-        self.reporter.state(MemberState::Stopping, None);
-        let ended = match end_members(dep, team, &self.parts.kill, |line| {
-            self.reporter.notice(line);
-        })
-        .await
-        {
-            Ok(ended) => ended
-                .failed
-                .into_iter()
-                .next()
-                .map_or(Ok(()), |(_, e)| Err(e)),
-            Err(error) => Err(error),
-        };
-        // Frames that came meanwhile are the program's to clear away; what was written to the lead stays unread.
-        if let Err(error) = self.desk.take() {
-            tracing::warn!(%team, %error, "mail of the lead not read");
-        }
-        if ended.is_ok() {
-            // One that cannot be ended would be waited for for ever.
-            self.desk.partings.close();
-            self.desk.partings.wait().await;
-        }
-        if let Some(under_way) = self.reconciling.take()
-            && let Err(error) = reconcile::outcome(under_way.await)
-        {
-            tracing::warn!(%team, %error, "records of the team not in line");
-        }
-        report.worktrees = left_worktrees(dep, team).await;
-        let stock = take_stock(&*dep.store, team, report);
-        self.reporter.state(MemberState::Stopped, None);
-        let resigned = self.leadership.resign();
-        ended.and(stock)?;
-        resigned?;
-        if self.parts.remove_team {
-            dep.store.delete_team(team, true, true)?;
-        }
-        Ok(())
     }
 }

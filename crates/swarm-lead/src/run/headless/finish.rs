@@ -1,0 +1,114 @@
+//! The end of a headless lead.
+
+use std::time::{Duration, Instant};
+
+use swarm_policy::HookEvent;
+use swarm_protocol::{MemberState, TeamName};
+use swarm_tools::processes;
+
+use super::Run;
+use crate::LeadError;
+use crate::reconcile;
+use crate::run::farewell::{end_members, left_worktrees, take_stock};
+use crate::run::report::{Outcome, RunReport};
+
+/// How long hooks of the end of a session may take.
+const END_HOOKS: Duration = Duration::from_secs(10);
+
+impl Run {
+    /// Ends the members, takes stock, and gives up the lead.
+    pub(super) async fn finish(
+        &mut self,
+        outcome: Outcome,
+        started: Instant,
+    ) -> Result<RunReport, LeadError> {
+        self.sub_agents.shut_down().await;
+        let mut usage = self.session.totals().usage;
+        usage += *self.reporter.of_sub_agents();
+        self.tell_of_end(&outcome).await;
+        let mut report = RunReport {
+            outcome,
+            result: std::mem::take(&mut self.last_text),
+            team: self.seat.team(),
+            tasks: Vec::new(),
+            members: Vec::new(),
+            worktrees: Vec::new(),
+            usage,
+            duration_ms: 0,
+        };
+        let closed = match report.team.clone() {
+            Some(team) => self.close(&team, &mut report).await,
+            None => Ok(()),
+        };
+        if let Some(servers) = self.servers.take() {
+            servers.close().await;
+        }
+        let dep = &self.parts.deployment;
+        processes::end_marked(
+            crate::census::MARK,
+            &dep.spawn_id.to_string(),
+            dep.kill_grace,
+        )
+        .await;
+        report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        closed.map(|()| report)
+    }
+
+    /// Each step is taken whatever became of the others; the first failure is told.
+    async fn close(&mut self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
+        let dep = &self.parts.deployment;
+        self.reporter.state(MemberState::Stopping, None);
+        let ended = match end_members(dep, team, &self.parts.kill, |line| {
+            self.reporter.notice(line);
+        })
+        .await
+        {
+            Ok(ended) => ended
+                .failed
+                .into_iter()
+                .next()
+                .map_or(Ok(()), |(_, e)| Err(e)),
+            Err(error) => Err(error),
+        };
+        // Frames that came meanwhile are the program's to clear away; what was written to the lead stays unread.
+        if let Err(error) = self.desk.take() {
+            tracing::warn!(%team, %error, "mail of the lead not read");
+        }
+        if ended.is_ok() {
+            // One that cannot be ended would be waited for for ever.
+            self.desk.partings.close();
+            self.desk.partings.wait().await;
+        }
+        if let Some(under_way) = self.reconciling.take()
+            && let Err(error) = reconcile::outcome(under_way.await)
+        {
+            tracing::warn!(%team, %error, "records of the team not in line");
+        }
+        report.worktrees = left_worktrees(dep, team).await;
+        let stock = take_stock(&*dep.store, team, report);
+        self.reporter.state(MemberState::Stopped, None);
+        let resigned = self.leadership.resign();
+        ended.and(stock)?;
+        resigned?;
+        if self.parts.remove_team {
+            dep.store.delete_team(team, true, true)?;
+        }
+        Ok(())
+    }
+
+    /// Lets hooks know that the session is over.
+    async fn tell_of_end(&self, outcome: &Outcome) {
+        let reason = outcome.word();
+        let fields = serde_json::json!({"reason": reason});
+        let fired = self.session.fire(
+            HookEvent::SessionEnd,
+            Some(reason),
+            fields,
+            &self.parts.kill,
+        );
+        if tokio::time::timeout(END_HOOKS, fired).await.is_err() {
+            self.reporter
+                .notice("hook SessionEnd: took too long and was ended");
+        }
+    }
+}
