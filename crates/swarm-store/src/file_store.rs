@@ -147,8 +147,13 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.update_config(change))
     }
 
-    fn reserve(&self, team: &TeamName, new: NewMember) -> Result<Member> {
-        self.on(team, |files| files.reserve(&new))
+    fn reserve_noting(
+        &self,
+        team: &TeamName,
+        new: NewMember,
+        done: &mut ReconcileReport,
+    ) -> Result<Member> {
+        self.on(team, |files| files.reserve(&new, done))
     }
 
     fn commit_spawn(
@@ -189,8 +194,8 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.clear_lost_lead(lost))
     }
 
-    fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport> {
-        self.on(team, TeamFiles::reconcile)
+    fn reconcile_noting(&self, team: &TeamName, done: &mut ReconcileReport) -> Result<()> {
+        self.on(team, |files| files.reconcile(done))
     }
 
     fn post(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<Posted> {

@@ -21,6 +21,14 @@ pub struct ReconcileReport {
     pub released: Vec<TaskId>,
 }
 
+impl ReconcileReport {
+    fn add(&mut self, other: Self) {
+        self.died.extend(other.died);
+        self.rolled_back.extend(other.rolled_back);
+        self.released.extend(other.released);
+    }
+}
+
 /// A member that is no longer alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departure {
@@ -52,54 +60,58 @@ pub(crate) enum Finding {
 }
 
 impl TeamFiles<'_> {
-    pub(crate) fn reconcile(&self) -> Result<ReconcileReport> {
+    pub(crate) fn reconcile(&self, done: &mut ReconcileReport) -> Result<()> {
         // A look without the lock first: nearly every time there is nothing to do.
         if self.findings(&self.config()?, |_| true)?.is_empty() {
-            return Ok(ReconcileReport::default());
+            return Ok(());
         }
         self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
-            self.reconcile_some(held, &mut config, |_| true)
+            self.reconcile_some(held, &mut config, |_| true, done)
         })
     }
 
     /// The same for some members, under the roster's lock. Every step can be done again when it was cut short: the
-    /// journal is asked before a death is entered, and tasks are given back once.
+    /// journal is asked before a death is entered, and tasks are given back once. What is found and cannot be put right
+    /// is found again by the next one; everything else is put right all the same, and `done` has it once the roster says so.
     pub(crate) fn reconcile_some(
         &self,
         held: &Held,
         config: &mut TeamConfig,
         only: impl Fn(&MemberName) -> bool,
-    ) -> Result<ReconcileReport> {
-        let mut report = ReconcileReport::default();
+        done: &mut ReconcileReport,
+    ) -> Result<()> {
         let findings = self.findings(config, only)?;
         if findings.is_empty() {
-            return Ok(report);
+            return Ok(());
         }
-        let mut first_failure = Ok(());
+        let mut report = ReconcileReport::default();
+        let mut outcome = Ok(());
         for finding in findings {
             match finding {
-                Finding::Lapsed(spawn_id) => {
-                    let undone = self.undo_reservation(config, spawn_id)?;
-                    let undone = undone.map(|member| RolledBack { member, spawn_id });
-                    report.rolled_back.extend(undone);
-                }
+                Finding::Lapsed(spawn_id) => match self.undo_reservation(config, spawn_id) {
+                    Ok(undone) => {
+                        let undone = undone.map(|member| RolledBack { member, spawn_id });
+                        report.rolled_back.extend(undone);
+                    }
+                    Err(error) => outcome = outcome.and(Err(error)),
+                },
                 Finding::Ended(spawn) => match self.bury(config, spawn) {
                     Ok(buried) => report.died.extend(buried),
-                    // It is found again by the next one; the others are entered all the same.
-                    Err(error) => first_failure = first_failure.and(Err(error)),
+                    Err(error) => outcome = outcome.and(Err(error)),
                 },
             }
         }
         self.write_config(held, config)?;
         for undone in &report.rolled_back {
             let reason = "its spawner died before it was committed";
-            self.note_undone(&undone.member, undone.spawn_id, reason)?;
+            outcome = outcome.and(self.note_undone(&undone.member, undone.spawn_id, reason));
         }
         for departure in &report.died {
             report.released.extend(&departure.released);
         }
-        first_failure.map(|()| report)
+        done.add(report);
+        outcome
     }
 
     fn findings(

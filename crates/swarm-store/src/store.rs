@@ -69,11 +69,25 @@ pub trait TeamStore: Send + Sync + Debug {
     ) -> Result<TeamConfig>;
 
     /// Holds a place in the roster for a spawn: entry, colour, inbox with the prompt as first message. An entry of a
-    /// dead member of that name is replaced, and comes back if the spawn is aborted.
+    /// dead member of that name is replaced, and comes back if the spawn is aborted. What this brought in line about the
+    /// name before is added to `done`, also where there is no place: whoever calls looks after what that left running.
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] when the name, or one that would share its files, is in use.
-    fn reserve(&self, team: &TeamName, new: NewMember) -> Result<Member>;
+    fn reserve_noting(
+        &self,
+        team: &TeamName,
+        new: NewMember,
+        done: &mut ReconcileReport,
+    ) -> Result<Member>;
+
+    /// [`Self::reserve_noting`] where nothing can have been left by an earlier one of that name.
+    ///
+    /// # Errors
+    /// As there.
+    fn reserve(&self, team: &TeamName, new: NewMember) -> Result<Member> {
+        self.reserve_noting(team, new, &mut ReconcileReport::default())
+    }
 
     /// Makes a reserved member a full one: fills in where it runs and takes the reservation away. A second commit of
     /// the same spawn changes nothing.
@@ -119,8 +133,21 @@ pub trait TeamStore: Send + Sync + Debug {
 
     /// Brings the records in line with who is alive: one journal event for each death, its tasks given back, one message
     /// to the lead if it was unexpected; expired reservations of dead spawners rolled back. Whoever comes second finds
-    /// nothing left to do, and what a killed one left half done is finished.
-    fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport>;
+    /// nothing left to do, and what a killed one left half done is finished. What was done is added to `done`, also
+    /// where something else could not be done.
+    ///
+    /// # Errors
+    /// The first of them; what it is about is found again by the next one.
+    fn reconcile_noting(&self, team: &TeamName, done: &mut ReconcileReport) -> Result<()>;
+
+    /// [`Self::reconcile_noting`] for those who only want to know what was done when all of it was.
+    ///
+    /// # Errors
+    /// As there.
+    fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport> {
+        let mut done = ReconcileReport::default();
+        self.reconcile_noting(team, &mut done).map(|()| done)
+    }
 
     /// Puts a message into a member's inbox. It is on disk on return, unread.
     ///

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use swarm_protocol::{
-    ControlFrame, LEAD_NAME, MemberName, SpawnId, Task, TaskAssignment, TaskState, TeamName, UnixMs,
+    ControlFrame, LEAD_NAME, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState,
+    TeamName, UnixMs,
 };
-use swarm_store::{Draft, MemberView, ReconcileReport, StoreError, TeamStore, TeamView};
+use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamStore, TeamView};
 use swarm_tools::processes::{self, Target};
 
 use crate::SpawnOrder;
@@ -136,10 +137,32 @@ pub fn look(store: &dyn TeamStore, team: &TeamName) -> Result<TeamView, StoreErr
 /// spawns began whose spawner died. Whoever opens a team calls this; one of all callers notices each death.
 ///
 /// # Errors
-/// The first of whatever the store says; every death is entered that can be.
+/// The first of whatever the store says; every death is entered that can be, and what those left is ended.
 pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileReport, StoreError> {
-    let report = store.reconcile(team)?;
-    for undone in &report.rolled_back {
+    let mut done = ReconcileReport::default();
+    let outcome = store.reconcile_noting(team, &mut done);
+    attend(store, team, &done);
+    outcome.map(|()| done)
+}
+
+/// Holds a place for a spawn, and ends what an earlier one of that name left running.
+///
+/// # Errors
+/// Whatever [`TeamStore::reserve_noting`] says.
+pub fn reserve(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    new: NewMember,
+) -> Result<Member, StoreError> {
+    let mut done = ReconcileReport::default();
+    let reserved = store.reserve_noting(team, new, &mut done);
+    attend(store, team, &done);
+    reserved
+}
+
+/// Looks after what members that died and spawns that were undone have left beside the records.
+fn attend(store: &dyn TeamStore, team: &TeamName, done: &ReconcileReport) {
+    for undone in &done.rolled_back {
         // Its spawner died, perhaps before the child took its order, with the keys in it.
         let folder = store.member_dir(team, &undone.member);
         if let Err(error) = SpawnOrder::discard(&folder, undone.spawn_id) {
@@ -147,8 +170,7 @@ pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileRepo
         }
         end_leftovers(&undone.member, undone.spawn_id);
     }
-    for departure in report.died.iter().filter(|departure| !departure.in_order) {
+    for departure in done.died.iter().filter(|departure| !departure.in_order) {
         end_leftovers(&departure.member, departure.spawn_id);
     }
-    Ok(report)
 }

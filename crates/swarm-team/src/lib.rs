@@ -20,7 +20,7 @@ mod task_hooks;
 mod task_tools;
 
 pub use completion::{Completion, CompletionError};
-pub use effects::{announce_assignment, announce_unblocked, look, reconcile};
+pub use effects::{announce_assignment, announce_unblocked, look, reconcile, reserve};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
 pub use member_hooks::member_hooks;

@@ -165,7 +165,9 @@ async fn begin<'a>(
     };
     let reserving = {
         let team = team.clone();
-        off_thread(&deployment.store, move |store| store.reserve(&team, new))
+        off_thread(&deployment.store, move |store| {
+            swarm_team::reserve(store, &team, new)
+        })
     };
     let reserved = reserving.await;
     let member = match (reserved, &worktree) {

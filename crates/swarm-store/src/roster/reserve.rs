@@ -8,12 +8,13 @@ use swarm_protocol::{
 
 use super::NewMember;
 use super::undo::Undo;
+use crate::reconcile::ReconcileReport;
 use crate::team_files::{TeamFiles, is_surely_there};
 use crate::{Result, StoreError, process};
 
 impl TeamFiles<'_> {
-    pub(crate) fn reserve(&self, new: &NewMember) -> Result<Member> {
-        let (member, unsettled) = self.with_roster_lock(|held| self.hold_place(held, new))?;
+    pub(crate) fn reserve(&self, new: &NewMember, done: &mut ReconcileReport) -> Result<Member> {
+        let (member, unsettled) = self.with_roster_lock(|held| self.hold_place(held, new, done))?;
         // Without the lock: others who spawn wait for the disk together with this one.
         if let Err(error) = unsettled.settle() {
             if let Err(left) = self.abort_spawn(new.spawn_id, "it was not kept on disk") {
@@ -24,10 +25,15 @@ impl TeamFiles<'_> {
         Ok(member)
     }
 
-    fn hold_place(&self, held: &Held, new: &NewMember) -> Result<(Member, Unsettled)> {
+    fn hold_place(
+        &self,
+        held: &Held,
+        new: &NewMember,
+        done: &mut ReconcileReport,
+    ) -> Result<(Member, Unsettled)> {
         let mut config = self.read_config()?;
         // A dead namesake is entered in the journal before its entry goes.
-        self.reconcile_some(held, &mut config, |name| *name == new.name)?;
+        self.reconcile_some(held, &mut config, |name| *name == new.name, done)?;
         let at = self.place_for(&config, new)?;
         self.refuse_beyond_cap(&config, new)?;
         self.make_room(new)?;

@@ -1,11 +1,12 @@
 //! A death is told to the lead once, whoever notices it.
 
 use std::io::Read as _;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 use swarm_protocol::{MemberState, Reservation, SpawnId, UnixMs};
-use swarm_store::TeamStore;
-use swarm_team::{Incoming, SpawnOrder, reconcile};
+use swarm_store::{StoreError, StoreLimits, TeamStore};
+use swarm_team::{Incoming, SpawnOrder, reconcile, reserve};
 
 use crate::world::{World, name};
 
@@ -83,36 +84,94 @@ fn lapse(world: &World, spawn_id: SpawnId) {
     world.reserve_as("bob", spawn_id, dead);
 }
 
-#[test]
-fn what_a_spawner_that_died_had_started_is_ended() {
-    let world = World::new();
-    let spawn_id = SpawnId::random();
-    lapse(&world, spawn_id);
-    let mut begun = Command::new("sh")
-        .args(["-c", "echo; exec sleep 600"])
-        .env("SWARM_SPAWN_ID", spawn_id.to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut ready = [0];
-    begun.stdout.take().unwrap().read_exact(&mut ready).unwrap();
-    let report = reconcile(&*world.store, &world.team).unwrap();
-    assert_eq!(report.rolled_back.len(), 1);
-    let ended = begun.try_wait().unwrap();
-    begun.kill().unwrap();
-    begun.wait().unwrap();
-    assert!(ended.is_some(), "it was left to nobody");
+/// What a spawner that died has left for `bob`: a process with the mark of the spawn, and an order with keys.
+struct Left {
+    process: Child,
+    order: PathBuf,
+}
+
+impl Left {
+    fn of(world: &World, spawn_id: SpawnId) -> Self {
+        let mut process = Command::new("sh")
+            .args(["-c", "echo; exec sleep 600"])
+            .env("SWARM_SPAWN_ID", spawn_id.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0];
+        let mut said = process.stdout.take().unwrap();
+        said.read_exact(&mut ready).unwrap();
+        let folder = world.store.member_dir(&world.team, &name("bob"));
+        let order = folder.join(SpawnOrder::file_name(spawn_id));
+        std::fs::write(&order, "keys").unwrap();
+        Self { process, order }
+    }
+
+    fn assert_gone(mut self) {
+        let ended = self.process.try_wait().unwrap();
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        assert!(ended.is_some(), "its process was left to nobody");
+        assert!(!self.order.exists(), "its keys are left");
+    }
 }
 
 #[test]
-fn the_order_of_a_spawn_whose_spawner_died_is_removed_with_its_keys() {
+fn what_a_spawner_that_died_had_begun_is_ended_and_its_keys_are_removed() {
     let world = World::new();
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
-    let folder = world.store.member_dir(&world.team, &name("bob"));
-    let order = folder.join(SpawnOrder::file_name(spawn_id));
-    std::fs::write(&order, "keys").unwrap();
+    let left = Left::of(&world, spawn_id);
     let report = reconcile(&*world.store, &world.team).unwrap();
     assert_eq!(report.rolled_back.len(), 1);
-    assert!(!order.exists());
+    left.assert_gone();
+}
+
+#[test]
+fn whoever_takes_the_name_of_a_lapsed_spawn_ends_what_that_began() {
+    let world = World::new();
+    let spawn_id = SpawnId::random();
+    lapse(&world, spawn_id);
+    let left = Left::of(&world, spawn_id);
+    let next = world.new_member("bob", SpawnId::random(), world.reservation());
+    let member = reserve(&*world.store, &world.team, next.clone()).unwrap();
+    assert_eq!(member.spawn_id(), Some(next.spawn_id));
+    left.assert_gone();
+}
+
+#[test]
+fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_away_again() {
+    let world = World::new();
+    let spawn_id = SpawnId::random();
+    lapse(&world, spawn_id);
+    let (_alice, _alive) = world.live("alice");
+    let left = Left::of(&world, spawn_id);
+    let full = world.store_with(StoreLimits {
+        max_members: 1,
+        ..StoreLimits::default()
+    });
+    let next = world.new_member("bob", SpawnId::random(), world.reservation());
+    let refused = reserve(&full, &world.team, next);
+    assert!(
+        matches!(refused, Err(StoreError::TeamFull { .. })),
+        "{refused:?}"
+    );
+    left.assert_gone();
+}
+
+#[test]
+fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered() {
+    let world = World::new();
+    let spawn_id = SpawnId::random();
+    lapse(&world, spawn_id);
+    drop(world.live("alice").1);
+    let left = Left::of(&world, spawn_id);
+    // The news of the death has no place to go.
+    let inbox = world.store.inbox_folder(&world.team).join("team-lead.json");
+    std::fs::create_dir(&inbox).unwrap();
+    reconcile(&*world.store, &world.team).unwrap_err();
+    left.assert_gone();
+    std::fs::remove_dir(&inbox).unwrap();
+    let report = reconcile(&*world.store, &world.team).unwrap();
+    assert_eq!((report.died.len(), report.rolled_back.len()), (1, 0));
 }

@@ -17,6 +17,10 @@ use swarm_team::{Founder, Incoming, Seat, sort_mail};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
+fn store_in(folder: &tempfile::TempDir, limits: StoreLimits) -> FileStore {
+    FileStore::new(folder.path().join("root"), Arc::new(SystemClock)).with_limits(limits)
+}
+
 pub(crate) struct World {
     folder: tempfile::TempDir,
     pub(crate) store: Arc<FileStore>,
@@ -61,12 +65,16 @@ impl World {
 
     pub(crate) fn without_team(limits: StoreLimits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = FileStore::new(folder.path().join("root"), Arc::new(SystemClock));
         Self {
-            store: Arc::new(store.with_limits(limits)),
+            store: Arc::new(store_in(&folder, limits)),
             team: TeamName::parse("crew").unwrap(),
             folder,
         }
+    }
+
+    /// The same files under other limits.
+    pub(crate) fn store_with(&self, limits: StoreLimits) -> FileStore {
+        store_in(&self.folder, limits)
     }
 
     pub(crate) fn found(&self) {
@@ -75,17 +83,31 @@ impl World {
 
     pub(crate) fn reserve(&self, member: &str) -> SpawnId {
         let spawn_id = SpawnId::random();
-        let reservation = Reservation {
-            spawner_pid: std::process::id(),
-            spawner_start: process::start_time(std::process::id()).unwrap(),
-            deadline: UnixMs(u64::MAX),
-        };
-        self.reserve_as(member, spawn_id, reservation);
+        self.reserve_as(member, spawn_id, self.reservation());
         spawn_id
     }
 
+    /// One that holds as long as this process lives.
+    pub(crate) fn reservation(&self) -> Reservation {
+        Reservation {
+            spawner_pid: std::process::id(),
+            spawner_start: process::start_time(std::process::id()).unwrap(),
+            deadline: UnixMs(u64::MAX),
+        }
+    }
+
     pub(crate) fn reserve_as(&self, member: &str, spawn_id: SpawnId, reservation: Reservation) {
-        let new = NewMember {
+        let new = self.new_member(member, spawn_id, reservation);
+        self.store.reserve(&self.team, new).unwrap();
+    }
+
+    pub(crate) fn new_member(
+        &self,
+        member: &str,
+        spawn_id: SpawnId,
+        reservation: Reservation,
+    ) -> NewMember {
+        NewMember {
             name: name(member),
             spawn_id,
             reservation,
@@ -100,8 +122,7 @@ impl World {
             socket: None,
             session_id: None,
             color: None,
-        };
-        self.store.reserve(&self.team, new).unwrap();
+        }
     }
 
     /// A committed member.
