@@ -9,8 +9,8 @@ use crate::create::LOCK_WAIT;
 use crate::heads::look_at;
 use crate::record::read;
 use crate::{
-    Base, Condition, Created, FolderMaker, Hazard, Listed, Parting, Record, Removed, Request, Slug,
-    Stage, WorktreeError, usage,
+    Base, Condition, Created, FolderMaker, Hazard, Leaver, Listed, Parting, Record, Removed,
+    Request, Slug, Stage, WorktreeError, usage,
 };
 
 /// The maker of folders, and where is kept what it made: their folders need be in no repository.
@@ -137,6 +137,7 @@ impl ByHook {
         match self.load(&record.from, &record.slug)? {
             Some(mut there) if !there.in_use => {
                 there.in_use = true;
+                there.owner.clone_from(&record.owner);
                 there.process.clone_from(&record.process);
                 self.save(&there)
             }
@@ -151,7 +152,7 @@ impl ByHook {
         let Some(mut record) = self.load(&record.from, &record.slug)? else {
             return Ok(());
         };
-        if record.owner != created.record.owner {
+        if !record.is_still_of(&created.record.leaver()) {
             return Ok(());
         }
         record.hand_back();
@@ -162,38 +163,51 @@ impl ByHook {
         Ok(())
     }
 
-    /// Writes down that nobody works in it any more.
-    pub(crate) fn release(&self, record: &Record) -> Result<(), WorktreeError> {
-        self.change(record, Record::hand_back)
+    /// Writes down that whoever was given it works in it no more.
+    pub(crate) fn release(&self, given: &Record) -> Result<(), WorktreeError> {
+        self.change(given, &given.leaver(), Record::hand_back)
+            .map(drop)
     }
 
     /// Writes down that the owner's life lock alone tells whether it is in use.
-    pub(crate) fn settle(&self, record: &Record) -> Result<(), WorktreeError> {
-        self.change(record, |record| record.process = None)
+    pub(crate) fn settle(&self, given: &Record) -> Result<(), WorktreeError> {
+        self.change(given, &given.leaver(), |record| record.process = None)
+            .map(drop)
     }
 
+    /// Changes the record if it is still of this one, and tells how it stands.
     fn change(
         &self,
-        record: &Record,
+        at: &Record,
+        leaver: &Leaver,
         change: impl FnOnce(&mut Record),
-    ) -> Result<(), WorktreeError> {
-        let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
-        let Some(mut record) = self.load(&record.from, &record.slug)? else {
-            return Ok(());
+    ) -> Result<Option<Record>, WorktreeError> {
+        let _lock = HandedLock::take(&self.lock_path(&at.from, &at.slug), LOCK_WAIT)?;
+        let Some(mut record) = self.load(&at.from, &at.slug)? else {
+            return Ok(None);
         };
-        change(&mut record);
-        self.save(&record)
+        if record.is_still_of(leaver) {
+            change(&mut record);
+            self.save(&record)?;
+        }
+        Ok(Some(record))
     }
 
-    /// The end of whoever worked in it. It is kept: what it holds is known to nobody here.
-    pub(crate) fn part(&self, record: Record) -> Result<Parting, WorktreeError> {
-        self.release(&record)?;
-        Ok(Parting::Kept {
+    /// The end of whoever worked in it. It is kept: what it holds is known to nobody here. `None` where another agent has
+    /// it by now.
+    pub(crate) fn part(
+        &self,
+        at: &Record,
+        leaver: &Leaver,
+    ) -> Result<Option<Parting>, WorktreeError> {
+        let record = self.change(at, leaver, Record::hand_back)?;
+        let record = record.filter(|record| record.owner.is_same_agent(&leaver.owner));
+        Ok(record.map(|record| Parting::Kept {
             slug: record.slug,
             path: record.path,
             branch: String::new(),
             why: vec![Hazard::MadeByHook],
-        })
+        }))
     }
 
     /// Has a folder taken away. Only `force` says that nothing in it is missed. `None` where there is none of this name.

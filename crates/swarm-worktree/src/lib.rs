@@ -43,7 +43,7 @@ pub use list::{Condition, Listed, Pruned};
 pub use maker::FolderMaker;
 pub use merge::{MergeOutcome, Merged};
 pub use notice::moved_notice;
-pub use record::{Owner, ProcessMark, Record, Stage};
+pub use record::{Leaver, Owner, ProcessMark, Record, Stage};
 pub use remove::{Parting, Removed};
 pub use rescue::Rescue;
 pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};

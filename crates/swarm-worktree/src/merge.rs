@@ -98,6 +98,7 @@ impl Copied {
         let written = Record::change(repository, slug, |record| {
             record.taken = Some(self.taken);
             record.taken_as = Some(self.taken_as);
+            true
         });
         if let Err(error) = written {
             tracing::warn!(%slug, %error, "not written down that its work is merged");

@@ -81,6 +81,15 @@ impl Owner {
     }
 }
 
+/// Who lets go of a worktree: it may be somebody else's by then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaver {
+    /// The agent, and which spawn of it.
+    pub owner: Owner,
+    /// The process that was given it, where that is known.
+    pub process: Option<ProcessMark>,
+}
+
 /// What is known of one worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -176,6 +185,22 @@ impl Record {
         }
     }
 
+    /// Whoever it was given to when this was written.
+    pub fn leaver(&self) -> Leaver {
+        Leaver {
+            owner: self.owner.clone(),
+            process: self.process.clone(),
+        }
+    }
+
+    /// Whether nobody else has been given it since: no other agent, no other spawn of the same and no other process.
+    pub(crate) fn is_still_of(&self, leaver: &Leaver) -> bool {
+        let (own, their) = (&self.owner, &leaver.owner);
+        own.is_same_agent(their)
+            && !differ(own.spawn_id.as_ref(), their.spawn_id.as_ref())
+            && !differ(self.process.as_ref(), leaver.process.as_ref())
+    }
+
     /// The text of git's own lock on the worktree.
     pub(crate) fn lock_reason(&self) -> String {
         format!("{OUR_LOCK}{}", self.owner.describe())
@@ -200,12 +225,12 @@ impl Record {
     }
 
     /// Changes the record of a name as it stands by then: nobody else changes it meanwhile, nor as long as the lock is
-    /// kept that is given back with it. `None` where there is no record. Not under the repository's lock, which those who
+    /// kept that is given back with it. `None` where there is no record, or `change` says that it is not to be. Not under the repository's lock, which those who
     /// have this one wait for.
     pub(crate) fn change(
         repository: &Repository,
         slug: &Slug,
-        change: impl FnOnce(&mut Self),
+        change: impl FnOnce(&mut Self) -> bool,
     ) -> Result<Option<(Self, HandedLock)>, WorktreeError> {
         if Self::load(repository, slug)?.is_none() {
             return Ok(None);
@@ -215,7 +240,9 @@ impl Record {
             lock.retire();
             return Ok(None);
         };
-        change(&mut record);
+        if !change(&mut record) {
+            return Ok(None);
+        }
         record.save(repository)?;
         Ok(Some((record, lock)))
     }
@@ -280,6 +307,11 @@ impl Record {
         records.sort_by(|one, other| one.slug.cmp(&other.slug));
         Ok((records, damaged))
     }
+}
+
+/// Whether both are known and not the same.
+fn differ<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
 /// How our own locks begin.

@@ -11,7 +11,7 @@ use crate::record::OUR_LOCK;
 use crate::registration::admin;
 use crate::repository::Repository;
 use crate::rescue::{Rescue, rescue};
-use crate::{Hazard, Record, Slug, Stage, WorktreeError, recover};
+use crate::{Hazard, Leaver, Record, Slug, Stage, WorktreeError, recover};
 
 /// A worktree that is no longer there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,12 +60,56 @@ pub(crate) fn remove(
     }
     let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
     let record = Record::load(repository, slug)?.ok_or_else(missing)?;
-    if record.stage == Stage::Making {
-        recover::undo(repository, &record)?;
+    remove_locked(repository, &record, lock, force, now)
+}
+
+/// Removes the worktree of an agent that has ended, if that is safe. `None` where another agent has it by now; the next
+/// spawn of the same agent keeps it as long as it is in use.
+pub(crate) fn part(
+    repository: &Repository,
+    slug: &Slug,
+    leaver: &Leaver,
+    now: UnixMs,
+) -> Result<Option<Parting>, WorktreeError> {
+    let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+    let Some(mut record) = Record::load(repository, slug)? else {
         lock.retire();
-        return Ok(removed(&record, None));
+        return Ok(None);
+    };
+    if !record.owner.is_same_agent(&leaver.owner) {
+        return Ok(None);
     }
-    let found = hazards(repository, &record);
+    if record.is_still_of(leaver) {
+        record.hand_back();
+        record.save(repository)?;
+        let_git_go(repository, &record);
+    }
+    match remove_locked(repository, &record, lock, false, now) {
+        Ok(removed) => Ok(Some(Parting::Removed(removed))),
+        Err(WorktreeError::Unsafe { hazards, .. }) => Ok(Some(Parting::Kept {
+            slug: record.slug,
+            path: record.path,
+            branch: record.branch,
+            why: hazards,
+        })),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove_locked(
+    repository: &Repository,
+    record: &Record,
+    lock: HandedLock,
+    force: bool,
+    now: UnixMs,
+) -> Result<Removed, WorktreeError> {
+    let slug = &record.slug;
+    if record.stage == Stage::Making {
+        recover::undo(repository, record)?;
+        lock.retire();
+        return Ok(removed(record, None));
+    }
+    let found = hazards(repository, record);
     let mut saved = None;
     if !found.is_empty() {
         if !force || !found.iter().all(Hazard::can_be_rescued) {
@@ -75,11 +119,11 @@ pub(crate) fn remove(
                 forced: force,
             });
         }
-        saved = Some(rescue(repository, &record, now)?);
+        saved = Some(rescue(repository, record, now)?);
     }
-    take_away(repository, &record, saved.is_some())?;
+    take_away(repository, record, saved.is_some())?;
     lock.retire();
-    Ok(removed(&record, saved))
+    Ok(removed(record, saved))
 }
 
 fn removed(record: &Record, rescue: Option<Rescue>) -> Removed {
@@ -151,16 +195,23 @@ fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError>
     Ok(())
 }
 
-/// Marks that nobody works in a worktree any more. `None` where there is no record of it.
+/// Marks that nobody works in a worktree any more, unless somebody else has it by now.
 pub(crate) fn hand_back(
     repository: &Repository,
     slug: &Slug,
-) -> Result<Option<Record>, WorktreeError> {
-    let changed = Record::change(repository, slug, Record::hand_back)?;
-    Ok(changed.map(|(record, _lock)| {
+    leaver: &Leaver,
+) -> Result<(), WorktreeError> {
+    let changed = Record::change(repository, slug, |record| {
+        let is_theirs = record.is_still_of(leaver);
+        if is_theirs {
+            record.hand_back();
+        }
+        is_theirs
+    })?;
+    if let Some((record, _lock)) = changed {
         let_git_go(repository, &record);
-        record
-    }))
+    }
+    Ok(())
 }
 
 /// Removes our lock on a worktree, by which git keeps it. The caller has the one on its record.

@@ -11,11 +11,11 @@ use crate::by_hook::ByHook;
 use crate::create::{LOCK_WAIT, create};
 use crate::list::describe;
 use crate::places::Places;
-use crate::remove::{hand_back, let_git_go, remove};
+use crate::remove::{hand_back, let_git_go, part, remove};
 use crate::repository::Repository;
 use crate::{
-    Condition, Created, FolderMaker, Git, Listed, Merged, Parting, ProcessMark, Pruned, Record,
-    Removed, Request, Slug, Stage, WorktreeError, WorktreeSettings, merge, recover,
+    Condition, Created, FolderMaker, Git, Leaver, Listed, Merged, Parting, ProcessMark, Pruned,
+    Record, Removed, Request, Slug, Stage, WorktreeError, WorktreeSettings, merge, recover,
 };
 
 /// Makes, lists, merges and removes the worktrees of swarm.
@@ -70,7 +70,8 @@ impl Worktrees {
         }
     }
 
-    /// Takes back what [`Worktrees::create`] did, because whoever was to work in it never began.
+    /// Takes back what [`Worktrees::create`] did, because whoever was to work in it never began. Nothing happens where
+    /// somebody else has taken it up since.
     ///
     /// # Errors
     /// [`WorktreeError`] if it could not be undone; it is then listed by [`Worktrees::list`].
@@ -84,8 +85,7 @@ impl Worktrees {
         let Some(mut record) = Record::load(&repository, slug)? else {
             return Ok(());
         };
-        if record.owner != created.record.owner {
-            // Somebody else has taken it up since.
+        if !record.is_still_of(&created.record.leaver()) {
             return Ok(());
         }
         record.hand_back();
@@ -99,7 +99,8 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Nobody works in a worktree any more; it stays as it is.
+    /// Whoever was given a worktree works in it no more; it stays as it is. Nothing happens where somebody else has taken
+    /// it up since.
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
@@ -108,7 +109,7 @@ impl Worktrees {
             return by_hook.release(&created.record);
         }
         let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
-        hand_back(&repository, &created.record.slug).map(drop)
+        hand_back(&repository, &created.record.slug, &created.record.leaver())
     }
 
     /// Whoever was given a worktree works in it still, though it was handed back. Nothing happens where somebody else has
@@ -122,15 +123,19 @@ impl Worktrees {
         }
         let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
         let held = Record::change(&repository, &created.record.slug, |record| {
-            if !record.in_use {
+            let is_free = !record.in_use;
+            if is_free {
                 record.in_use = true;
+                record.owner.clone_from(&created.record.owner);
                 record.process.clone_from(&created.record.process);
             }
+            is_free
         });
         held.map(drop)
     }
 
     /// From now on the owner's life lock alone tells whether the worktree is in use, and not the process that started it.
+    /// Nothing happens where somebody else has taken it up since.
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
@@ -140,7 +145,11 @@ impl Worktrees {
         }
         let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
         let settled = Record::change(&repository, &created.record.slug, |record| {
-            record.process = None;
+            let is_theirs = record.is_still_of(&created.record.leaver());
+            if is_theirs {
+                record.process = None;
+            }
+            is_theirs
         });
         settled.map(drop)
     }
@@ -179,36 +188,31 @@ impl Worktrees {
     }
 
     /// The end of whoever worked in a worktree: it is removed with its branch if it holds nothing that is not elsewhere,
-    /// and kept otherwise.
+    /// and kept otherwise. `None` where it is none of swarm's, or another agent has it by now.
     ///
     /// # Errors
     /// [`WorktreeError`] when it is not there, or could not be removed.
-    pub fn part(&self, path: &Path, now: UnixMs) -> Result<Option<Parting>, WorktreeError> {
+    pub fn part(
+        &self,
+        path: &Path,
+        leaver: &Leaver,
+        now: UnixMs,
+    ) -> Result<Option<Parting>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
             && let Some(record) = by_hook.find(path)?
         {
-            return by_hook.part(record).map(Some);
+            return by_hook.part(&record, leaver);
         }
         let Some(anchored) = anchored(&self.places, path)? else {
             return Ok(None);
         };
-        let record = anchored.record.clone();
+        let slug = anchored.record.slug.clone();
         // Its own folder may be gone in a moment.
         let mut repository = Repository::of_worktree(&self.git, &self.places, anchored)?;
         if let Some(main) = &repository.main {
             repository.top.clone_from(main);
         }
-        hand_back(&repository, &record.slug)?;
-        match remove(&repository, &record.slug, false, now) {
-            Ok(removed) => Ok(Some(Parting::Removed(removed))),
-            Err(WorktreeError::Unsafe { hazards, .. }) => Ok(Some(Parting::Kept {
-                slug: record.slug,
-                path: record.path,
-                branch: record.branch,
-                why: hazards,
-            })),
-            Err(error) => Err(error),
-        }
+        part(&repository, &slug, leaver, now)
     }
 
     /// The worktrees of the repository that a folder is in, and what is wrong with records that cannot be read.

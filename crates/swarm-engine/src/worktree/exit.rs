@@ -150,7 +150,7 @@ fn try_to_remove(
     discard: bool,
 ) -> Result<Result<Removed, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let (record, now) = (&created.record, place.clock.now());
-    let why = match place.worktrees.part(&record.path, now)? {
+    let why = match place.worktrees.part(&record.path, &record.leaver(), now)? {
         Some(Parting::Removed(removed)) => return Ok(Ok(removed)),
         Some(Parting::Kept { why, .. }) => why,
         None => Vec::new(),

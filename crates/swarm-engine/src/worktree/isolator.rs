@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use swarm_protocol::{Clock, SubAgentId};
-use swarm_worktree::{Owner, Parting, ProcessMark, Request, Slug, Worktrees, moved_notice};
+use swarm_worktree::{Leaver, Owner, Parting, ProcessMark, Request, Slug, Worktrees, moved_notice};
 use tokio_util::sync::CancellationToken;
 
 use super::stay::blocking;
@@ -34,10 +34,7 @@ impl Isolator for WorktreeIsolator {
         let request = Request {
             from: from.to_owned(),
             slug: Slug::of_agent(id.as_str()).map_err(|error| error.to_string())?,
-            owner: Owner {
-                agent: Some(id.to_string()),
-                ..Owner::default()
-            },
+            owner: owner(id),
             process: self.process.clone(),
             uncommitted: None,
             now: self.clock.now(),
@@ -68,7 +65,11 @@ impl Isolator for WorktreeIsolator {
     async fn clean_up(&self, id: &SubAgentId, folder: IsolatedFolder) -> Option<IsolatedFolder> {
         let (worktrees, now) = (self.worktrees.clone(), self.clock.now());
         let path = folder.path.clone();
-        match blocking(move || worktrees.part(&path, now)).await {
+        let leaver = Leaver {
+            owner: owner(id),
+            process: Some(self.process.clone()),
+        };
+        match blocking(move || worktrees.part(&path, &leaver, now)).await {
             Ok(Some(Parting::Removed(_))) => None,
             Ok(_) => Some(folder),
             Err(why) => {
@@ -76,5 +77,12 @@ impl Isolator for WorktreeIsolator {
                 Some(folder)
             }
         }
+    }
+}
+
+fn owner(id: &SubAgentId) -> Owner {
+    Owner {
+        agent: Some(id.to_string()),
+        ..Owner::default()
     }
 }

@@ -94,7 +94,7 @@ pub(crate) async fn finish(
         }
         Taken::Nothing => return Ok(Finished::leaving(ended.left)),
     };
-    let worktree = part(deployment, &removed.member).await;
+    let worktree = part(deployment, team, &removed.member).await;
     let closed = close_pane(deployment, &removed.member, spawn_id).await;
     // A reconcile that saw the end first has entered it.
     let recorded = removed

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::Member;
-use swarm_worktree::{Hazard, Parting};
+use swarm_protocol::{Member, TeamName};
+use swarm_worktree::{Hazard, Leaver, Owner, Parting};
 
 use crate::Deployment;
 use crate::spawn::blocking;
@@ -67,12 +67,26 @@ impl LeftWorktree {
     }
 }
 
-/// Removes the work tree of a member that has ended, or keeps it and says why.
-pub(crate) async fn part(deployment: &Deployment, member: &Member) -> Option<LeftWorktree> {
+/// Removes the work tree of a member that has ended, or keeps it and says why. One that somebody else has taken up since is
+/// none of its any more.
+pub(crate) async fn part(
+    deployment: &Deployment,
+    team: &TeamName,
+    member: &Member,
+) -> Option<LeftWorktree> {
     let path = member.worktree_path.clone()?;
+    let leaver = Leaver {
+        owner: Owner {
+            team: Some(team.clone()),
+            member: Some(member.name.clone()),
+            spawn_id: member.spawn_id(),
+            ..Owner::default()
+        },
+        process: None,
+    };
     let (worktrees, now) = (deployment.worktrees.clone(), deployment.clock.now());
     let at = path.clone();
-    let parted = blocking(move || worktrees.part(&at, now)).await;
+    let parted = blocking(move || worktrees.part(&at, &leaver, now)).await;
     let left = |slug: String, branch: String, kept, why| LeftWorktree {
         member: member.name.clone(),
         slug,

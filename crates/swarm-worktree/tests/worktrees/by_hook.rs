@@ -103,7 +103,10 @@ fn a_folder_is_made_once_taken_up_again_and_kept_until_it_is_forced_away() {
     assert_eq!(found.as_ref(), Some(&made.record));
     assert_eq!(yard.worktrees.find(&yard.path("project")).unwrap(), None);
 
-    let parted = yard.worktrees.part(&made.cwd, UnixMs(8)).unwrap();
+    let parted = yard
+        .worktrees
+        .part(&made.cwd, &made.record.leaver(), UnixMs(8))
+        .unwrap();
     assert!(matches!(parted, Some(Parting::Kept { .. })), "{parted:?}");
     let again = yard.worktrees.create(&yard.request("project")).unwrap();
     assert!(!again.fresh);
@@ -285,4 +288,31 @@ fn whoever_changes_the_record_of_a_hooks_folder_waits_for_its_lock() {
         text.contains("by another") && text.contains("\"inUse\": false"),
         "{text}"
     );
+}
+
+#[test]
+fn a_folder_that_somebody_else_has_taken_up_is_left_to_them() {
+    let yard = Yard::new();
+    let ask = |agent: &str| {
+        let asked = yard.request("project");
+        let owner = Owner {
+            agent: Some(agent.to_owned()),
+            ..Owner::default()
+        };
+        let created = yard.worktrees.create(&Request { owner, ..asked });
+        created.unwrap()
+    };
+    let before = ask("first");
+    let now = ask("second");
+    assert!(before.fresh && !now.fresh);
+    yard.worktrees.release(&before).unwrap();
+    yard.worktrees.settle(&before).unwrap();
+    yard.worktrees.undo(&before).unwrap();
+    let parted = yard
+        .worktrees
+        .part(&now.cwd, &before.record.leaver(), UnixMs(8));
+    assert_eq!(parted.unwrap(), None);
+    let found = yard.worktrees.find(&now.cwd).unwrap();
+    assert_eq!(found, Some(now.record));
+    assert_eq!(yard.calls(), ["make one"]);
 }

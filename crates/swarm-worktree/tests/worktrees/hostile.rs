@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use swarm_worktree::{Created, Uncommitted, WorktreeError};
 
 use crate::creation::executable;
-use crate::scene::{NOW, Scene, request, slug};
+use crate::scene::{NOW, Scene, leaver, request, slug};
 
 /// A program that git would run as a filter, by settings of these lines.
 fn settings(scene: &Scene) -> String {
@@ -177,7 +177,9 @@ fn everything(scene: &Scene, made: &Created) -> Vec<String> {
     }
     note(
         "part",
-        worktrees.part(at, NOW).map(|parted| format!("{parted:?}")),
+        worktrees
+            .part(at, &leaver("one"), NOW)
+            .map(|parted| format!("{parted:?}")),
     );
     note(
         "prune",
@@ -189,7 +191,9 @@ fn everything(scene: &Scene, made: &Created) -> Vec<String> {
     note("take up", again.map(|made| format!("{:?}", made.fresh)));
     note(
         "part",
-        worktrees.part(at, NOW).map(|parted| format!("{parted:?}")),
+        worktrees
+            .part(at, &leaver("one"), NOW)
+            .map(|parted| format!("{parted:?}")),
     );
     for force in [false, true] {
         let removed = worktrees.remove(&repo, &slug("one"), force, NOW);

@@ -18,6 +18,7 @@ mod hostile;
 mod killed;
 mod matrix;
 mod merging;
+mod others;
 mod planted;
 mod removal;
 mod scene;

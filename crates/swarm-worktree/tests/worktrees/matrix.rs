@@ -284,7 +284,10 @@ fn i10_the_worktrees_of_a_bare_repository_are_looked_at_and_removed_like_others(
             assert_eq!(listed[0].hazards, [Hazard::Stashed(1)]);
             continue;
         }
-        let parted = scene.worktrees().part(&made.record.path, NOW).unwrap();
+        let parted = scene
+            .worktrees()
+            .part(&made.record.path, &made.record.leaver(), NOW)
+            .unwrap();
         assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::creation::executable;
-use crate::scene::{NOW, Scene, slug};
+use crate::scene::{NOW, Scene, leaver, slug};
 
 /// The name of a file that once said, beside worktrees, whose they are.
 const MARK: &str = ".swarm-repository";
@@ -104,7 +104,7 @@ fn nothing_that_a_clone_brings_along_is_believed() {
         drop(worktrees.prune(&at, false, NOW));
         drop(worktrees.remove(&at, &slug("a"), true, NOW));
         drop(worktrees.merge(&at, &slug("x")));
-        drop(worktrees.part(&at, NOW));
+        drop(worktrees.part(&at, &leaver("a"), NOW));
         drop(scene.create(&at, "a"));
         assert!(!scene.path("canary").exists(), "{at:?}");
         assert!(thesis.join("text").exists(), "{at:?}");
@@ -159,7 +159,7 @@ fn a_folder_is_removed_only_where_swarm_makes_one_of_that_name() {
                 worktrees.remove(&repo, &slug("a"), force, NOW).unwrap_err();
             }
             scene.create(&repo, "a").unwrap_err();
-            drop(worktrees.part(&path, NOW));
+            drop(worktrees.part(&path, &leaver("a"), NOW));
             drop(scene.create(&repo, "b"));
             assert!(thesis.join("text").exists(), "{path:?} {stage}");
             assert!(repo.join("b.txt").exists(), "{path:?} {stage}");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use swarm_worktree::{Condition, Created, Hazard, Parting, Pruned, WorktreeError};
 
-use crate::scene::{NOW, Scene, slug};
+use crate::scene::{NOW, Scene, leaver, slug};
 
 type Spoil = fn(&Scene, &Path);
 
@@ -326,7 +326,10 @@ fn at_its_members_end_an_unchanged_worktree_goes_and_a_changed_one_stays() {
     let scene = scene();
     let repo = scene.repo();
     let made = scene.create(&repo, "one").unwrap();
-    let parted = scene.worktrees().part(&made.record.path, NOW).unwrap();
+    let parted = scene
+        .worktrees()
+        .part(&made.record.path, &made.record.leaver(), NOW)
+        .unwrap();
     assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
     assert!(!made.record.path.exists());
 
@@ -335,7 +338,7 @@ fn at_its_members_end_an_unchanged_worktree_goes_and_a_changed_one_stays() {
     scene.commit(&made.record.path, "mine");
     let parted = scene
         .worktrees()
-        .part(&made.record.path.join("src"), NOW)
+        .part(&made.record.path.join("src"), &made.record.leaver(), NOW)
         .unwrap();
     let Some(Parting::Kept {
         path, branch, why, ..
@@ -348,7 +351,10 @@ fn at_its_members_end_an_unchanged_worktree_goes_and_a_changed_one_stays() {
     let listed = scene.git_in(&repo, &["worktree", "list", "--porcelain"]);
     assert!(!listed.contains("locked"), "{listed}");
     // A checkout that is none of ours is nobody's business.
-    assert_eq!(scene.worktrees().part(&repo, NOW).unwrap(), None);
+    assert_eq!(
+        scene.worktrees().part(&repo, &leaver("one"), NOW).unwrap(),
+        None
+    );
 }
 
 #[test]
@@ -410,6 +416,9 @@ fn i4_files_in_the_empty_folder_of_a_submodule_keep_the_worktree() {
     }
     assert!(made.record.path.join("vendor/notes.txt").exists());
     fs::remove_file(made.record.path.join("vendor/notes.txt")).unwrap();
-    let parted = scene.worktrees().part(&made.record.path, NOW).unwrap();
+    let parted = scene
+        .worktrees()
+        .part(&made.record.path, &made.record.leaver(), NOW)
+        .unwrap();
     assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
 }

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 use swarm_worktree::{
-    Created, Git, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError, WorktreeSettings,
-    Worktrees,
+    Created, Git, Leaver, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError,
+    WorktreeSettings, Worktrees,
 };
 
 pub(crate) const NOW: UnixMs = UnixMs(1_700_000_000_000);
@@ -142,6 +142,15 @@ impl Scene {
 
 pub(crate) fn slug(text: &str) -> Slug {
     Slug::parse(text).unwrap()
+}
+
+/// Whoever [`request`] asks for.
+pub(crate) fn leaver(name: &str) -> Leaver {
+    let asked = request(Path::new(""), name, None);
+    Leaver {
+        owner: asked.owner,
+        process: Some(asked.process),
+    }
 }
 
 pub(crate) fn request(from: &Path, name: &str, uncommitted: Option<Uncommitted>) -> Request {

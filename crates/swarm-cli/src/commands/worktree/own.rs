@@ -110,7 +110,8 @@ pub(in crate::commands) fn leave_entered(app: &App) {
 /// Takes a work tree away if it holds nothing that is not elsewhere, and says what became of it.
 fn part(app: &App, worktrees: &Worktrees, record: &Record) {
     let path = record.path.display();
-    app.out.say(&match worktrees.part(&record.path, app.clock.now()) {
+    let parted = worktrees.part(&record.path, &record.leaver(), app.clock.now());
+    app.out.say(&match parted {
         Ok(Some(Parting::Kept {
             slug, branch, why, ..
         })) => {
@@ -125,7 +126,9 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
                 format!("swarm: the work tree is kept: {path} on {branch} ({why})")
             }
         }
-        Ok(_) => format!("swarm: the work tree {} held nothing new and is gone", record.slug),
+        // Somebody else's by now.
+        Ok(None) => return,
+        Ok(Some(Parting::Removed(_))) => format!("swarm: the work tree {} held nothing new and is gone", record.slug),
         Err(error) => kept(&record.path, &error.to_string()),
     });
 }
