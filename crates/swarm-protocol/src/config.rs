@@ -173,6 +173,9 @@ pub struct SwarmMember {
     /// Set when the member's death has been entered in the journal and its tasks were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died_at: Option<UnixMs>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
 }
 
 /// A place in the roster that is held for a spawn under way.
@@ -185,6 +188,34 @@ pub struct Reservation {
     pub spawner_start: String,
     /// When the reservation lapses.
     pub deadline: UnixMs,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+impl SwarmMember {
+    /// Of this spawn, of which nothing else is known.
+    pub fn new(spawn_id: SpawnId) -> Self {
+        Self {
+            spawn_id,
+            socket: None,
+            reservation: None,
+            died_at: None,
+            rest: Map::new(),
+        }
+    }
+}
+
+impl Reservation {
+    /// By the process of this number and start time.
+    pub fn new(spawner_pid: u32, spawner_start: impl Into<String>, deadline: UnixMs) -> Self {
+        Self {
+            spawner_pid,
+            spawner_start: spawner_start.into(),
+            deadline,
+            rest: Map::new(),
+        }
+    }
 }
 
 fn is_empty_path(path: &Path) -> bool {

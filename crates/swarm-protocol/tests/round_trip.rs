@@ -111,6 +111,24 @@ fn time() -> impl Strategy<Value = Value> {
     (1..u64::MAX).prop_map(Value::from)
 }
 
+/// swarm's own part of an entry, as a later version may write it.
+fn any_mark() -> impl Strategy<Value = Value> {
+    let id = any::<u128>().prop_map(|id| Value::from(uuid::Uuid::from_u128(id).to_string()));
+    let reservation = object_of![
+        always("spawnerPid", any::<u32>().prop_map(Value::from)),
+        always("spawnerStart", text()),
+        always("deadline", time()),
+        unknown_fields(),
+    ];
+    object_of![
+        always("spawnId", id),
+        maybe("socket", "/\\PC{0,9}".prop_map(Value::from)),
+        maybe("reservation", reservation),
+        maybe("diedAt", time()),
+        unknown_fields(),
+    ]
+}
+
 fn any_member() -> impl Strategy<Value = Value> {
     object_of![
         always("agentId", text()),
@@ -132,6 +150,7 @@ fn any_member() -> impl Strategy<Value = Value> {
         maybe("backendType", text()),
         maybe("isActive", any::<bool>().prop_map(Value::from)),
         maybe("mode", text()),
+        maybe("swarm", any_mark()),
         unknown_fields(),
     ]
 }

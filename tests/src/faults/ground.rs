@@ -330,24 +330,6 @@ pub fn new_member(member: &str) -> NewMember {
     static START: OnceLock<String> = OnceLock::new();
     let pid = std::process::id();
     let start = START.get_or_init(|| process::start_time(pid).expect("a start time"));
-    NewMember {
-        name: name(member),
-        spawn_id: SpawnId::random(),
-        reservation: Reservation {
-            spawner_pid: pid,
-            spawner_start: start.clone(),
-            deadline: UnixMs(u64::MAX),
-        },
-        agent_type: None,
-        model: None,
-        mode: None,
-        cwd: PathBuf::from("/work"),
-        worktree_path: None,
-        plan: false,
-        prompt: None,
-        backend: None,
-        socket: None,
-        session_id: None,
-        color: None,
-    }
+    let held = Reservation::new(pid, start, UnixMs(u64::MAX));
+    NewMember::new(name(member), SpawnId::random(), held, "/work")
 }

@@ -10,12 +10,8 @@ use crate::tests::world::{name, team};
 fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
     let mut entry = Member::lead(&team(), "/".into(), UnixMs(1));
     entry.name = name(member);
-    entry.swarm = Some(SwarmMember {
-        spawn_id: "00000000-0000-0000-0000-000000000001".parse().unwrap(),
-        socket: None,
-        reservation: None,
-        died_at: None,
-    });
+    let spawn_id = "00000000-0000-0000-0000-000000000001".parse().unwrap();
+    entry.swarm = Some(SwarmMember::new(spawn_id));
     MemberView {
         damaged_inbox: None,
         process: None,

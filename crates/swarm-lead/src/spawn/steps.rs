@@ -143,11 +143,7 @@ async fn begin<'a>(
     let new = NewMember {
         name: options.name.clone(),
         spawn_id,
-        reservation: Reservation {
-            spawner_pid: deployment.process.pid,
-            spawner_start: deployment.process.start.clone(),
-            deadline,
-        },
+        reservation: Reservation::new(deployment.process.pid, &deployment.process.start, deadline),
         agent_type: options.agent_type.clone(),
         model: Some(model.written.clone()),
         mode: Some(mode),

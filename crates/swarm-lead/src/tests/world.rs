@@ -284,25 +284,12 @@ pub(crate) fn reserve(
 ) -> SpawnId {
     let spawn_id = SpawnId::random();
     let own = std::process::id();
+    let start = process::start_time(own).unwrap();
+    let held = Reservation::new(own, start, UnixMs(u64::MAX));
     let new = NewMember {
-        name: name(member),
-        spawn_id,
-        reservation: Reservation {
-            spawner_pid: own,
-            spawner_start: process::start_time(own).unwrap(),
-            deadline: UnixMs(u64::MAX),
-        },
-        agent_type: None,
-        model: None,
-        mode: None,
-        cwd: cwd.to_owned(),
-        worktree_path: None,
-        plan: false,
         prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
-        backend: None,
-        socket: None,
         session_id: Some(SessionId::random()),
-        color: None,
+        ..NewMember::new(name(member), spawn_id, held, cwd)
     };
     store.reserve(&team(), new).unwrap();
     spawn_id

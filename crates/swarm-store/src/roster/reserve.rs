@@ -179,10 +179,9 @@ impl TeamFiles<'_> {
             is_active: Some(true),
             mode: new.mode.map(|mode| mode.name().to_owned()),
             swarm: Some(SwarmMember {
-                spawn_id: new.spawn_id,
                 socket: new.socket.clone(),
                 reservation: Some(new.reservation.clone()),
-                died_at: None,
+                ..SwarmMember::new(new.spawn_id)
             }),
             rest: serde_json::Map::new(),
         }

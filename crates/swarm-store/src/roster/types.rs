@@ -41,6 +41,33 @@ pub struct NewMember {
     pub color: Option<Color>,
 }
 
+impl NewMember {
+    /// One of which nothing else is asked.
+    pub fn new(
+        name: MemberName,
+        spawn_id: SpawnId,
+        reservation: Reservation,
+        cwd: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            name,
+            spawn_id,
+            reservation,
+            agent_type: None,
+            model: None,
+            mode: None,
+            cwd: cwd.into(),
+            worktree_path: None,
+            plan: false,
+            prompt: None,
+            backend: None,
+            socket: None,
+            session_id: None,
+            color: None,
+        }
+    }
+}
+
 /// A member that was taken out of the roster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Removed {

@@ -180,26 +180,8 @@ pub(crate) fn new_team(text: &str) -> NewTeam {
 /// A member to be spawned by this process.
 pub(crate) fn new_member(member: &str) -> NewMember {
     let pid = std::process::id();
-    NewMember {
-        name: name(member),
-        spawn_id: SpawnId::random(),
-        reservation: Reservation {
-            spawner_pid: pid,
-            spawner_start: process::start_time(pid).unwrap(),
-            deadline: UnixMs(u64::MAX),
-        },
-        agent_type: None,
-        model: None,
-        mode: None,
-        cwd: PathBuf::from("/work"),
-        worktree_path: None,
-        plan: false,
-        prompt: None,
-        backend: None,
-        socket: None,
-        session_id: None,
-        color: None,
-    }
+    let held = Reservation::new(pid, process::start_time(pid).unwrap(), UnixMs(u64::MAX));
+    NewMember::new(name(member), SpawnId::random(), held, "/work")
 }
 
 pub(crate) fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {

@@ -76,11 +76,7 @@ fn several_deaths_are_several_messages() {
 
 /// A place in the roster whose spawner has died and whose time is over.
 fn lapse(world: &World, spawn_id: SpawnId) {
-    let dead = Reservation {
-        spawner_pid: u32::MAX,
-        spawner_start: "1".to_owned(),
-        deadline: UnixMs(1),
-    };
+    let dead = Reservation::new(u32::MAX, "1", UnixMs(1));
     world.reserve_as("bob", spawn_id, dead);
 }
 

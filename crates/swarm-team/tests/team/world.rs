@@ -89,11 +89,8 @@ impl World {
 
     /// One that holds as long as this process lives.
     pub(crate) fn reservation(&self) -> Reservation {
-        Reservation {
-            spawner_pid: std::process::id(),
-            spawner_start: process::start_time(std::process::id()).unwrap(),
-            deadline: UnixMs(u64::MAX),
-        }
+        let own = std::process::id();
+        Reservation::new(own, process::start_time(own).unwrap(), UnixMs(u64::MAX))
     }
 
     pub(crate) fn reserve_as(&self, member: &str, spawn_id: SpawnId, reservation: Reservation) {
@@ -107,22 +104,7 @@ impl World {
         spawn_id: SpawnId,
         reservation: Reservation,
     ) -> NewMember {
-        NewMember {
-            name: name(member),
-            spawn_id,
-            reservation,
-            agent_type: None,
-            model: None,
-            mode: None,
-            cwd: self.folder.path().to_owned(),
-            worktree_path: None,
-            plan: false,
-            prompt: None,
-            backend: None,
-            socket: None,
-            session_id: None,
-            color: None,
-        }
+        NewMember::new(name(member), spawn_id, reservation, self.folder.path())
     }
 
     /// A committed member.

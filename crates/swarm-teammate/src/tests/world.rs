@@ -120,25 +120,11 @@ impl World {
     pub(crate) fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
         let spawn_id = SpawnId::random();
         let own = std::process::id();
+        let start = process::start_time(own).unwrap();
+        let held = Reservation::new(own, start, UnixMs(SystemClock.now().0 + 60_000));
         let new = NewMember {
-            name: name(member),
-            spawn_id,
-            reservation: Reservation {
-                spawner_pid: own,
-                spawner_start: process::start_time(own).unwrap(),
-                deadline: UnixMs(SystemClock.now().0 + 60_000),
-            },
-            agent_type: None,
-            model: None,
-            mode: None,
-            cwd: self.folder.path().to_owned(),
-            worktree_path: None,
-            plan: false,
             prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
-            backend: None,
-            socket: None,
-            session_id: None,
-            color: None,
+            ..NewMember::new(name(member), spawn_id, held, self.folder.path())
         };
         self.store.reserve(&self.team, new).unwrap();
         spawn_id
