@@ -1,8 +1,7 @@
 //! The terminal of a teammate: a pane in which a person may type, or only a place to write to.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -149,10 +148,7 @@ fn keys_one_by_one() -> io::Result<Termios> {
 async fn own_log(env: &Environment, log: &Path) -> Option<File> {
     let program = env.find_program("tmux")?;
     let (tmux_env, pane) = (env.get("TMUX")?, PaneId::new(env.get("TMUX_PANE")?));
-    let file = OpenOptions::new()
-        .append(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(log)
+    let file = swarm_fs::open_for_appending(log)
         .inspect_err(|error| {
             tracing::warn!(log = %log.display(), %error, "the output's file is left to tmux");
         })

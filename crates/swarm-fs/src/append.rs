@@ -52,6 +52,19 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
     Ok(appended)
 }
 
+/// Opens a file to which a program is to append, as [`append`] would; it is at the beginning of a line. The descriptor is
+/// of the file that was looked at, whatever is put in its place meanwhile.
+///
+/// # Errors
+/// As [`append_durable`].
+pub fn open_for_appending(path: &Path) -> Result<File, FsError> {
+    let (file, is_new) = open_or_create(path)?;
+    if !is_new && ends_in_partial_line(&file).map_err(|error| FsError::io(path, "read", error))? {
+        write_at_once(&file, b"\n").map_err(|error| FsError::io(path, "append to", error))?;
+    }
+    Ok(file)
+}
+
 /// What stands in a file and perhaps not on disk yet, because whoever appended it was killed before the wait. `None` if there
 /// is no file.
 ///

@@ -28,7 +28,7 @@ mod waiting;
 mod watch;
 mod watched;
 
-pub use append::{append, append_durable, left_unsettled};
+pub use append::{append, append_durable, left_unsettled, open_for_appending};
 pub use contained::{names_in, read_beginning, read_ending, read_optional, read_optional_from};
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::FsError;

@@ -1,6 +1,7 @@
 //! Single files and folders: whole, private, contained.
 
 use std::fs::{self, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -8,8 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use swarm_fs::{
     FsError, LifeHolder, append_durable, check_own_dir, create_private_dir, create_private_file,
-    create_sidecar, door_support, ensure_private_dir, names_in, read_ending, read_optional,
-    remove_tree, rename_no_replace, replace_alone, set_aside, sweep_temporaries,
+    create_sidecar, door_support, ensure_private_dir, names_in, open_for_appending, read_ending,
+    read_optional, remove_tree, rename_no_replace, replace_alone, set_aside, sweep_temporaries,
 };
 
 use crate::children::{Child, Ground, command};
@@ -51,6 +52,7 @@ fn a_symbolic_link_is_refused_by_everything_and_its_target_untouched() {
         read_optional(&link).map(drop),
         replace_alone(&link, b"x"),
         append_durable(&link, b"x"),
+        open_for_appending(&link).map(drop),
         create_sidecar(&link),
         LifeHolder::take(&link, b"x").map(drop),
         check_own_dir(&link),
@@ -93,6 +95,7 @@ fn a_fifo_in_a_files_place_is_refused_and_nobody_hangs() {
         read_optional(&fifo).map(drop),
         read_ending(&fifo, 1).map(drop),
         append_durable(&fifo, b"x"),
+        open_for_appending(&fifo).map(drop),
     ] {
         assert!(
             matches!(refused, Err(FsError::NotOurs { .. })),
@@ -101,6 +104,28 @@ fn a_fifo_in_a_files_place_is_refused_and_nobody_hangs() {
     }
     let refused = read_optional(folder.path());
     assert!(matches!(refused, Err(FsError::NotOurs { .. })), "a folder");
+}
+
+#[test]
+fn what_is_appended_to_is_the_file_that_was_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, other) = (folder.path().join("file"), folder.path().join("other"));
+    fs::write(&file, "half").unwrap();
+    let mut open = open_for_appending(&file).unwrap();
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "").unwrap();
+    fs::rename(&file, &other).unwrap();
+    symlink(&victim, &file).unwrap();
+    open.write_all(b"whole\n").unwrap();
+    assert_eq!(fs::read(&other).unwrap(), b"half\nwhole\n");
+    assert_eq!(fs::read(&victim).unwrap(), b"");
+    // Under a second name it would change as well.
+    fs::hard_link(&other, folder.path().join("twin")).unwrap();
+    let refused = open_for_appending(&other);
+    assert!(
+        matches!(refused, Err(FsError::NotOurs { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]

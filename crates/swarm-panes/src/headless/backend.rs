@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -104,14 +103,8 @@ fn note_end(folder: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError
     Ok(())
 }
 
-fn open_log(path: &Path) -> Result<File, PaneError> {
-    log::prepare(path)?;
-    let file = OpenOptions::new().append(true).open(path);
-    file.map_err(|e| PaneError::io("open", path, e))
-}
-
 fn spawn(command: &PaneCommand, file: &Path) -> Result<Child, PaneError> {
-    let output = open_log(file)?;
+    let output = log::open(file)?;
     let errors = output
         .try_clone()
         .map_err(|e| PaneError::io("open", file, e))?;

@@ -41,7 +41,8 @@ pub(crate) fn starting(id: &PaneId, command: &PaneCommand) -> Result<Batch, Pane
 /// [`PaneError::Invalid`] for a program or folder that cannot be used, and what making the output's file gives.
 pub(crate) fn prepare(command: &PaneCommand) -> Result<(), PaneError> {
     command.check()?;
-    command.log.as_deref().map_or(Ok(()), log::prepare)
+    command.log.as_deref().map(log::open).transpose()?;
+    Ok(())
 }
 
 /// A program that was started in a pane, as tmux listed it in the same call: neither it nor its pid can have been given

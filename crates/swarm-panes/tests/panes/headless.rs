@@ -54,6 +54,19 @@ async fn a_pipe_in_the_place_of_the_output_is_refused_and_not_waited_for() {
         "{refused}"
     );
     backend.close(&pane, &spec.spawn_id).await.unwrap();
+    // Nor does the next one write there, or where a link leads.
+    let pane = backend.open(&spec).await.unwrap();
+    let refused = backend.start(&pane, &command).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("not a regular file"),
+        "{refused}"
+    );
+    std::fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink(folder.path("victim"), &log).unwrap();
+    let refused = backend.start(&pane, &command).await.unwrap_err();
+    assert!(refused.to_string().contains("symbolic link"), "{refused}");
+    assert!(!folder.path("victim").exists());
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
 }
 
 #[test]
