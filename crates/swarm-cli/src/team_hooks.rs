@@ -140,7 +140,7 @@ impl HookSource {
         let mut env = self.env.shell_with(&self.pass, &claude.env);
         let root = self.root.display().to_string();
         env.insert("CLAUDE_CONFIG_DIR".to_owned(), root);
-        for name in ["SWARM_NAME", "SWARM_AGENT_ID", "SWARM_SPAWN_ID"] {
+        for name in ["SWARM_NAME", "SWARM_AGENT_ID", swarm_protocol::SPAWN_MARK] {
             if let Some(value) = self.env.get(name) {
                 env.insert(name.to_owned(), value.to_owned());
             }

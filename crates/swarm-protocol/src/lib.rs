@@ -50,7 +50,9 @@ pub use ids::{
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
 pub use journal::{Event, JournalEntry};
 pub use mode::{PermissionMode, UnknownMode};
-pub use names::{AgentId, LEAD_NAME, MemberName, NameError, TeamName, sanitized_collision};
+pub use names::{
+    AgentId, LEAD_NAME, MemberName, NameError, SPAWN_MARK, TeamName, sanitized_collision,
+};
 pub use request::{Answer, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SandboxUse, ShellGuards};

@@ -12,6 +12,9 @@ use crate::SYSTEM_SENDER;
 /// The reserved name of every team's lead.
 pub const LEAD_NAME: &str = "team-lead";
 
+/// The variable that marks every process of a member, and of what works for it: its value is the spawn id.
+pub const SPAWN_MARK: &str = "SWARM_SPAWN_ID";
+
 /// Longest name in bytes (`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`, the pattern of Claude Code's Agent tool).
 const MAX_NAME: usize = 64;
 

@@ -127,7 +127,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     life.end_session(ending.as_ref().ok().copied()).await;
     servers.close().await;
     processes::end_marked(
-        "SWARM_SPAWN_ID",
+        swarm_protocol::SPAWN_MARK,
         &order.spawn_id.to_string(),
         processes::GRACE,
     )

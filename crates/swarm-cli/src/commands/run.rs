@@ -28,7 +28,11 @@ use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
-    Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("run")?;
+    Acting::find(
+        &*app.store,
+        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
+    )?
+    .require_person("run")?;
     let prompt = prompt(&args.prompt)?;
     let choices = Choices {
         model: args.model.clone(),

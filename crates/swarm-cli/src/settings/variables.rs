@@ -13,7 +13,7 @@ const OTHERS: [&str; 9] = [
     "SWARM_TEAM",
     "SWARM_NAME",
     "SWARM_AGENT_ID",
-    "SWARM_SPAWN_ID",
+    swarm_protocol::SPAWN_MARK,
     "SWARM_CWD",
     "SWARM_WORKTREE",
     "SWARM_LEAD_PROCESS",

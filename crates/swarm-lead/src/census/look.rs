@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SpawnId};
 use swarm_store::process::{is_running, start_time};
 use swarm_store::{StoreError, TeamStore};
@@ -10,9 +11,6 @@ use swarm_tools::processes::{Marked, Process, all_marked, command_line};
 use super::rosters::Rosters;
 use super::{ProcessKind, Seen, Standing, Stray};
 use crate::ProcessIdentity;
-
-/// The variable that marks every process of a member.
-pub(crate) const MARK: &str = "SWARM_SPAWN_ID";
 
 const TEAM: &str = "SWARM_TEAM";
 const NAME: &str = "SWARM_NAME";

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use swarm_policy::{AgentDefinition, Anchors, ChosenModel};
 use swarm_protocol::{
-    AgentId, Member, PermissionMode, SessionId, SpawnId, TeamName, UnixMs, WorktreeReport,
+    AgentId, Member, PermissionMode, SPAWN_MARK, SessionId, SpawnId, TeamName, UnixMs,
+    WorktreeReport,
 };
 use swarm_team::SpawnOrder;
 use swarm_worktree::{Created, MergeMode};
@@ -27,7 +28,7 @@ pub(super) fn marks(
         ("SWARM_TEAM".to_owned(), agent.team.to_string()),
         ("SWARM_NAME".to_owned(), agent.name.to_string()),
         ("SWARM_AGENT_ID".to_owned(), agent.to_string()),
-        ("SWARM_SPAWN_ID".to_owned(), spawn_id.to_string()),
+        (SPAWN_MARK.to_owned(), spawn_id.to_string()),
     ])
 }
 

@@ -34,7 +34,11 @@ const PROMPT: &str =
 
 /// Runs the demonstration.
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
-    Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("demo")?;
+    Acting::find(
+        &*app.store,
+        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
+    )?
+    .require_person("demo")?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let attach = terminal && !args.no_attach && args.picture.is_none() && !app.out.json;
     let pace = args.pace.unwrap_or(if attach { 1.0 } else { ACCOUNT_PACE });

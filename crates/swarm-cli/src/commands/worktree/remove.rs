@@ -94,5 +94,9 @@ fn ended(app: &App, mut failed: Vec<WorktreeError>) -> Result<ExitCode, Failure>
 }
 
 pub(super) fn require_person(app: &App, what: &str) -> Result<(), Failure> {
-    Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person(what)
+    Acting::find(
+        &*app.store,
+        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
+    )?
+    .require_person(what)
 }
