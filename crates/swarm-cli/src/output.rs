@@ -52,8 +52,14 @@ impl Output {
         self.piece(&format!("{}\n", json_text(&text)))
     }
 
-    /// Text on stdout, with a line end. Whoever wrote parts of it, nothing but colours reaches a terminal.
+    /// Text on stdout, with a line end. Whoever wrote parts of it, nothing reaches a terminal that it would obey.
     pub(crate) fn data(self, text: &str) -> Result<(), Failure> {
+        self.piece(&format!("{}\n", plain(text)))
+    }
+
+    /// Text on stdout whose colours are our own, or are what was asked for: what others wrote in it has been cleaned of
+    /// theirs. Nothing but colours reaches a terminal.
+    pub(crate) fn drawn(self, text: &str) -> Result<(), Failure> {
         let shown = if self.theme.color {
             colored(text)
         } else {
@@ -83,7 +89,7 @@ impl Output {
 
     /// A table on stdout.
     pub(crate) fn table(self, table: &Table) -> Result<(), Failure> {
-        self.data(table.render(self.theme).trim_end())
+        self.drawn(table.render(self.theme).trim_end())
     }
 
     /// Whether anybody still reads stdout; a pipe whose reader has left is no place to follow anything into.

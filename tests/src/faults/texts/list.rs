@@ -11,6 +11,9 @@ pub(super) const CLIPBOARD: &str = "RVZJTC1DTElQQk9BUkQ=";
 /// What a sequence for titles would call a window.
 pub(super) const TITLE: &str = "EVIL-TITLE";
 
+/// A sequence that hides what follows, which no command prints by itself.
+pub(super) const HIDES: &str = "\u{1b}[31;8m";
+
 /// The variable of the tmux server that names the file of the shortest of them.
 pub(super) const SHORT: &str = "C";
 
@@ -33,7 +36,7 @@ pub(super) fn texts(canaries: &Path) -> Vec<String> {
         "'\"; touch P; \"'",
         "a\nswarm: all is well\nrun-shell 'touch P'",
         "a; run-shell 'touch P'",
-        "\u{1b}[2J\u{1b}[31m\u{1b}]2;EVIL-TITLE\u{7}",
+        "\u{1b}[2J\u{1b}[31;8m\u{1b}]2;EVIL-TITLE\u{7}",
         "\u{1b}]52;c;RVZJTC1DTElQQk9BUkQ=\u{7}",
         "\u{1b}Ptmux;\u{1b}\u{1b}]52;c;RVZJTC1DTElQQk9BUkQ=\u{7}\u{1b}\\",
         "\u{9d}2;EVIL-TITLE\u{9c}\u{9b}2J\u{7f}",

@@ -1,6 +1,6 @@
 //! What a terminal would obey, in what a command prints and in what a terminal was sent.
 
-use super::list::{CLIPBOARD, FORGED, TITLE};
+use super::list::{CLIPBOARD, FORGED, HIDES, TITLE};
 use crate::stage::Finished;
 
 /// Whether a terminal would do something else with the character than to show it.
@@ -35,11 +35,13 @@ pub(super) fn assert_only_shown(whose: &str, text: &str) {
     assert!(obeyed.is_none(), "{whose} has a raw {obeyed:?}: {text:?}");
 }
 
-/// Asserts that both outputs of a command are only shown, and that no text has made a line of its own.
+/// Asserts that both outputs of a command are only shown, and that no text has set a colour or made a line of its own.
 #[track_caller]
 pub(super) fn assert_inert(finished: &Finished) {
     assert_only_shown(&finished.line, &finished.stdout);
     assert_only_shown(&finished.line, &finished.stderr);
+    let hides = [&finished.stdout, &finished.stderr].map(|said| said.contains(HIDES));
+    assert_eq!(hides, [false; 2], "{}", finished.story());
     for line in finished.stderr.lines() {
         assert!(!line.starts_with(FORGED), "{}", finished.story());
     }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_policy::{AgentDefinition, McpUse, ToolAllowance};
-use swarm_ui::clean_text;
 
 use super::known;
 use super::{effective, list};
@@ -21,7 +20,7 @@ pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<ExitCode, Failure>
     } else if app.out.json {
         app.out.json(definition)?;
     } else {
-        app.out.data(&clean_text(&as_written(app, definition)))?;
+        app.out.data(&as_written(app, definition))?;
     }
     for problem in &found.problems {
         let path = definition

@@ -34,7 +34,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     } else if text.trim().is_empty() {
         app.out.say(&format!("{} has printed nothing", args.name));
     } else {
-        app.out.data(&output::shown(app, text.trim_end()))?;
+        app.out.drawn(&output::shown(app, text.trim_end()))?;
     }
     if let Some(end) = ending(app, &team, &args.name)? {
         app.out.say(&end);

@@ -41,7 +41,7 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, F
     } else if text.trim().is_empty() {
         app.out.say(&format!("{} has printed nothing", args.name));
     } else {
-        app.out.data(&output::shown(app, text.trim_end()))?;
+        app.out.drawn(&output::shown(app, text.trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

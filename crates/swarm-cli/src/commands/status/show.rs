@@ -26,7 +26,7 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode,
         app.out.json(&status.document()?)?;
     } else {
         app.out
-            .data(text::text(app, &status, app.out.theme, None).trim_end())?;
+            .drawn(text::text(app, &status, app.out.theme, None).trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -82,7 +82,7 @@ fn print_if_new(app: &App, status: &Status, last: Value) -> Result<Value, Failur
         app.out.json_line(&document)?;
     } else {
         app.out
-            .data(&text::text(app, status, app.out.theme, None))?;
+            .drawn(&text::text(app, status, app.out.theme, None))?;
     }
     Ok(document)
 }

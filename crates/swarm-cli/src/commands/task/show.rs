@@ -9,7 +9,6 @@ use super::record;
 use crate::app::App;
 use crate::commands::members::age;
 use crate::failure::Failure;
-use crate::output::plain;
 
 pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     let team = app.team()?;
@@ -18,7 +17,7 @@ pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     if app.out.json {
         app.out.json(&record::record(&task, &list)?)?;
     } else {
-        app.out.data(&plain(&text(&task, &list, app.clock.now())))?;
+        app.out.data(&text(&task, &list, app.clock.now()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
