@@ -3,16 +3,25 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use swarm_hooks::{HookOutcome, Hooks, Subject};
 use swarm_policy::HookEvent;
 use swarm_protocol::AgentId;
+use swarm_tools::processes::{self, Target};
 use swarm_worktree::{FolderMaker, Owner, Record, Slug};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 /// Folder of the records of such work trees, below the root folder.
 const RECORDS: [&str; 2] = ["swarm", "worktrees"];
+
+/// The variable by which the processes of one such hook are found.
+const HOOK_MARK: &str = "SWARM_HOOK_ID";
+
+/// How long those that have left the hook's group may take to end, before they are killed.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs the hooks of `WorktreeCreate` and `WorktreeRemove`.
 pub(crate) struct HookFolders {
@@ -38,30 +47,53 @@ impl HookFolders {
         }
     }
 
-    /// Runs the hooks of an event to their end, on a thread of its own: whoever calls may be in a runtime or not.
+    /// Runs the hooks of an event to their end, on a thread of its own: whoever calls may be in a runtime or not. When
+    /// they are interrupted, nothing is left of them, wherever it has moved.
     fn run(
         &self,
         event: HookEvent,
         from: &Path,
         owner: &Owner,
         fields: &Map<String, Value>,
+        cancel: &CancellationToken,
     ) -> Result<HookOutcome, String> {
-        let hooks = &*self.hooks;
-        let subject = subject(from, owner);
-        let never = CancellationToken::new();
-        std::thread::scope(|scope| {
-            let running = scope.spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()
-                    .map_err(|error| error.to_string())?;
-                Ok(runtime.block_on(hooks.run(event, None, &subject, fields, &never)))
-            });
-            running
-                .join()
-                .unwrap_or_else(|_| Err("running it broke down".to_owned()))
-        })
+        let mark = Uuid::new_v4().to_string();
+        let hooks = self.hooks.with_variable(HOOK_MARK, mark.clone());
+        let outcome = in_runtime(&hooks, event, &subject(from, owner), fields, cancel)?;
+        if outcome.interrupted {
+            let target = Target {
+                group: None,
+                env: Some((HOOK_MARK.to_owned(), mark)),
+            };
+            let ended = processes::end_blocking(&target, GRACE);
+            if ended.left > 0 {
+                tracing::error!(left = ended.left, "processes of a hook are left");
+            }
+            return Err("it was interrupted".to_owned());
+        }
+        Ok(outcome)
     }
+}
+
+fn in_runtime(
+    hooks: &Hooks,
+    event: HookEvent,
+    subject: &Subject,
+    fields: &Map<String, Value>,
+    cancel: &CancellationToken,
+) -> Result<HookOutcome, String> {
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| error.to_string())?;
+            Ok(runtime.block_on(hooks.run(event, None, subject, fields, cancel)))
+        });
+        running
+            .join()
+            .unwrap_or_else(|_| Err("running it broke down".to_owned()))
+    })
 }
 
 /// Whom the hook is told of: the agent that is to work there.
@@ -94,9 +126,15 @@ impl FolderMaker for HookFolders {
         self.hooks.any(HookEvent::WorktreeCreate, None)
     }
 
-    fn make(&self, slug: &Slug, from: &Path, owner: &Owner) -> Result<PathBuf, String> {
+    fn make(
+        &self,
+        slug: &Slug,
+        from: &Path,
+        owner: &Owner,
+        cancel: &CancellationToken,
+    ) -> Result<PathBuf, String> {
         let fields = object(json!({"name": slug}));
-        let outcome = self.run(HookEvent::WorktreeCreate, from, owner, &fields)?;
+        let outcome = self.run(HookEvent::WorktreeCreate, from, owner, &fields, cancel)?;
         if let Some(why) = outcome.refusal().or(outcome.stop) {
             return Err(why);
         }
@@ -123,6 +161,8 @@ impl FolderMaker for HookFolders {
             &record.from,
             &record.owner,
             &fields,
+            // What was asked to be gone is not left half there.
+            &CancellationToken::new(),
         )?;
         let said = outcome.block.iter().chain(&outcome.failures);
         let said: Vec<_> = said.map(String::as_str).collect();

@@ -76,6 +76,17 @@ impl Hooks {
         Self(Some(Arc::new(parts)))
     }
 
+    /// These hooks with one more variable.
+    #[must_use]
+    pub fn with_variable(&self, name: &str, value: String) -> Self {
+        let Some(parts) = &self.0 else {
+            return self.clone();
+        };
+        let mut parts = HooksParts::clone(parts);
+        parts.env.insert(name.to_owned(), value);
+        Self(Some(Arc::new(parts)))
+    }
+
     /// Whether anything runs at an event. `subject` is what matchers are held against.
     pub fn any(&self, event: HookEvent, subject: Option<&str>) -> bool {
         let commands =

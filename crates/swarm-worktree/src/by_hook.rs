@@ -68,8 +68,20 @@ impl ByHook {
         };
         let said = self
             .maker
-            .make(&request.slug, &request.from, &request.owner)
-            .map_err(failed)?;
+            .make(
+                &request.slug,
+                &request.from,
+                &request.owner,
+                &request.cancel,
+            )
+            .map_err(|why| {
+                if request.cancel.is_cancelled() {
+                    let slug = request.slug.to_string();
+                    WorktreeError::Interrupted { slug }
+                } else {
+                    failed(why)
+                }
+            })?;
         let path = usable(&said, &from).map_err(failed)?;
         // Hooks of two names may print one path at the same time.
         let _lock = HandedLock::take(&self.records.join("all.lock"), LOCK_WAIT)?;

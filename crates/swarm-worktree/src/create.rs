@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use swarm_fs::{HandedLock, WORK_TREES, replace_alone};
 use swarm_protocol::UnixMs;
+use tokio_util::sync::CancellationToken;
 
 use crate::base::short;
 use crate::git::fields;
@@ -37,6 +38,9 @@ pub struct Request {
     pub uncommitted: Option<Uncommitted>,
     /// The time.
     pub now: UnixMs,
+    /// Falls when whoever asks waits no longer. What runs for as long as it likes is ended then; the rest takes its course,
+    /// and is to be undone by whoever gets it.
+    pub cancel: CancellationToken,
 }
 
 /// A worktree that can be worked in.

@@ -65,6 +65,12 @@ pub enum WorktreeError {
         /// What the hook said or did.
         why: String,
     },
+    /// Whoever asked waits no longer.
+    #[error("the worktree `{slug}` is not made: it was interrupted")]
+    Interrupted {
+        /// Its name.
+        slug: String,
+    },
     /// There is no such worktree.
     #[error("there is no worktree `{slug}` of swarm in {}; `swarm worktree list` shows those there are", repository.display())]
     NotFound {
@@ -154,6 +160,7 @@ impl WorktreeError {
             Self::Slug(_) => ErrorKind::Usage,
             Self::NoRepository { .. } | Self::NotFound { .. } => ErrorKind::NotFound,
             Self::Unsuitable { .. } | Self::Unsafe { .. } | Self::Hook { .. } => ErrorKind::Refused,
+            Self::Interrupted { .. } => ErrorKind::Interrupted,
             Self::Uncommitted { .. }
             | Self::Taken { .. }
             | Self::InTheWay { .. }

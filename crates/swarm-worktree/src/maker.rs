@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::{Owner, Record, Slug};
 
 /// Makes the folders of work trees, and takes them away. Both block.
@@ -11,10 +13,17 @@ pub trait FolderMaker: Send + Sync + fmt::Debug {
     fn makes(&self) -> bool;
 
     /// Makes a folder for an agent whose parent works in `from`; gives its path, which may be relative to the project.
+    /// It ends soon after `cancel` has fallen.
     ///
     /// # Errors
     /// Why there is none, in words for a person.
-    fn make(&self, slug: &Slug, from: &Path, owner: &Owner) -> Result<PathBuf, String>;
+    fn make(
+        &self,
+        slug: &Slug,
+        from: &Path,
+        owner: &Owner,
+        cancel: &CancellationToken,
+    ) -> Result<PathBuf, String>;
 
     /// Takes away a folder that it has made.
     ///

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
@@ -175,4 +176,53 @@ fn hooks_make_the_folders_of_runs_of_sub_agents_and_of_agents_that_move() {
     spawn_over(&world, "bob");
     world.swarm(&["kill", "bob"]).ok();
     assert_eq!(told(&world).len(), 2, "who wants none gets none");
+}
+
+/// Begins a folder, sends a process out of its own group, and does not come to an end.
+const STUCK: &str =
+    "mkdir -p ../out/trees/half; setsid sleep 600 & echo begun > ../out/begun; exec sleep 600";
+
+/// Has a command interrupted while its hook is at work, and asserts that nothing is left of either.
+fn interrupt_amid_hook(world: &World, words: &[&str], signal: Signal) {
+    world.write("root/settings.json", &hooks(STUCK, REMOVE).to_string());
+    let begun = world.folder().join("out/begun");
+    let running = world.start(words);
+    world.wait_for("the hook", || begun.exists().then_some(()));
+    running.signal(signal);
+    running.wait().assert_code(130);
+    assert_eq!(world.processes(), [], "{words:?}");
+    let listed = world.swarm(&["worktree", "list", "--json"]).json();
+    assert_eq!(listed, json!([]), "{words:?}");
+    // Nobody has a lock on the name, and the next one gets it.
+    world.write("root/settings.json", &hooks(CREATE, REMOVE).to_string());
+}
+
+#[test]
+fn a_spawn_that_is_interrupted_ends_the_hook_and_all_that_it_started() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+        let world = world_over(&api);
+        let spawn = ["spawn", "bob", "--worktree", "--backend", "headless"];
+        let rest = ["--model", MODEL, "--prompt", "hello"];
+        let words = [&spawn[..], &rest].concat();
+        interrupt_amid_hook(&world, &words, signal);
+        assert_eq!(world.team("demo").names(), ["team-lead"], "{signal:?}");
+        world.swarm(&words).ok();
+        world.swarm(&["kill", "bob"]).ok();
+    }
+}
+
+#[test]
+fn a_run_that_is_interrupted_ends_the_hook_of_its_own_work_tree_and_of_one_that_it_enters() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "EnterWorktree", json!({"name": "inner"})),
+        Some(_) => Reply::text("done"),
+    });
+    let run = ["run", "go", "--model", MODEL, "--mode", "bypassPermissions"];
+    for more in [&["--worktree", "mine"][..], &[]] {
+        let world = world_over(&api);
+        let words = [&run[..], more].concat();
+        interrupt_amid_hook(&world, &words, Signal::INT);
+        world.swarm(&words).ok();
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
@@ -14,17 +15,30 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .build()?)
 }
 
-/// Waits for work that Ctrl-C calls off in order: whoever waits for `cancel` undoes what was begun.
-pub(super) async fn called_off_by_ctrl_c<T>(
+/// Waits for work that Ctrl-C, SIGTERM and a terminal that closes call off in order: whoever waits for `cancel` undoes what
+/// was begun.
+pub(super) async fn called_off_by_signals<T>(
     cancel: CancellationToken,
     work: impl Future<Output = T>,
 ) -> T {
-    let interrupted = tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            cancel.cancel();
-        }
-    });
+    let kinds = [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ];
+    let calls_off = |mut heard: Signal| {
+        let cancel = cancel.clone();
+        tokio::spawn(async move {
+            if heard.recv().await.is_some() {
+                cancel.cancel();
+            }
+        })
+    };
+    // Where one cannot be heard it ends this process, as it does without us.
+    let listening: Vec<_> = kinds.into_iter().flat_map(signal).map(calls_off).collect();
     let done = work.await;
-    interrupted.abort();
+    for one in listening {
+        one.abort();
+    }
     done
 }

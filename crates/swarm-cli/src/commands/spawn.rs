@@ -22,7 +22,11 @@ use crate::models;
 use crate::output::plain;
 
 pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
-    Acting::find(&*app.store, app.env.get("SWARM_SPAWN_ID").is_some())?.require_person("spawn")?;
+    Acting::find(
+        &*app.store,
+        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
+    )?
+    .require_person("spawn")?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
     refuse_if_lead_lost(app, &team)?;
@@ -90,7 +94,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     };
     let cancel = options.cancel.clone();
     let spawned = swarm_lead::spawn(&deployment, &team, options);
-    let member = super::runtime()?.block_on(super::called_off_by_ctrl_c(cancel, spawned))?;
+    let member = super::runtime()?.block_on(super::called_off_by_signals(cancel, spawned))?;
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(

@@ -87,7 +87,7 @@ impl EnterWorktree {
         if ctx.cwd != self.0.origin {
             return Err("you have a folder of your own already".to_owned());
         }
-        let place = Arc::clone(&self.0);
+        let (place, cancel) = (Arc::clone(&self.0), ctx.cancel.clone());
         let created = match (input.name, input.path) {
             (Some(_), Some(_)) => return Err("give `name` or `path`, not both".to_owned()),
             (None, Some(path)) => {
@@ -98,7 +98,7 @@ impl EnterWorktree {
                         slug: path.display().to_string(),
                         repository: place.origin.clone(),
                     })?;
-                    place.take(&found.from, found.slug)
+                    place.take(&found.from, found.slug, &cancel)
                 })
                 .await?
             }
@@ -106,7 +106,7 @@ impl EnterWorktree {
                 let id = Uuid::new_v4().simple().to_string();
                 let name = name.unwrap_or_else(|| format!("session-{}", &id[..8]));
                 let slug = Slug::parse(&name).map_err(|error| error.to_string())?;
-                blocking(move || place.take(&place.origin, slug)).await?
+                blocking(move || place.take(&place.origin, slug, &cancel)).await?
             }
         };
         *self.0.entered() = Some(Entered::new(created.clone()));

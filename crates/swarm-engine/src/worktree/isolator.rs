@@ -38,6 +38,7 @@ impl Isolator for WorktreeIsolator {
             process: self.process.clone(),
             uncommitted: None,
             now: self.clock.now(),
+            cancel: cancel.clone(),
         };
         let worktrees = self.worktrees.clone();
         let created = blocking(move || worktrees.create(&request)).await?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use swarm_protocol::Clock;
 use swarm_tools::{Confinement, Tool, Workplace};
 use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
+use tokio_util::sync::CancellationToken;
 
 use super::enter::EnterWorktree;
 use super::exit::ExitWorktree;
@@ -76,16 +77,28 @@ impl Stay {
         })
     }
 
-    /// Makes a worktree, or takes one up.
-    pub(super) fn take(&self, from: &Path, slug: Slug) -> Result<Created, WorktreeError> {
-        self.worktrees.create(&Request {
+    /// Makes a worktree, or takes one up. One that nobody waits for any more is given back.
+    pub(super) fn take(
+        &self,
+        from: &Path,
+        slug: Slug,
+        cancel: &CancellationToken,
+    ) -> Result<Created, WorktreeError> {
+        let created = self.worktrees.create(&Request {
             from: from.to_owned(),
             slug,
             owner: Owner::default(),
             process: self.process.clone(),
             uncommitted: None,
             now: self.clock.now(),
-        })
+            cancel: cancel.clone(),
+        })?;
+        if cancel.is_cancelled() {
+            self.worktrees.undo(&created)?;
+            let slug = created.record.slug.to_string();
+            return Err(WorktreeError::Interrupted { slug });
+        }
+        Ok(created)
     }
 }
 

@@ -44,9 +44,12 @@ pub(super) async fn prepare(
             None => return Ok(None),
         },
     };
-    let failed = |error| LeadError::Worktree {
-        member: options.name.clone(),
-        error,
+    let failed = |error| match error {
+        WorktreeError::Interrupted { .. } => LeadError::Interrupted(options.name.clone()),
+        error => LeadError::Worktree {
+            member: options.name.clone(),
+            error,
+        },
     };
     let slug = match wish.slug {
         Some(slug) => slug,
@@ -68,6 +71,7 @@ pub(super) async fn prepare(
         },
         uncommitted: wish.uncommitted,
         now: deployment.clock.now(),
+        cancel: options.cancel.clone(),
     };
     let worktrees = deployment.worktrees.clone();
     let created = blocking(move || worktrees.create(&request)).await;

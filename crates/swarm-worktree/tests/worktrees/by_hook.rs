@@ -9,6 +9,7 @@ use swarm_worktree::{
     Condition, FolderMaker, Git, Owner, Parting, ProcessMark, Pruned, Record, Request, Slug,
     Worktrees,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::beside::is_waited_for;
 
@@ -24,7 +25,13 @@ impl FolderMaker for Maker {
         true
     }
 
-    fn make(&self, slug: &Slug, _from: &Path, _owner: &Owner) -> Result<PathBuf, String> {
+    fn make(
+        &self,
+        slug: &Slug,
+        _from: &Path,
+        _owner: &Owner,
+        _cancel: &CancellationToken,
+    ) -> Result<PathBuf, String> {
         self.calls.lock().unwrap().push(format!("make {slug}"));
         Ok(self.prints.lock().unwrap().clone())
     }
@@ -77,6 +84,7 @@ impl Yard {
             },
             uncommitted: None,
             now: UnixMs(7),
+            cancel: CancellationToken::new(),
         }
     }
 

@@ -166,6 +166,7 @@ pub(crate) fn request(from: &Path, name: &str, uncommitted: Option<Uncommitted>)
         process: this_process(),
         uncommitted,
         now: NOW,
+        cancel: tokio_util::sync::CancellationToken::new(),
     }
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::report;
 use crate::app::App;
 use crate::args::ResumeArgs;
-use crate::commands::{called_off_by_ctrl_c, runtime};
+use crate::commands::{called_off_by_signals, runtime};
 use crate::deployment::{Choices, deployment, for_stopping, former_backend};
 use crate::failure::Failure;
 
@@ -84,7 +84,7 @@ fn bring_all_back(
             Ok(bring_back(&deployment, team, one, cancel).await?)
         }
     });
-    let results = runtime.block_on(called_off_by_ctrl_c(cancel.clone(), join_all(spawns)));
+    let results = runtime.block_on(called_off_by_signals(cancel.clone(), join_all(spawns)));
     runtime.shutdown_background();
     Ok(dead.into_iter().zip(results).collect())
 }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use swarm_lead::WorktreeWish;
 use swarm_protocol::SessionId;
 use swarm_worktree::{
-    Created, Hazard, Owner, Parting, ProcessMark, Record, Request, Slug, Worktrees,
+    Created, Hazard, Owner, Parting, ProcessMark, Record, Request, Slug, WorktreeError, Worktrees,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::commands::{called_off_by_signals, runtime};
 use crate::deployment::{identity, worktrees};
 use crate::failure::Failure;
 
@@ -32,7 +34,8 @@ impl OwnWorktree {
         let slug = wish
             .slug
             .map_or_else(|| Slug::parse(&format!("run-{id}")), Ok)?;
-        let created = worktrees.create(&Request {
+        let cancel = CancellationToken::new();
+        let request = Request {
             from: app.env.cwd.clone(),
             slug,
             owner: Owner::default(),
@@ -42,7 +45,9 @@ impl OwnWorktree {
             },
             uncommitted: wish.uncommitted,
             now: app.clock.now(),
-        })?;
+            cancel: cancel.clone(),
+        };
+        let created = create(&worktrees, request, cancel)?;
         std::env::set_current_dir(&created.cwd)?;
         let entered = Self {
             worktrees,
@@ -88,6 +93,27 @@ impl OwnWorktree {
             )),
         }
     }
+}
+
+/// Makes it, unless Ctrl-C or the like comes before that is done.
+fn create(
+    worktrees: &Worktrees,
+    request: Request,
+    cancel: CancellationToken,
+) -> Result<Created, Failure> {
+    let maker = worktrees.clone();
+    let making = tokio::task::spawn_blocking;
+    let called_off = cancel.clone();
+    let created = runtime()?.block_on(called_off_by_signals(cancel, async move {
+        making(move || maker.create(&request)).await
+    }));
+    let created = created.map_err(anyhow::Error::from)??;
+    if called_off.is_cancelled() {
+        worktrees.undo(&created)?;
+        let slug = created.record.slug.to_string();
+        return Err(WorktreeError::Interrupted { slug }.into());
+    }
+    Ok(created)
 }
 
 /// The end of a run whose lead has moved into a work tree and not left it.
