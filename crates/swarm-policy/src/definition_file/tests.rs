@@ -303,6 +303,25 @@ fn pages_that_are_no_definitions_are_passed_over() {
 }
 
 #[test]
+fn what_is_no_yaml_is_told_with_one_line_and_that_is_the_files() {
+    for (fields, line) in [
+        ("hooks: {{{", 4),
+        ("mcpServers:\n  - one\n  two: {", 6),
+        ("# a remark\n\nhooks:\n  Stop: [x\ntools: Read", 8),
+        ("hooks: *nobody", 4),
+        // Its key is read by itself in the second pass.
+        ("color: a: b\nhooks: [", 5),
+    ] {
+        let text = format!("---\nname: a\ndescription: b\n{fields}\n---\n");
+        let (_, problems) = read(&text);
+        let said = &problems[0];
+        let place = format!("a.md:{line}: refused: the frontmatter is not YAML: ");
+        assert!(said.starts_with(&place), "{said}");
+        assert!(!said[place.len()..].contains("line"), "{said}");
+    }
+}
+
+#[test]
 fn a_file_that_multiplies_itself_is_refused_at_once() {
     let mut bomb = "---\nname: a\ndescription: b\nx0: &x0 [a, a, a, a, a, a, a, a, a]\n".to_owned();
     for level in 1..9 {

@@ -1,8 +1,11 @@
 //! The one place that reads YAML, within bounds that a file made to exhaust memory runs into.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use serde_saphyr::{DefaultMessageFormatter, Localizer, Location};
 
 /// More than the longest definition has, and read in no time: a file that multiplies itself by aliases stops here.
 const NODES: usize = 2_000;
@@ -75,11 +78,31 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
             .location()
             .and_then(|place| usize::try_from(place.line()).ok())
             .filter(|line| *line > 0),
-        why: error
-            .to_string()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+        why: without_places(&error),
     })
+}
+
+/// What an error says, in one line.
+fn without_places(error: &serde_saphyr::Error) -> String {
+    let formatter = DefaultMessageFormatter.with_localizer(&Placeless);
+    let said = error.render_with_formatter(&formatter);
+    said.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The reader counts lines from where its text begins, which is not where the file does: the one place that a message
+/// names is the file's.
+struct Placeless;
+
+impl Localizer for Placeless {
+    fn attach_location<'a>(&self, base: Cow<'a, str>, _: Location) -> Cow<'a, str> {
+        base
+    }
+
+    fn alias_defined_at(&self, _: Location) -> String {
+        String::new()
+    }
+
+    fn alias_used_at(&self, _: Location) -> String {
+        String::new()
+    }
 }
