@@ -23,79 +23,59 @@ struct WithValue {
     /// Letters whose value, if they have one, is in the same word.
     attached: &'static str,
     long: &'static [&'static str],
+    /// Those that several commands share.
+    shared: &'static [&'static str],
 }
 
+impl WithValue {
+    fn knows(&self, long: &str) -> bool {
+        let mut known = self.long.iter().chain(self.shared);
+        known.any(|known| known.starts_with(long))
+    }
+}
+
+/// Of commands that show differences.
+const DIFFERENCES: &[&str] = &["pathspec-from-file", "unified", "inter-hunk-context"];
+
+/// Of commands that list refs.
+const REFS: &[&str] = &[
+    "contains",
+    "no-contains",
+    "merged",
+    "no-merged",
+    "points-at",
+    "sort",
+    "format",
+];
+
 fn with_value(command: &str) -> WithValue {
-    let of = |letters, attached, long| WithValue {
+    let of = |letters, attached, long, shared| WithValue {
         letters,
         attached,
         long,
+        shared,
     };
     match command {
-        "clean" => of("e", "", &["exclude"]),
-        "restore" => of(
-            "sU",
+        "clean" => of("e", "", &["exclude"], &[]),
+        "restore" => of("sU", "", &["source", "conflict"], DIFFERENCES),
+        "checkout" => of("bBU", "t", &["conflict", "orphan"], DIFFERENCES),
+        "reset" => of("U", "", &[], DIFFERENCES),
+        "rm" => of("", "", &["pathspec-from-file"], &[]),
+        "read-tree" => of(
             "",
-            &[
-                "source",
-                "conflict",
-                "pathspec-from-file",
-                "unified",
-                "inter-hunk-context",
-            ],
-        ),
-        "checkout" => of(
-            "bBU",
-            "t",
-            &[
-                "conflict",
-                "orphan",
-                "pathspec-from-file",
-                "unified",
-                "inter-hunk-context",
-            ],
-        ),
-        "reset" => of(
-            "U",
             "",
-            &["pathspec-from-file", "unified", "inter-hunk-context"],
+            &["prefix", "index-output", "exclude-per-directory"],
+            &[],
         ),
-        "rm" => of("", "", &["pathspec-from-file"]),
-        "read-tree" => of("", "", &["prefix", "index-output", "exclude-per-directory"]),
-        "checkout-index" => of("", "", &["prefix", "stage"]),
-        "branch" => of(
-            "u",
-            "",
-            &[
-                "set-upstream-to",
-                "contains",
-                "no-contains",
-                "merged",
-                "no-merged",
-                "points-at",
-                "sort",
-                "format",
-            ],
-        ),
+        "checkout-index" => of("", "", &["prefix", "stage"], &[]),
+        "branch" => of("u", "", &["set-upstream-to"], REFS),
         "tag" => of(
             "mFu",
             "n",
-            &[
-                "message",
-                "file",
-                "local-user",
-                "cleanup",
-                "trailer",
-                "contains",
-                "no-contains",
-                "merged",
-                "no-merged",
-                "points-at",
-                "sort",
-                "format",
-            ],
+            &["message", "file", "local-user", "cleanup", "trailer"],
+            REFS,
         ),
-        _ => of("", "", &[]),
+        _ => of("", "", &[], &[]),
     }
 }
 
@@ -112,9 +92,7 @@ impl<'a> Options<'a> {
             } else if let Some(long) = word.strip_prefix("--") {
                 let (name, value) = match long.split_once('=') {
                     Some((name, value)) => (name, Some(value)),
-                    None if table.long.iter().any(|known| known.starts_with(long)) => {
-                        (long, rest.next())
-                    }
+                    None if table.knows(long) => (long, rest.next()),
                     None => (long, None),
                 };
                 found.given.push(Given::Long(name, value));
