@@ -67,6 +67,11 @@ impl Figure {
     }
 }
 
+/// A count as a figure has it.
+pub(crate) fn number(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::played::{Played, TEAM, settle};
-use crate::bench::figure::{Figure, Unit};
+use super::played::{Played, settle};
+use crate::bench::figure::{Figure, Unit, number};
 use crate::bench::order::Order;
 use crate::bench::process::{descriptors, resident, sleeps, threads, ticks, unshared};
 use crate::bench::table::{Aim, Line};
@@ -19,20 +19,7 @@ const WATCHED: Duration = Duration::from_secs(10);
 /// Ten idle members for ten seconds.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
-    played.world.swarm(&["team", "create", TEAM]).ok();
-    let names: Vec<String> = (0..MEMBERS)
-        .map(|number| format!("mate-{number}"))
-        .collect();
-    for name in &names {
-        played.spawn(name);
-    }
-    for name in &names {
-        played.wait_for_idle(name);
-    }
-    let pids: Vec<u32> = names
-        .iter()
-        .map(|name| played.pid(name))
-        .collect::<Result<_>>()?;
+    let (_, pids) = played.idle_mates(MEMBERS)?;
     settle(Duration::from_secs(3));
     let before: Vec<(u64, u64)> = pids.iter().map(|pid| (sleeps(*pid), ticks(*pid))).collect();
     settle(WATCHED);
@@ -74,8 +61,4 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             Aim::AtMost(1.0),
         ),
     ])
-}
-
-fn number(count: u64) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -96,6 +96,24 @@ impl Played {
             .ok();
     }
 
+    /// Makes the team with members that have nothing to do; their names, and their processes.
+    ///
+    /// # Errors
+    /// When one has said no hello.
+    pub(crate) fn idle_mates(&self, count: usize) -> Result<(Vec<String>, Vec<u32>)> {
+        self.world.swarm(&["team", "create", TEAM]).ok();
+        let names: Vec<String> = (0..count).map(|number| format!("mate-{number}")).collect();
+        for name in &names {
+            self.spawn(name);
+        }
+        for name in &names {
+            self.wait_for_idle(name);
+        }
+        let pids = names.iter().map(|name| self.pid(name));
+        let pids = pids.collect::<Result<_>>()?;
+        Ok((names, pids))
+    }
+
     /// Waits until a member says that it is idle.
     pub(crate) fn wait_for_idle(&self, name: &str) {
         let team = self.world.team(TEAM);

@@ -10,7 +10,7 @@ use swarm_store::{Draft, TeamStore as _};
 
 use super::played::{Played, TEAM, settle};
 use super::team::{member_name, store, team_name};
-use crate::bench::figure::{Figure, Unit};
+use crate::bench::figure::{Figure, Unit, number};
 use crate::bench::order::Order;
 use crate::bench::process::{descriptors, resident};
 use crate::bench::table::{Aim, Line};
@@ -33,20 +33,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let seen = Seen::default();
     let members = order.members;
     let played = Played::new(order, brain(Arc::clone(&seen), members));
-    played.world.swarm(&["team", "create", TEAM]).ok();
-    let names: Vec<String> = (0..members)
-        .map(|number| format!("mate-{number}"))
-        .collect();
-    for name in &names {
-        played.spawn(name);
-    }
-    for name in &names {
-        played.wait_for_idle(name);
-    }
-    let pids: Vec<u32> = names
-        .iter()
-        .map(|name| played.pid(name))
-        .collect::<Result<_>>()?;
+    let (names, pids) = played.idle_mates(members)?;
     let looks = Looks::default();
     let (looks, sent) = drive(&played, order, &names, &pids, looks)?;
     lost(&played, &seen, sent)?;
@@ -184,7 +171,6 @@ fn lost(played: &Played, seen: &Seen, sent: usize) -> Result<()> {
 
 impl Looks {
     fn lines(self, sent: usize) -> Vec<Line> {
-        let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         let at = |looks: &[Vec<u64>], unit, at: usize| {
             Figure::of(
                 unit,
