@@ -9,7 +9,7 @@ use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::StoreError;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
 
 /// The team that a command acts on when none was named.
 enum Unnamed {
@@ -88,8 +88,14 @@ impl App {
         self.in_line(team)
     }
 
-    fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
-        swarm_team::reconcile(&*self.store, &team)?;
+    /// Brings the records of a team in line. Where the disk takes nothing more, what is there can be looked at all the same.
+    pub(crate) fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
+        match swarm_team::reconcile(&*self.store, &team) {
+            Err(error) if error.is_for_want_of_room() => {
+                self.out.warn(&format!("swarm: {}", not_entered(&error)));
+            }
+            done => drop(done?),
+        }
         Ok(team)
     }
 
@@ -145,4 +151,12 @@ fn several(teams: &[TeamName]) -> Failure {
     let names: Vec<&str> = teams.iter().map(TeamName::as_str).collect();
     let message = format!("there are several teams: {}", names.join(", "));
     Failure::usage(message).with_hint("say which with --team NAME or SWARM_TEAM")
+}
+
+/// What is said where somebody has ended and the disk has no room for it.
+pub(crate) fn not_entered(error: &StoreError) -> String {
+    let why = with_causes(error);
+    format!(
+        "who has ended is not entered yet: {why}; the next command does that once there is room"
+    )
 }

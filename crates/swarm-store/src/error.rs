@@ -289,6 +289,20 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// Whether the disk takes nothing more, so that what is there can still be read and nothing can be changed.
+    pub fn is_for_want_of_room(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let Self::Fs(FsError::Io { source, .. }) = self else {
+            return false;
+        };
+        matches!(
+            source.kind(),
+            StorageFull | QuotaExceeded | ReadOnlyFilesystem
+        )
+    }
+}
+
 fn fs_kind(error: &FsError) -> ErrorKind {
     match error {
         FsError::Gone { .. } => ErrorKind::NotFound,

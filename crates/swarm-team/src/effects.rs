@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use swarm_protocol::{
-    ControlFrame, LEAD_NAME, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState,
-    TeamName, UnixMs,
+    ControlFrame, LEAD_NAME, Member, MemberName, SPAWN_MARK, SpawnId, Task, TaskAssignment,
+    TaskState, TeamName, UnixMs,
 };
 use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamStore, TeamView};
 use swarm_tools::processes::{self, Target};
@@ -111,7 +111,7 @@ fn system(text: &str) -> Draft {
 fn end_leftovers(member: &MemberName, spawn_id: SpawnId) {
     let target = Target {
         group: None,
-        env: Some(("SWARM_SPAWN_ID".to_owned(), spawn_id.to_string())),
+        env: Some((SPAWN_MARK.to_owned(), spawn_id.to_string())),
     };
     let ended = processes::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
@@ -120,17 +120,24 @@ fn end_leftovers(member: &MemberName, spawn_id: SpawnId) {
 }
 
 /// Brings a team's records in line as [`reconcile`] does, and tells how it stands then. Nearly always nothing has
-/// happened, and one look at the files is enough for both.
+/// happened, and one look at the files is enough for both. On a disk that takes nothing more it stands as is to be seen,
+/// and the error tells why that is not entered.
 ///
 /// # Errors
-/// As [`reconcile`].
-pub fn look(store: &dyn TeamStore, team: &TeamName) -> Result<TeamView, StoreError> {
+/// As [`reconcile`] otherwise.
+pub fn look(
+    store: &dyn TeamStore,
+    team: &TeamName,
+) -> Result<(TeamView, Option<StoreError>), StoreError> {
     let view = store.look(team)?;
     if !view.is_out_of_line {
-        return Ok(view);
+        return Ok((view, None));
     }
-    reconcile(store, team)?;
-    store.look(team)
+    match reconcile(store, team) {
+        Ok(_) => Ok((store.look(team)?, None)),
+        Err(error) if error.is_for_want_of_room() => Ok((store.look(team)?, Some(error))),
+        Err(error) => Err(error),
+    }
 }
 
 /// Brings a team's records in line with who is alive, and ends what members left running that died and what

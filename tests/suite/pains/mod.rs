@@ -10,6 +10,7 @@ mod guards;
 mod holds;
 mod life;
 mod mail;
+mod no_room;
 mod panes;
 mod recovery;
 mod replies;

@@ -22,7 +22,7 @@ pub(crate) struct Party {
 
 /// Who runs this command.
 pub(super) fn find(app: &App) -> Result<Acting, Failure> {
-    let marked = app.env.get("SWARM_SPAWN_ID").is_some();
+    let marked = app.env.get(swarm_protocol::SPAWN_MARK).is_some();
     Ok(Acting::find(&*app.store, marked)?)
 }
 
@@ -55,9 +55,8 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
                 return Err(Failure::new(ErrorKind::Refused, message)
                     .with_hint("a member acts in its own team only; leave `--team` out"));
             }
-            swarm_team::reconcile(&*app.store, &team)?;
             Ok(Party {
-                team,
+                team: app.in_line(team)?,
                 name,
                 spawn_id: Some(spawn_id),
                 is_person: false,

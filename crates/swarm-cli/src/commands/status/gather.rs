@@ -17,6 +17,7 @@ use crate::commands::requests::is_open;
 use crate::commands::task;
 use crate::commands::team::state_in;
 use crate::failure::Failure;
+use crate::which_team::not_entered;
 
 /// The states of tasks in the order in which they are counted.
 pub(super) const TASK_STATES: [TaskState; 5] = [
@@ -41,12 +42,14 @@ pub(super) struct Status {
     /// Those that wait for an answer.
     pub(super) requests: Vec<RequestRecord>,
     damaged: Vec<String>,
+    /// Why somebody's end is not entered yet.
+    pub(super) unentered: Option<String>,
 }
 
 impl Status {
     /// Brings the records in line and reads everything once; of the journal what has come since `past` was last read.
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
-        let (seen, tasks) = members_and_tasks(&*app.store, team)?;
+        let (seen, tasks, unentered) = members_and_tasks(&*app.store, team)?;
         let mut requests = app.store.requests(team)?;
         requests.requests.retain(is_open);
         past.read_on(&*app.store, &seen.config)?;
@@ -60,6 +63,7 @@ impl Status {
         Ok(Self {
             state: state_in(&seen),
             damaged,
+            unentered: unentered.as_ref().map(not_entered),
             config: seen.config,
             members: seen.members,
             deaths: past.deaths.clone(),
@@ -139,7 +143,7 @@ impl Status {
 fn members_and_tasks(
     store: &dyn TeamStore,
     team: &TeamName,
-) -> Result<(TeamView, TaskList), StoreError> {
+) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {
     let (seen, tasks) = thread::scope(|scope| {
         let tasks = scope.spawn(|| store.tasks(team));
         let seen = store.look(team);
@@ -150,7 +154,8 @@ fn members_and_tasks(
     });
     let seen = seen?;
     if !seen.is_out_of_line {
-        return Ok((seen, tasks?));
+        return Ok((seen, tasks?, None));
     }
-    Ok((swarm_team::look(store, team)?, store.tasks(team)?))
+    let (seen, unentered) = swarm_team::look(store, team)?;
+    Ok((seen, store.tasks(team)?, unentered))
 }

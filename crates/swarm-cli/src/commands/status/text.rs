@@ -7,6 +7,7 @@ use super::gather::{Status, TASK_STATES};
 use super::roster;
 use crate::app::App;
 use crate::commands::{requests, task};
+use crate::output::plain;
 
 /// Heading, what waits for a person, members and tasks, with an empty line between them. With a `height`, what needs no
 /// attention is told in fewer words where all would not fit.
@@ -23,10 +24,10 @@ fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
     if brief {
         top = top + &counts(status) + &roster::quiet(status);
     }
-    let mut parts = vec![top];
+    let mut parts = vec![plain(&top)];
     // Whoever waits for a person stands above what may be cut off at the end.
     if !status.requests.is_empty() {
-        parts.push(waiting(status));
+        parts.push(plain(&waiting(status)));
     }
     if !status.damaged().is_empty() {
         let lines: Vec<String> = status
@@ -34,7 +35,10 @@ fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
             .iter()
             .map(|line| format!("damaged: {line}\n"))
             .collect();
-        parts.push(crate::output::plain(&lines.concat()));
+        parts.push(plain(&lines.concat()));
+    }
+    if let Some(why) = &status.unentered {
+        parts.push(plain(&format!("{why}\n")));
     }
     parts.push(roster::text(status, app.clock.now(), theme, brief));
     parts.push(tasks(status, theme, brief));

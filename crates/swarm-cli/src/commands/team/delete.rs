@@ -31,7 +31,13 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     app.store.may_delete(&team, args.force)?;
     let mut stopped = Vec::new();
     let archive = if args.force {
-        delete_by_force(app, args.purge, &team, &mut stopped)?
+        match delete_by_force(app, args.purge, &team, &mut stopped) {
+            // Nothing of it can be entered, and to delete the team may be how room is made.
+            Err(failure) if failure.kind == ErrorKind::Environment => {
+                return delete_damaged(app, args, failure);
+            }
+            deleted => deleted?,
+        }
     } else {
         clear(app, &team, &mut stopped)?;
         app.store.delete_team(&team, args.purge, false)?

@@ -29,10 +29,6 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCo
 pub(super) fn named(app: &App, name: Option<&str>) -> Result<TeamName, Failure> {
     match name {
         None => app.team(),
-        Some(name) => {
-            let team = TeamName::parse(name)?;
-            swarm_team::reconcile(&*app.store, &team)?;
-            Ok(team)
-        }
+        Some(name) => app.in_line(TeamName::parse(name)?),
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 }
 
 fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
-    let seen = swarm_team::look(&*app.store, team)?;
+    let (seen, _not_entered) = swarm_team::look(&*app.store, team)?;
     Ok(Line {
         state: state_in(&seen),
         tasks: app.store.tasks(team)?,

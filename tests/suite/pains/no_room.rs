@@ -1,0 +1,95 @@
+//! A disk that takes nothing more while somebody ends: what is there can be looked at, and it is entered once there is room.
+
+use swarm_tests::stage::{Finished, World};
+
+use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+
+/// Runs `swarm` where no file can be replaced for want of room; `None` where nothing can be traced.
+fn without_room(world: &World, words: &[&str]) -> Option<Finished> {
+    let trace = world.folder().join("out/trace");
+    let trace = trace.to_str().expect("a path of text");
+    let tracer = [
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        trace,
+        "-e",
+        "trace=rename,renameat",
+    ];
+    let inject = ["-e", "inject=rename,renameat:error=ENOSPC"];
+    if world
+        .start_program("sh", &["-c", "command -v strace"])
+        .wait()
+        .code
+        != Some(0)
+    {
+        eprintln!("skipped: there is no strace here");
+        return None;
+    }
+    Some(
+        world
+            .start_under(&[&tracer[..], &inject].concat(), words, &[])
+            .wait(),
+    )
+}
+
+fn world_of_the_dead() -> World {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    kill_member(&world, "bob");
+    world
+}
+
+#[test]
+fn who_ended_without_room_for_it_is_seen_and_entered_once_there_is() {
+    let world = world_of_the_dead();
+    let said = "who has ended is not entered yet";
+    let Some(seen) = without_room(&world, &["status"]) else {
+        return;
+    };
+    seen.ok();
+    assert!(
+        seen.stdout.contains("dead") && seen.stdout.contains(said),
+        "{}",
+        seen.story()
+    );
+    for words in [&["task", "list"][..], &["log"], &["team", "show"]] {
+        let seen = without_room(&world, words).expect("it was there before");
+        seen.ok();
+        assert!(seen.stderr.contains(said), "{}", seen.story());
+        assert!(seen.stderr.contains("No space left"), "{}", seen.story());
+    }
+    // What changes something says what it is about.
+    let refused = without_room(&world, &["kill", "bob"]).expect("it was there before");
+    assert!(
+        refused.code != Some(0) && refused.stderr.contains("config.json"),
+        "{}",
+        refused.story()
+    );
+    assert_eq!(world.team("demo").inbox("team-lead").len(), 1);
+
+    let status = world.swarm(&["status"]);
+    status.ok();
+    assert!(!status.stdout.contains(said), "{}", status.story());
+    assert_eq!(world.team("demo").events("member_died").len(), 1);
+    let news = world.team("demo").inbox("team-lead");
+    let deaths = news.iter().filter(|one| one.to_string().contains("died"));
+    assert_eq!(deaths.count(), 1, "{news:?}");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_team_of_the_dead_is_deleted_by_force_where_their_end_cannot_be_entered() {
+    let world = world_of_the_dead();
+    let words = ["team", "delete", "demo", "--force", "--purge"];
+    let Some(deleted) = without_room(&world, &words) else {
+        return;
+    };
+    deleted.ok();
+    assert!(!world.root().join("teams/demo").exists());
+    assert_eq!(world.processes(), []);
+}
