@@ -11,6 +11,7 @@ mod hold;
 mod hooks;
 mod idle;
 mod interject;
+mod lead_duty;
 mod lead_watch;
 mod life;
 mod member;

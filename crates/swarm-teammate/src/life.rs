@@ -14,6 +14,7 @@ use crate::debrief::Debrief;
 use crate::desk::MailDesk;
 use crate::hold::{Hold, PauseWatch, Takeover, loss};
 use crate::hooks::IdleVerdict;
+use crate::lead_duty::LeadDuty;
 use crate::lead_watch::LeadWatch;
 use crate::parts::ProcessFacts;
 use crate::person::Person;
@@ -352,7 +353,15 @@ impl Life {
             pause: &mut self.pause,
             person: &mut self.person,
             sub_agents: &self.sub_agents,
-            lead: minds_the_lead.then_some(&mut self.lead),
+            lead: minds_the_lead.then_some(LeadDuty {
+                watch: &mut self.lead,
+                on_lost: self.on_lost,
+                store: &*self.store,
+                watcher: &self.watcher,
+                team: &self.team,
+                takeover: None,
+                was_lost: false,
+            }),
             terminate: &self.terminate,
             grace: self.grace,
         };

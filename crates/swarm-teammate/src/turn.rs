@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use swarm_engine::{Session, SubAgents, TurnOutcome, TurnSignals};
 use swarm_fs::Subscription;
-use swarm_protocol::{MemberState, RequestId};
+use swarm_protocol::RequestId;
 use swarm_ui::PaneInput;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::desk::MailDesk;
-use crate::hold::{PauseWatch, loss};
-use crate::lead_watch::LeadWatch;
+use crate::hold::PauseWatch;
+use crate::lead_duty::LeadDuty;
 use crate::person::Person;
 use crate::reporter::Reporter;
 
@@ -28,7 +28,7 @@ pub(crate) struct TurnWatch<'a> {
     pub(crate) person: &'a mut Person,
     pub(crate) sub_agents: &'a SubAgents,
     /// Absent where the turn goes on without a lead.
-    pub(crate) lead: Option<&'a mut LeadWatch>,
+    pub(crate) lead: Option<LeadDuty<'a>>,
     pub(crate) terminate: &'a CancellationToken,
     /// How long a shutdown request waits for the end of the turn.
     pub(crate) grace: Duration,
@@ -67,10 +67,10 @@ impl TurnWatch<'_> {
                         cancel.cancel();
                     }
                 }
-                () = fallen(&mut self.lead) => self.look_for_loss(&suspend),
+                () = lead_changed(&mut self.lead) => self.look_for_lead(&suspend),
                 () = self.inbox.changed(), if !is_cut => {
                     self.look_for_shutdown(&mut clock);
-                    self.look_for_loss(&suspend);
+                    self.look_for_lead(&suspend);
                 }
                 () = self.pause.changed() => self.look_for_pause(),
                 input = self.person.next() => self.take(input, &cancel),
@@ -112,13 +112,15 @@ impl TurnWatch<'_> {
         }
     }
 
-    fn look_for_loss(&mut self, suspend: &CancellationToken) {
-        let Some(lead) = self.lead.as_mut().and_then(|lead| lead.lost()) else {
+    fn look_for_lead(&mut self, suspend: &CancellationToken) {
+        let Some(duty) = &mut self.lead else {
             return;
         };
-        if !suspend.is_cancelled() {
-            let detail = format!("{}; the running call is let to its end", loss(&lead));
-            self.reporter.state(MemberState::Parked, Some(detail));
+        let look = duty.look();
+        if let Some((state, detail)) = look.news {
+            self.reporter.state(state, Some(detail));
+        }
+        if look.is_lost && !suspend.is_cancelled() {
             suspend.cancel();
             // The turn does not wait for what asks its model no more; whoever takes up the turn is told of its end.
             self.sub_agents.hold(true);
@@ -137,9 +139,9 @@ impl TurnWatch<'_> {
     }
 }
 
-async fn fallen(lead: &mut Option<&mut LeadWatch>) {
+async fn lead_changed(lead: &mut Option<LeadDuty<'_>>) {
     match lead {
-        Some(lead) => lead.fallen().await,
+        Some(lead) => lead.changed().await,
         None => std::future::pending().await,
     }
 }

@@ -180,3 +180,49 @@ async fn a_lead_that_is_back_before_the_call_has_ended_finds_the_member_at_work(
     world.idle(1).await;
     running.crash().await;
 }
+
+#[tokio::test]
+async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
+    let world = World::new();
+    let lead = Mutex::new(Some(world.lead()));
+    let model = Arc::new(FakeModel::default());
+    let end = world.folder.path().join("end");
+    let command = format!("until test -e {}; do sleep 0.02; done", end.display());
+    model.on(move |_| {
+        drop(lead.lock().unwrap().take());
+        call("Bash", json!({"command": command}))
+    });
+    model.then(say("done"));
+    let running = world.run(Some("go"), &model);
+    world.in_state(MemberState::Parked).await;
+    let next = world.lead();
+    world.in_state(MemberState::Working).await;
+    drop(next);
+    world.in_state(MemberState::Parked).await;
+    // From here on a person leads, as after `swarm resume`.
+    world.store.set_lead_process(&world.team, None).unwrap();
+    world.in_state(MemberState::Working).await;
+    assert_eq!(model.asked(), 1, "the call still runs");
+    std::fs::write(end, "").unwrap();
+    world.idle(1).await;
+    running.crash().await;
+}
+
+#[tokio::test]
+async fn a_member_in_a_call_that_is_to_stop_with_its_lead_says_stopping() {
+    let mut world = World::new();
+    world.limits.on_lost = OnLost::Stop;
+    let lead = Mutex::new(Some(world.lead()));
+    let model = Arc::new(FakeModel::default());
+    let end = world.folder.path().join("end");
+    let command = format!("until test -e {}; do sleep 0.02; done", end.display());
+    model.on(move |_| {
+        drop(lead.lock().unwrap().take());
+        call("Bash", json!({"command": command}))
+    });
+    let running = world.run(Some("go"), &model);
+    world.in_state(MemberState::Stopping).await;
+    std::fs::write(end, "").unwrap();
+    assert_eq!(running.ending().await, Ending::LeadLost);
+    assert_eq!(world.state(), Some(MemberState::Stopped));
+}
