@@ -31,6 +31,8 @@ pub struct MemberView {
     pub damaged_inbox: Option<BrokenFile>,
     /// What its present process says of itself, where one lives and says it.
     pub process: Option<LifeRecord>,
+    /// Whether that process stands still by a signal: it does nothing, whatever its state says.
+    pub frozen: bool,
 }
 
 /// A team at one moment, for which each file of its members was read once.
@@ -183,7 +185,7 @@ impl TeamFiles<'_> {
     }
 
     fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
-        let (life, process) = self.life_in(config, member)?;
+        let (life, holder) = self.life_in(config, member)?;
         // What the last lead process left behind says nothing about the person who leads after it.
         let by_hand =
             member.name.is_lead() && config.lead_process.is_none() && life != Liveness::Alive;
@@ -206,13 +208,18 @@ impl TeamFiles<'_> {
             tracing::warn!(team = %self.team, member = %member.name, %error, "pause mark not read");
             None
         });
+        let frozen = holder
+            .as_ref()
+            .filter(|_| liveness == Liveness::Alive)
+            .is_some_and(|life| process::is_stopped(life.pid, &life.proc_start));
         Ok(MemberView {
             pause,
+            frozen,
             state: state_of(member, liveness, report.as_ref()),
             member: member.clone(),
             unread,
             damaged_inbox,
-            process,
+            process: holder,
             report,
             liveness,
         })

@@ -218,3 +218,39 @@ fn members_of_a_lead_that_stands_still_work_on_and_do_not_park() {
     gate.open();
     leading.wait().ok();
 }
+
+#[test]
+fn a_member_that_stands_still_is_told_to_be_frozen_wherever_its_state_is() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let frozen = |is: bool| {
+        world.wait_for(&format!("frozen: {is}"), || {
+            let status = world.swarm(&["status", "--json"]).json();
+            let bob = &status["members"][1];
+            assert_eq!(bob["state"], "idle", "{bob}");
+            (bob["frozen"] == is).then_some(())
+        });
+    };
+    frozen(false);
+    let pid = bob(&world);
+    let stopped = Frozen::new(pid);
+    frozen(true);
+    let let_go = format!("kill -CONT {}", pid.as_raw_nonzero());
+    for (command, words) in [
+        (&["status"][..], ["idle, frozen", &let_go]),
+        (&["team", "show"], ["idle, frozen", "bob"]),
+        (&["ps"], ["idle", &let_go]),
+    ] {
+        let shown = world.swarm(command).ok().stdout.clone();
+        for words in words {
+            assert!(shown.contains(words), "{shown}");
+        }
+    }
+    let ps = world.swarm(&["ps", "--json"]).json();
+    assert_eq!(ps[0]["frozen"], true, "{ps}");
+    drop(stopped);
+    frozen(false);
+    world.swarm(&["shutdown", "bob"]).ok();
+}

@@ -11,6 +11,7 @@ mod holds;
 mod life;
 mod mail;
 mod no_room;
+mod own_server;
 mod panes;
 mod recovery;
 mod replies;

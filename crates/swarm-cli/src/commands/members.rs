@@ -1,5 +1,8 @@
 //! Members as commands look for them and show them.
 
+use std::fmt::Display;
+use std::path::Path;
+
 use serde_json::{Value, json};
 use swarm_protocol::{
     Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs, Usage,
@@ -31,6 +34,7 @@ pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Resu
     record["state"] = json!(view.state);
     record["detail"] = json!(report.and_then(|report| report.detail.as_deref()));
     record["since"] = json!(since(view));
+    record["frozen"] = json!(view.frozen);
     record["pause"] = json!(view.pause);
     record["unread"] = json!(view.unread);
     record["tasks"] = json!(ids);
@@ -49,6 +53,24 @@ pub(super) fn since(view: &MemberView) -> Option<UnixMs> {
 /// Whether a member in this state does nothing any more.
 pub(super) fn is_over(state: MemberState) -> bool {
     matches!(state, MemberState::Dead | MemberState::Stopped)
+}
+
+/// What is said of a process that stands still by a signal.
+pub(super) fn frozen(pid: impl Display) -> String {
+    format!("a signal has stopped its process; `kill -CONT {pid}` lets it go on")
+}
+
+/// The file name of the server of a member's pane, where the members' panes are on several.
+pub(super) fn server_of<'a>(member: &'a Member, all: &[MemberView]) -> Option<&'a str> {
+    let mine = socket_of(member)?;
+    let others = all.iter().filter_map(|view| socket_of(&view.member));
+    let is_one_of_several = others.into_iter().any(|socket| socket != mine);
+    mine.file_name()?.to_str().filter(|_| is_one_of_several)
+}
+
+fn socket_of(member: &Member) -> Option<&Path> {
+    let in_pane = member.tmux_pane_id.as_str().starts_with('%');
+    member.swarm.as_ref()?.socket.as_deref().filter(|_| in_pane)
 }
 
 /// How long ago something was, in whole seconds at least.
@@ -73,6 +95,9 @@ pub(super) fn state_cell(view: &MemberView) -> Cell {
     } else {
         view.state.name()
     };
+    if view.frozen {
+        return Cell::new(format!("{word}, frozen")).warn();
+    }
     let cell = Cell::new(word);
     match view.state {
         MemberState::Dead | MemberState::Exhausted => cell.bad(),

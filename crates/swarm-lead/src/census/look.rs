@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SpawnId};
-use swarm_store::process::{is_running, start_time};
+use swarm_store::process::{is_running, is_stopped, start_time};
 use swarm_store::{StoreError, TeamStore};
 use swarm_tools::processes::{Marked, Process, all_marked, command_line};
 
@@ -66,6 +66,7 @@ pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreErro
                 start: process.start,
                 age: process.age(),
                 command: command_line(pid),
+                frozen: is_stopped(life.pid, &life.proc_start),
                 standing: Standing::Placed {
                     state,
                     lead_lost: false,
@@ -123,6 +124,8 @@ fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked)
         start: marked.process.start,
         age: marked.process.age(),
         command: marked.command.clone(),
+        frozen: u32::try_from(marked.process.pid)
+            .is_ok_and(|pid| is_stopped(pid, &marked.process.start.to_string())),
         standing,
     }
 }

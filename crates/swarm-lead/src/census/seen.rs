@@ -92,6 +92,8 @@ pub struct Seen {
     pub age: Option<Duration>,
     /// Its arguments.
     pub command: String,
+    /// Whether it stands still by a signal.
+    pub frozen: bool,
     /// Where it belongs.
     pub standing: Standing,
 }

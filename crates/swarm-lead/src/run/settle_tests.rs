@@ -13,6 +13,7 @@ fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
     let spawn_id = "00000000-0000-0000-0000-000000000001".parse().unwrap();
     entry.swarm = Some(SwarmMember::new(spawn_id));
     MemberView {
+        frozen: false,
         damaged_inbox: None,
         process: None,
         pause: None,

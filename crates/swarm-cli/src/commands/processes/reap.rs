@@ -127,6 +127,7 @@ mod tests {
             start: 1,
             age: None,
             command: String::new(),
+            frozen: false,
             standing: Standing::Unknown,
         };
         let teams = ["docs".to_owned(), "web".to_owned()];

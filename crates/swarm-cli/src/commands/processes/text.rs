@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use swarm_lead::{Seen, Standing};
 
 use crate::app::App;
+use crate::commands::members;
 
 /// The member that a process belongs to, as `NAME@TEAM` as far as it is known.
 pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
@@ -41,6 +42,7 @@ pub(super) fn record(seen: &Seen) -> Value {
         "stray": stray,
         "leadLost": lead_lost,
         "root": root,
+        "frozen": seen.frozen,
         "command": seen.command,
     })
 }
@@ -57,6 +59,14 @@ pub(super) fn state(standing: &Standing) -> &'static str {
 
 /// What is to be said of a process beside its state.
 pub(super) fn note(app: &App, seen: &Seen) -> String {
+    let frozen = seen.frozen.then(|| members::frozen(seen.pid));
+    let notes = [Some(place(app, seen)), frozen].into_iter().flatten();
+    let notes: Vec<String> = notes.filter(|note| !note.is_empty()).collect();
+    notes.join("; ")
+}
+
+/// What is to be said of where it belongs.
+fn place(app: &App, seen: &Seen) -> String {
     match &seen.standing {
         Standing::Stray(stray) => stray.to_string(),
         Standing::Placed {

@@ -1,12 +1,14 @@
 //! The members of a status: who is at what, since when.
 
-use swarm_protocol::{MemberState, PaneId, TaskStatus, UnixMs};
+use swarm_protocol::{Member, MemberState, TaskStatus, UnixMs};
 use swarm_store::MemberView;
 use swarm_ui::Theme;
 use swarm_ui::print::{Cell, Table, counted, short_count};
 
 use super::gather::Status;
-use crate::commands::members::{age, is_over, since, state_cell};
+use crate::commands::members::{
+    age, frozen as frozen_words, is_over, server_of, since, state_cell,
+};
 
 /// The members in a table; with `brief` only those who have something to do.
 pub(super) fn text(status: &Status, now: UnixMs, theme: Theme, brief: bool) -> String {
@@ -41,6 +43,7 @@ fn is_quiet(view: &MemberView) -> bool {
         view.state,
         MemberState::Idle | MemberState::Stopped | MemberState::Foreign
     ) && view.unread == Some(0)
+        && !view.frozen
 }
 
 /// The headings. In a small terminal what says least about the work is left out.
@@ -69,17 +72,21 @@ fn row(status: &Status, view: &MemberView, now: UnixMs) -> [Cell; 8] {
         unread,
         Cell::new(short_count(tokens)),
         Cell::new(doing(status, view)),
-        Cell::new(pane(&view.member.tmux_pane_id)),
+        Cell::new(pane(status, &view.member)),
         Cell::new(view.member.model.as_deref().unwrap_or_default()),
     ]
 }
 
-/// The pane's number in tmux; the ids of members without a terminal say nothing to people.
-fn pane(id: &PaneId) -> &str {
-    match id.as_str() {
-        text if text.starts_with('%') => text,
-        text if text.starts_with("headless") => "headless",
-        _ => "",
+/// The pane's number in tmux, with the server where there are several; the ids of members without a terminal say nothing to
+/// people.
+fn pane(status: &Status, member: &Member) -> String {
+    match member.tmux_pane_id.as_str() {
+        text if text.starts_with('%') => match server_of(member, &status.members) {
+            Some(server) => format!("{text} on {server}"),
+            None => text.to_owned(),
+        },
+        text if text.starts_with("headless") => "headless".to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -100,6 +107,9 @@ fn doing(status: &Status, view: &MemberView) -> String {
     let detail = report.and_then(|report| report.detail.clone());
     let pauses = view.pause.is_some() && view.state != MemberState::Paused;
     let pauses = pauses.then(|| "pauses when its turn ends".to_owned());
-    let parts: Vec<String> = pauses.into_iter().chain(mine).chain(detail).collect();
+    let frozen = view.process.as_ref().filter(|_| view.frozen);
+    let frozen = frozen.map(|life| frozen_words(life.pid));
+    let first = frozen.into_iter().chain(pauses);
+    let parts: Vec<String> = first.chain(mine).chain(detail).collect();
     parts.join("; ")
 }

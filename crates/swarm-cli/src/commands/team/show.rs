@@ -65,7 +65,10 @@ fn roster(views: &[MemberView]) -> Table {
         let member = &view.member;
         let backend = member.backend_type.as_ref().map_or("", |kind| kind.name());
         let place = match (backend, member.tmux_pane_id.as_str()) {
-            ("tmux", pane) if !pane.is_empty() => format!("tmux {pane}"),
+            ("tmux", pane) if !pane.is_empty() => match members::server_of(member, views) {
+                Some(server) => format!("tmux {pane} on {server}"),
+                None => format!("tmux {pane}"),
+            },
             (backend, _) => backend.to_owned(),
         };
         table.row([

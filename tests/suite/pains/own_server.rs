@@ -1,0 +1,54 @@
+//! A tmux server of swarm's own, which nobody sees who is not told where it is.
+
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::{Finished, InsideTmux, World};
+
+use crate::scene::{MODEL, wait_for_state, world_over};
+
+fn spawn(world: &World, name: &str) -> Finished {
+    let arguments = [
+        "spawn",
+        name,
+        "--model",
+        MODEL,
+        "--backend",
+        "tmux",
+        "--prompt",
+        "hello",
+    ];
+    let spawned = world.swarm(&arguments);
+    spawned.ok();
+    wait_for_state(world, name, "idle");
+    spawned
+}
+
+#[test]
+fn panes_on_several_servers_are_told_apart() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn(&world, "ann");
+    let server = world.own_servers().remove(0);
+    let own = server.socket().file_name().unwrap().to_str().unwrap();
+    let told = |command: &[&str]| world.swarm(command).ok().stdout.clone();
+    for command in [&["status"][..], &["team", "show"]] {
+        let alone = told(command);
+        assert!(!alone.contains(own), "{alone}");
+    }
+    let inside = InsideTmux::start(&world, 200, 50);
+    let arguments = ["spawn", "bob", "--model", MODEL, "--backend", "tmux"];
+    world.start_with(&arguments, inside.variables()).wait().ok();
+    let users = inside
+        .tmux()
+        .socket()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap();
+    for command in [&["status"][..], &["team", "show"]] {
+        let both = told(command);
+        for server in [own, users] {
+            assert!(both.contains(&format!(" on {server}")), "{both}");
+        }
+    }
+    world.swarm(&["team", "delete", "--force"]).ok();
+}
