@@ -3,7 +3,7 @@
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Finished, InsideTmux, World};
 
-use crate::scene::{MODEL, wait_for_state, world_over};
+use crate::scene::{MODEL, kill_member, wait_for_state, world_over};
 
 fn spawn(world: &World, name: &str) -> Finished {
     let arguments = [
@@ -20,6 +20,25 @@ fn spawn(world: &World, name: &str) -> Finished {
     spawned.ok();
     wait_for_state(world, name, "idle");
     spawned
+}
+
+#[test]
+fn attach_without_a_name_shows_a_pane_in_which_somebody_lives() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn(&world, "ann");
+    spawn(&world, "bob");
+    let shown = || world.swarm(&["attach", "--json"]).json()["name"].clone();
+    assert_eq!(shown(), "ann");
+    kill_member(&world, "ann");
+    assert_eq!(shown(), "bob");
+    kill_member(&world, "bob");
+    assert_eq!(
+        shown(),
+        "ann",
+        "what is left of somebody is better than nothing"
+    );
+    world.swarm(&["team", "delete", "--force"]).ok();
 }
 
 #[test]

@@ -18,23 +18,14 @@ use crate::failure::Failure;
 pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
     let config = app.store.config(&team)?;
-    let member = match &args.name {
-        Some(name) => members::known(&config, name)?,
-        None => first_with_pane(&config)?,
+    let (member, words) = match &args.name {
+        Some(name) => {
+            let member = members::known(&config, name)?;
+            refuse_without_terminal(member)?;
+            (member, command(app, member)?)
+        }
+        None => best_to_see(app, &config)?,
     };
-    if member.backend_type == Some(BackendType::Headless) {
-        let message = format!(
-            "{} runs without a terminal, so there is no pane",
-            member.name
-        );
-        return Err(
-            Failure::new(ErrorKind::Environment, message).with_hint(format!(
-                "`swarm logs {} --follow` shows its output",
-                member.name
-            )),
-        );
-    }
-    let words = command(app, member)?;
     if app.out.json {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         app.out
@@ -51,37 +42,81 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
     become_command(&words)
 }
 
-/// Any member in a pane will do: its window holds those of the others.
-fn first_with_pane(config: &TeamConfig) -> Result<&Member, Failure> {
-    let mut mates = config.teammates();
-    let found = mates.find(|member| {
+fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
+    if member.backend_type != Some(BackendType::Headless) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} runs without a terminal, so there is no pane",
+        member.name
+    );
+    Err(
+        Failure::new(ErrorKind::Environment, message).with_hint(format!(
+            "`swarm logs {} --follow` shows its output",
+            member.name
+        )),
+    )
+}
+
+/// Any member that lives in a pane will do: its window holds those of the others. One that has ended is shown where nobody
+/// lives.
+fn best_to_see<'a>(
+    app: &App,
+    config: &'a TeamConfig,
+) -> Result<(&'a Member, Vec<OsString>), Failure> {
+    let in_panes = config.teammates().filter(|member| {
         member.swarm.is_some()
             && member.backend_type == Some(BackendType::Tmux)
             && !member.tmux_pane_id.is_none()
     });
-    found.ok_or_else(|| {
+    let mut second_best = None;
+    let mut trouble = None;
+    for member in in_panes {
+        match look(app, member) {
+            Ok((PaneStatus::Running { .. }, words)) if !words.is_empty() => {
+                return Ok((member, words));
+            }
+            Ok((PaneStatus::Gone, _)) => {}
+            Ok((_, words)) if !words.is_empty() && second_best.is_none() => {
+                second_best = Some((member, words));
+            }
+            Ok(_) => {}
+            Err(failure) => trouble = trouble.or(Some(failure)),
+        }
+    }
+    if let Some(found) = second_best {
+        return Ok(found);
+    }
+    Err(trouble.unwrap_or_else(|| {
         let message = format!("no member of {} has a pane", config.name);
         Failure::new(ErrorKind::NotFound, message)
             .with_hint("`swarm status` shows who is there; start one with `swarm spawn NAME`")
-    })
+    }))
 }
 
-fn command(app: &App, member: &Member) -> Result<Vec<OsString>, Failure> {
+/// What a member's pane is at, and the words of the command that shows it.
+fn look(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Failure> {
     let (backend, pane) = pane_of(app, member)?;
     let (status, words) = runtime()?.block_on(async {
         let status = backend.status(&pane).await;
         (status, backend.attach_command(&pane).await)
     });
-    if matches!(status?, PaneStatus::Gone) || words.is_empty() {
-        let message = format!("the pane of {} is gone", member.name);
-        return Err(
-            Failure::new(ErrorKind::NotFound, message).with_hint(format!(
-                "`swarm logs {}` shows what it printed",
-                member.name
-            )),
-        );
+    Ok((status?, words))
+}
+
+fn command(app: &App, member: &Member) -> Result<Vec<OsString>, Failure> {
+    match look(app, member)? {
+        (PaneStatus::Gone, _) => {}
+        (_, words) if words.is_empty() => {}
+        (_, words) => return Ok(words),
     }
-    Ok(words)
+    let message = format!("the pane of {} is gone", member.name);
+    Err(
+        Failure::new(ErrorKind::NotFound, message).with_hint(format!(
+            "`swarm logs {}` shows what it printed",
+            member.name
+        )),
+    )
 }
 
 /// Replaces this process, so that the terminal belongs to tmux alone.
