@@ -19,4 +19,5 @@ mod spawning;
 mod starting;
 mod states;
 mod tasks;
+mod waiting;
 mod worktrees;

@@ -37,4 +37,4 @@ pub(crate) use dispatch::{run, run_alone};
 pub(crate) use acting::Party;
 pub(crate) use runtime::runtime;
 
-use runtime::called_off_by_signals;
+use runtime::{called_off_by_signals, told_on_ctrl_c};

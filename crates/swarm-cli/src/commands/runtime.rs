@@ -42,3 +42,17 @@ pub(super) async fn called_off_by_signals<T>(
     }
     done
 }
+
+/// Does work that Ctrl-C ends at once. What it has begun by then stays so, which the failure of `standing` says.
+pub(super) async fn told_on_ctrl_c<T>(
+    standing: impl FnOnce() -> Failure,
+    work: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    // From here on, before anything is begun.
+    let mut ctrl_c = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        _ = ctrl_c.recv() => Err(standing()),
+    }
+}

@@ -12,6 +12,7 @@ use swarm_store::Draft;
 use tokio_util::sync::CancellationToken;
 
 use super::agents;
+use super::stop::saying_who_goes;
 use super::worktree::wish;
 use crate::app::App;
 use crate::args::SpawnArgs;
@@ -93,8 +94,20 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         cancel: CancellationToken::new(),
     };
     let cancel = options.cancel.clone();
-    let spawned = swarm_lead::spawn(&deployment, &team, options);
-    let member = super::runtime()?.block_on(super::called_off_by_signals(cancel, spawned))?;
+    let old = if args.replace {
+        app.store.config(&team)?.member(&options.name).cloned()
+    } else {
+        None
+    };
+    let patience = deployment.shutdown_patience();
+    let spawning = swarm_lead::spawn(&deployment, &team, options);
+    let spawning = super::called_off_by_signals(cancel, spawning);
+    let member = super::runtime()?.block_on(async {
+        match &old {
+            Some(old) => saying_who_goes(app, &team, old, patience, spawning).await,
+            None => spawning.await,
+        }
+    })?;
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(

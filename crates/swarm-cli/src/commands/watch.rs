@@ -8,6 +8,7 @@ use futures::FutureExt as _;
 use futures::future::select_all;
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 
@@ -17,6 +18,9 @@ pub(super) struct Watch {
     watcher: FolderWatcher,
     subscriptions: BTreeMap<PathBuf, Subscription>,
     runtime: Runtime,
+    /// There where Ctrl-C is to be told of.
+    ctrl_c: Option<Signal>,
+    interrupted: bool,
 }
 
 impl Watch {
@@ -24,8 +28,22 @@ impl Watch {
         Ok(Self {
             watcher: FolderWatcher::new(),
             subscriptions: BTreeMap::new(),
-            runtime: Builder::new_current_thread().enable_time().build()?,
+            runtime: Builder::new_current_thread().enable_all().build()?,
+            ctrl_c: None,
+            interrupted: false,
         })
+    }
+
+    /// From here on Ctrl-C ends a wait instead of this process.
+    pub(super) fn heed_ctrl_c(&mut self) -> Result<(), Failure> {
+        let _inside = self.runtime.enter();
+        self.ctrl_c = Some(signal(SignalKind::interrupt())?);
+        Ok(())
+    }
+
+    /// Whether it did.
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.interrupted
     }
 
     /// Also watches some names in a folder; call it before the first read. A folder that is watched already stays
@@ -51,12 +69,25 @@ impl Watch {
             .values_mut()
             .map(|subscription| subscription.changed().boxed());
         let changed = select_all(each);
+        let (ctrl_c, interrupted) = (&mut self.ctrl_c, &mut self.interrupted);
+        let ctrl_c = async {
+            match ctrl_c {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        let woken = async {
+            tokio::select! {
+                _ = changed => {}
+                _ = ctrl_c => *interrupted = true,
+            }
+        };
         self.runtime.block_on(async {
             let Some(deadline) = deadline else {
-                changed.await;
+                woken.await;
                 return true;
             };
-            let in_time = tokio::time::timeout_at(deadline.into(), changed).await;
+            let in_time = tokio::time::timeout_at(deadline.into(), woken).await;
             in_time.is_ok()
         })
     }

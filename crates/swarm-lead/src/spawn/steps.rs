@@ -111,7 +111,13 @@ async fn begin<'a>(
     let model = kind::model(deployment, &options)?;
     reconcile(&deployment.store, team).await?;
     let replaced = if options.replace {
-        end_live_namesake(deployment, team, &options.name).await?
+        tokio::select! {
+            biased;
+            ended = end_live_namesake(deployment, team, &options.name) => ended?,
+            () = options.cancel.cancelled() => {
+                return Err(LeadError::ReplaceInterrupted(options.name.clone()));
+            }
+        }
     } else {
         None
     };

@@ -87,6 +87,8 @@ impl Waiting {
 
     /// Waits until every message has come so far; notes in each how far it has.
     pub(super) fn wait(mut self, app: &App, sent: &mut [Sent]) -> Result<(), Failure> {
+        // Until here nothing was sent that could be told of.
+        self.watch.heed_ctrl_c()?;
         let mut in_time = true;
         loop {
             // A receiver may take the message in and end, so who has ended is asked before how far it came.
@@ -104,6 +106,9 @@ impl Waiting {
             }
             if let Some(lost) = late.iter().find(|sent| ended.contains(&sent.to)) {
                 return Err(self.never(lost));
+            }
+            if self.watch.was_interrupted() {
+                return Err(self.interrupted(first));
             }
             if !in_time {
                 return Err(self.too_late(first));
@@ -223,6 +228,16 @@ impl Waiting {
         );
         Failure::new(ErrorKind::TimedOut, message)
             .with_hint("see what it is doing with `swarm status`")
+    }
+
+    fn interrupted(&self, sent: &Sent) -> Failure {
+        let message = format!(
+            "interrupted before {} had {} the message; it stays queued and will be read all the same",
+            sent.to,
+            self.verb(),
+        );
+        Failure::new(ErrorKind::Interrupted, message)
+            .with_hint(format!("`swarm inbox {}` shows how far it is", sent.to))
     }
 
     fn never(&self, sent: &Sent) -> Failure {

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use swarm_lead::StopOptions;
+use swarm_protocol::{ErrorKind, MemberName, TeamName};
 
 use super::report;
-use super::waiting::saying_who;
+use super::waiting::{saying_who, who_lives};
 use super::whom::whom;
 use crate::app::App;
 use crate::args::ShutdownArgs;
 use crate::commands::acting::require_person;
-use crate::commands::runtime;
+use crate::commands::{runtime, told_on_ctrl_c};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 
@@ -37,8 +38,25 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
             .iter()
             .map(|name| swarm_lead::shutdown(&deployment, &team, name, &options)),
     );
-    let results = runtime.block_on(saying_who(app, &team, &names, options.timeout, ended));
+    let waiting = saying_who(app, &team, &names, options.timeout, ended);
+    let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
-    report::report(app, names.into_iter().zip(results), args.whom.all)
+    report::report(app, names.into_iter().zip(results?), args.whom.all)
+}
+
+/// What stands once nobody waits any more: the members were asked, and nothing takes that back.
+fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
+    let Some(alive) = who_lives(app, team, names) else {
+        let message = "interrupted after the last of them had ended; what they left is put in order by the next command";
+        return Failure::new(ErrorKind::Interrupted, message);
+    };
+    let grace = for_stopping(app).limits.shutdown_grace().as_secs();
+    let message = format!(
+        "interrupted, and the request stands: {alive} ends with its turn, after {grace} s at the latest, unless its agent \
+         refuses; nobody ends it by force"
+    );
+    Failure::new(ErrorKind::Interrupted, message).with_hint(
+        "`swarm status` shows how far it is, `swarm kill NAME` ends it now, `swarm shutdown NAME` waits again",
+    )
 }

@@ -14,8 +14,8 @@ use swarm_ui::clean_line;
 use super::dispatch::named;
 use crate::app::App;
 use crate::args::TeamDeleteArgs;
-use crate::commands::runtime;
-use crate::commands::stop::{saying_who, tell_left, told};
+use crate::commands::stop::{saying_who, tell_left, told, who_lives};
+use crate::commands::{runtime, told_on_ctrl_c};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 
@@ -163,10 +163,11 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
     let runtime = runtime()?;
     let names = app.store.config(team)?.names();
     let ending = end_team(&deployment, team, &options);
-    let ended = runtime.block_on(saying_who(app, team, &names, options.timeout, ending));
+    let waiting = saying_who(app, team, &names, options.timeout, ending);
+    let ended = runtime.block_on(told_on_ctrl_c(|| standing(app, team, &names), waiting));
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
-    let ended = ended?;
+    let ended = ended??;
     for stopped in &ended.stopped {
         app.out.say(&told(stopped));
         tell_left(app, stopped);
@@ -175,6 +176,17 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
         Some((_, error)) => Err(error.into()),
         None => Ok(ended.stopped),
     }
+}
+
+/// What stands once nobody waits for the members of a team that was to go.
+fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
+    let asked = who_lives(app, team, names).map_or_else(String::new, |alive| {
+        format!("; {alive} has been asked to end and does so with its turn")
+    });
+    let message = format!("interrupted: {team} is not deleted{asked}");
+    Failure::new(ErrorKind::Interrupted, message).with_hint(format!(
+        "`swarm team delete {team} --force` goes on with it, `swarm status --team {team}` shows who is left"
+    ))
 }
 
 fn show(

@@ -1,0 +1,140 @@
+//! Commands that wait: whom for, and what stands when nobody waits any more.
+
+use std::path::Path;
+
+use rustix::process::{Pid, Signal};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::stage::{Finished, Running, World};
+
+use crate::scene::{MODEL, spawn_over, wait_for_state, wait_until_gone, world_over};
+
+/// A model whose turns last until the gate opens, in a world with bob at work.
+fn at_work(gate: &Gate) -> (FakeApi, World) {
+    let held = gate.clone();
+    let api = FakeApi::start(move |_: &Ask| Reply::text("late").held_by(&held, 1));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "working");
+    api.wait_for("bob's turn", "bob", |_| true);
+    (api, world)
+}
+
+fn bob(world: &World) -> Pid {
+    let pid = world.team("demo").hello("bob")["pid"]
+        .as_i64()
+        .expect("a pid");
+    Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid")
+}
+
+/// Presses Ctrl-C once the command has its own way with that.
+fn interrupt(world: &World, command: Running) -> Finished {
+    let status = format!("/proc/{}/status", command.pid());
+    world.wait_for("Ctrl-C is looked for", || {
+        let status = std::fs::read_to_string(Path::new(&status)).ok()?;
+        let caught = status.lines().find_map(|l| l.strip_prefix("SigCgt:"))?;
+        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+        (caught & (1 << (Signal::INT.as_raw() - 1)) != 0).then_some(())
+    });
+    command.signal(Signal::INT);
+    command.wait().code(130)
+}
+
+fn asked_to_end(world: &World) {
+    world.wait_for("bob is asked to end", || {
+        (!world
+            .team("demo")
+            .frames("bob", "shutdown_request")
+            .is_empty())
+        .then_some(())
+    });
+}
+
+#[test]
+fn ctrl_c_on_a_shutdown_says_that_the_request_stands_and_it_does() {
+    let gate = Gate::closed();
+    let (_api, world) = at_work(&gate);
+    let pid = bob(&world);
+    let asking = world.start(&["shutdown", "bob", "--json"]);
+    asked_to_end(&world);
+    let error = interrupt(&world, asking).error(130);
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("the request stands: bob (working)"),
+        "{message}"
+    );
+    assert!(
+        error["hint"].as_str().unwrap().contains("swarm status"),
+        "{error}"
+    );
+    gate.open();
+    wait_until_gone(&world, pid);
+    let agreed = world.team("demo").frames("team-lead", "shutdown_approved");
+    assert_eq!(agreed.len(), 1, "{agreed:?}");
+}
+
+#[test]
+fn ctrl_c_on_a_forced_delete_says_that_the_team_is_still_there() {
+    let gate = Gate::closed();
+    let (_api, world) = at_work(&gate);
+    let deleting = world.start(&["team", "delete", "--force", "--json"]);
+    asked_to_end(&world);
+    let error = interrupt(&world, deleting).error(130);
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("demo is not deleted; bob (working) has been asked to end"),
+        "{message}"
+    );
+    gate.open();
+    world.swarm(&["team", "delete", "--force"]).ok();
+}
+
+#[test]
+fn ctrl_c_on_a_send_that_waits_says_that_the_message_stays_and_it_does() {
+    let gate = Gate::closed();
+    let (api, world) = at_work(&gate);
+    let sending = world.start(&["send", "bob", "a second thing", "--wait", "acked", "--json"]);
+    world.wait_for("it is queued", || {
+        let mail = world.team("demo").inbox("bob");
+        let is_there = |entry: &serde_json::Value| entry["text"] == "a second thing";
+        mail.iter().any(is_there).then_some(())
+    });
+    let sent = interrupt(&world, sending);
+    let message = sent.error(130)["message"].to_string();
+    assert!(message.contains("it stays queued"), "{message}");
+    assert!(sent.stdout.contains("queued"), "{}", sent.story());
+    gate.open();
+    api.wait_for("it is read", "bob", |ask| ask.news_has("a second thing"));
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn a_spawn_that_replaces_says_whom_it_waits_for_and_ctrl_c_ends_that_wait() {
+    let gate = Gate::closed();
+    let (_api, world) = at_work(&gate);
+    let pid = bob(&world);
+    let spawn_id = world.team("demo").hello("bob")["spawnId"].clone();
+    let arguments = [
+        "spawn",
+        "bob",
+        "--replace",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+    ];
+    let replacing = world.start(&arguments);
+    world.wait_for("it says whom it waits for", || {
+        let said = replacing.stderr();
+        said.contains("waiting for bob (working) to end")
+            .then_some(())
+    });
+    let called_off = interrupt(&world, replacing);
+    assert!(
+        called_off.stderr.contains("bob was not replaced"),
+        "{}",
+        called_off.story()
+    );
+    assert_eq!(world.team("demo").hello("bob")["spawnId"], spawn_id);
+    gate.open();
+    wait_until_gone(&world, pid);
+}
