@@ -1,7 +1,6 @@
 //! From settings, environment and flags to what the lead needs to start members.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -242,7 +241,6 @@ pub(crate) fn terminal(app: &App) -> TerminalFacts {
         lead_pid: std::process::id(),
         own_socket: None,
         server_env: server_env.into_iter().collect(),
-        stdout_is_tty: std::io::stdout().is_terminal(),
     }
 }
 

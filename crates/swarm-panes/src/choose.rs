@@ -51,8 +51,6 @@ pub struct TerminalFacts {
     pub own_socket: Option<PathBuf>,
     /// Environment of a server of our own, and so of every pane on it: at least `PATH` and `HOME`, nothing secret.
     pub server_env: Vec<(String, String)>,
-    /// Whether stdout is a terminal.
-    pub stdout_is_tty: bool,
 }
 
 impl TerminalFacts {
@@ -163,15 +161,16 @@ async fn tmux(
         }
     };
     let socket = facts.socket();
-    let attach = if facts.stdout_is_tty {
-        "; `swarm attach` shows it"
+    // Whoever started that server has been told of it in full.
+    let is_of_another = socket != own_socket(&facts.own_socket_dir, facts.lead_pid);
+    let why = if is_of_another {
+        "with the others of its team on a tmux server of swarm's own".to_owned()
     } else {
-        ""
+        format!(
+            "teammates get a tmux server of their own at {}: {why_not_here}",
+            socket.display()
+        )
     };
-    let why = format!(
-        "teammates get a tmux server of their own at {}: {why_not_here}{attach}",
-        socket.display()
-    );
     let backend = TmuxBackend::own(program, socket, facts.server_env.clone())?;
     Ok(told(backend.nested(facts.tmux_env.is_some()), why))
 }

@@ -23,6 +23,21 @@ fn spawn(world: &World, name: &str) -> Finished {
 }
 
 #[test]
+fn the_server_is_told_of_in_full_once_and_each_spawn_says_how_to_see_its_member() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let first = spawn(&world, "ann").stderr;
+    let server = world.own_servers().remove(0);
+    let socket = server.socket().display().to_string();
+    assert!(first.contains(&socket), "{first}");
+    assert!(first.contains("`swarm attach ann` shows it"), "{first}");
+    let second = spawn(&world, "bob").stderr;
+    assert!(!second.contains(&socket), "{second}");
+    assert!(second.contains("`swarm attach bob` shows it"), "{second}");
+    world.swarm(&["team", "delete", "--force"]).ok();
+}
+
+#[test]
 fn attach_without_a_name_shows_a_pane_in_which_somebody_lives() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);

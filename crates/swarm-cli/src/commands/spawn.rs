@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use swarm_lead::{LeadStanding, SpawnOptions, SpawnedMember, lead_standing};
+use swarm_panes::is_own_socket;
 use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, TeamName};
 use swarm_store::Draft;
 use tokio_util::sync::CancellationToken;
@@ -157,7 +158,7 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
         "{} is ready ({}, {}, mode {})",
         member.agent_id, member.pane, member.hello.model, member.hello.mode
     )))?;
-    app.out.say(&plain(&member.why));
+    app.out.say(&plain(&place(member)));
     if let Some(made) = &member.worktree {
         app.out.say(&format!(
             "work tree {} {}",
@@ -169,6 +170,17 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Where it is, and how to get there where that is out of sight.
+fn place(member: &SpawnedMember) -> String {
+    let is_out_of_sight = member.socket.as_deref().is_some_and(is_own_socket);
+    if is_out_of_sight {
+        let name = &member.agent_id.name;
+        format!("{}; `swarm attach {name}` shows it", member.why)
+    } else {
+        member.why.clone()
+    }
 }
 
 fn prompt(args: &SpawnArgs) -> Result<Option<String>, Failure> {

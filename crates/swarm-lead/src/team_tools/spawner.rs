@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use swarm_engine::{Rights, SpawnRequest, Spawned, TeammateSpawner};
+use swarm_panes::is_own_socket;
 use swarm_policy::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
 use swarm_store::Draft;
@@ -35,13 +36,18 @@ impl LeadSpawner {
     }
 
     /// Says where members run, once for each answer.
-    fn show_place(&self, why: &str) {
+    fn show_place(&self, member: &SpawnedMember) {
+        let is_out_of_sight = member.socket.as_deref().is_some_and(is_own_socket);
+        let attach = if is_out_of_sight {
+            "; `swarm attach` shows it"
+        } else {
+            ""
+        };
+        let why = format!("{}{attach}", member.why);
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if *shown != why {
-            why.clone_into(&mut shown);
-            self.seat.emit(AgentEvent::Notice {
-                line: why.to_owned(),
-            });
+            shown.clone_from(&why);
+            self.seat.emit(AgentEvent::Notice { line: why });
         }
     }
 }
@@ -112,7 +118,7 @@ impl TeammateSpawner for LeadSpawner {
         let member = spawn(&deployment, &team, options)
             .await
             .map_err(|error| error.to_string())?;
-        self.show_place(&member.why);
+        self.show_place(&member);
         let note = note(&member);
         Ok(Spawned {
             agent_id: member.agent_id,
