@@ -308,3 +308,33 @@ fn r2_a_split_that_was_asked_for_and_cannot_be_is_an_error() {
     let refused = world.start_with(&arguments, &nowhere).wait();
     refused.error(7);
 }
+
+#[test]
+fn a_spawner_that_dies_between_two_calls_of_tmux_leaves_a_pane_that_is_found_and_closed() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let inside = InsideTmux::start(&world, 200, 50);
+    let before = inside.belongings();
+    // The tmux that swarm finds first: it ends whoever has had it split a window.
+    let wrapper = world.program("tmux");
+    std::fs::write(
+        &wrapper,
+        "#!/bin/sh\nPATH=\"${PATH#*:}\"\ncase \" $* \" in\n*\" split-window \"*) tmux \"$@\"; kill -9 $PPID ;;\n\
+         *) exec tmux \"$@\" ;;\nesac\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).unwrap();
+    let killed = spawn(&world, &inside, "bob", &["--timeout", "1"]);
+    assert_eq!(killed.code, None, "{}", killed.story());
+    std::fs::remove_file(wrapper).unwrap();
+    let left = inside
+        .tmux()
+        .run(&["list-panes", "-a", "-F", "#{@swarm_member}@#{@swarm_team}"]);
+    assert!(left.contains("bob@demo"), "{left}");
+    // Called from outside of that tmux, until the spawn's time is over.
+    world.wait_for("the pane is closed", || {
+        world.swarm(&["gc"]).ok();
+        (inside.tmux().panes().len() == 1).then_some(())
+    });
+    assert_eq!(inside.belongings(), before);
+}

@@ -80,6 +80,29 @@ pub(crate) fn split(pane: &PaneId, how: Split) -> TmuxCommand<'static> {
     command
 }
 
+/// Tags the pane that a split in the same call has just made, which is known by its place only: the one of this number in
+/// the window, if it is empty and bears no tag. A spawner that is killed before the next call leaves a pane of which
+/// everybody can tell whose it was.
+pub(crate) fn tag_new(window: &str, index: u32, tag: &Tag) -> TmuxCommand<'static> {
+    let target = format!("{window}.{index}");
+    let is_it = format!(
+        "#{{&&:#{{==:#{{window_id}}.#{{pane_index}},{target}}},#{{==:#{{pane_pid}}#{{@swarm_spawn}},0}}}}"
+    );
+    // What stands in the command string is checked: an id `@<digits>`, names of letters, digits, `-` and `_`, and a uuid.
+    let set = |option: &str, value: &str| format!("set-option -p -t {target} {option} {value}");
+    let sets = [
+        set("@swarm_team", tag.team.as_str()),
+        set("@swarm_member", tag.member.as_str()),
+        set("@swarm_spawn", &tag.spawn_id.to_string()),
+    ];
+    IfShell::new()
+        .not_execute()
+        .target_pane(target.clone())
+        .shell_command(is_it)
+        .command(sets.join(" ; "))
+        .build()
+}
+
 /// Sets an option of one pane.
 pub(crate) fn set_on_pane(pane: &PaneId, option: &str, value: &str) -> TmuxCommand<'static> {
     SetOption::new()

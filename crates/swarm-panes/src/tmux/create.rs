@@ -9,7 +9,7 @@ use tmux_interface::{BreakPane, KillPane, NewWindow};
 use super::arrange::{self, Owner};
 use super::backend::TmuxBackend;
 use super::batch::Batch;
-use super::commands::{CALL_LIMIT, dress, placeholder, split};
+use super::commands::{CALL_LIMIT, dress, placeholder, split, tag_new};
 use super::facts::{Facts, Questions};
 use super::own_server::{OWN_SESSION, OWN_WINDOW, create_session};
 use super::placement::{self, NO_ROOM, Placement, WhyNot};
@@ -108,7 +108,7 @@ async fn make_there(
     placement: &Placement,
     before: &Snapshot,
 ) -> Result<Made, PaneError> {
-    let making = making(backend, spec, placement)?;
+    let making = making(backend, spec, placement, before)?;
     let questions = questions(backend, placement, before);
     let batch = making
         .and(questions.commands(&spec.spawn_id))
@@ -135,10 +135,16 @@ fn making(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     placement: &Placement,
+    before: &Snapshot,
 ) -> Result<Batch, PaneError> {
     Ok(match placement {
         Placement::Split { pane, columns } => {
-            Batch::new().then(&split(pane, Placement::split_of(*columns)))
+            let splitting = Batch::new().then(&split(pane, Placement::split_of(*columns)));
+            match before.pane(pane) {
+                // tmux counts the new pane after the one that it was split from.
+                Some(row) => splitting.then(&tag_new(&row.window, row.index + 1, &Tag::of(spec))),
+                None => splitting,
+            }
         }
         Placement::Window { session, number } => {
             let window = NewWindow::new()
