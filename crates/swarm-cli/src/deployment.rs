@@ -232,12 +232,17 @@ pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendR
 
 /// What is known of the terminal.
 pub(crate) fn terminal(app: &App) -> TerminalFacts {
-    let server_env = app.env.shell(&[]).into_iter().collect::<BTreeMap<_, _>>();
+    terminal_of(&app.env, &app.root)
+}
+
+/// The same without settings.
+pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
+    let server_env = env.shell(&[]).into_iter().collect::<BTreeMap<_, _>>();
     TerminalFacts {
-        tmux_env: app.env.get("TMUX").map(str::to_owned),
-        tmux_pane: app.env.get("TMUX_PANE").map(str::to_owned),
-        tmux_program: app.env.find_program("tmux"),
-        own_socket_dir: socket_folder(&app.env, &app.root),
+        tmux_env: env.get("TMUX").map(str::to_owned),
+        tmux_pane: env.get("TMUX_PANE").map(str::to_owned),
+        tmux_program: env.find_program("tmux"),
+        own_socket_dir: socket_folder(env, root),
         lead_pid: std::process::id(),
         own_socket: None,
         server_env: server_env.into_iter().collect(),

@@ -87,11 +87,21 @@ pub trait PaneBackend: Send + Sync + fmt::Debug {
     /// The words of a command that brings the pane before a person who asked for it. Empty where there is none.
     async fn attach_command(&self, pane: &Pane) -> Vec<OsString>;
 
-    /// Every pane of a team that this backend can see, in no particular order.
+    /// Every pane of swarm's that this backend can see, of whatever team, in no particular order.
     ///
     /// # Errors
     /// [`PaneError`] when the backend does not answer; a server that has gone has no panes.
-    async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError>;
+    async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError>;
+
+    /// Those of one team.
+    ///
+    /// # Errors
+    /// Those of [`PaneBackend::all_panes`].
+    async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError> {
+        let mut panes = self.all_panes().await?;
+        panes.retain(|tagged| tagged.team == *team);
+        Ok(panes)
+    }
 
     /// Ends every pane of a team.
     ///

@@ -18,6 +18,8 @@ pub struct PaneSpec {
     pub member: MemberName,
     /// This spawn of it; only who knows it can close the pane.
     pub spawn_id: SpawnId,
+    /// The root folder of the team's files: another one may have a team of the same name on the same server.
+    pub root: PathBuf,
     /// What the pane's border says. Any text; what a terminal would act on is taken out, the rest cut at 60
     /// characters.
     pub title: String,
@@ -136,6 +138,8 @@ pub struct TaggedPane {
     pub member: MemberName,
     /// Which spawn of it.
     pub spawn_id: SpawnId,
+    /// The root folder of the team's files; none where the pane does not say.
+    pub root: Option<PathBuf>,
     /// Its title as shown.
     pub title: String,
     /// What its process is doing.

@@ -259,13 +259,10 @@ impl PaneBackend for RecordingBackend {
         vec!["attach-to".into(), pane.id.as_str().into()]
     }
 
-    async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError> {
+    async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
         let inner = self.lock();
-        let of_team = inner
-            .panes
-            .iter()
-            .filter(|(_, fake)| fake.spec.team == *team);
-        Ok(of_team
+        let panes = inner.panes.iter();
+        Ok(panes
             .map(|(n, fake)| TaggedPane {
                 pane: Pane {
                     id: PaneId::new(format!("%{n}")),
@@ -275,6 +272,7 @@ impl PaneBackend for RecordingBackend {
                 team: fake.spec.team.clone(),
                 member: fake.spec.member.clone(),
                 spawn_id: fake.spec.spawn_id,
+                root: Some(fake.spec.root.clone()),
                 title: text::shown(&fake.spec.title),
                 status: fake.status.borrow().clone(),
             })

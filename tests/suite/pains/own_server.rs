@@ -86,3 +86,36 @@ fn panes_on_several_servers_are_told_apart() {
     }
     world.swarm(&["team", "delete", "--force"]).ok();
 }
+
+#[test]
+fn panes_of_a_team_whose_folder_was_removed_are_found_and_closed_with_their_server() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    for name in ["ann", "bob", "eve"] {
+        spawn(&world, name);
+        kill_member(&world, name);
+    }
+    let server = world.own_servers().remove(0);
+    std::fs::remove_dir_all(world.team("demo").folder()).unwrap();
+    std::fs::remove_dir_all(world.team("demo").tasks_folder()).unwrap();
+    // One that is of a team of the same name below another root.
+    let bob = server.pane_titled("bob").unwrap().id;
+    let belongs_to = |root: &str| {
+        server.run(&["set-option", "-p", "-t", &bob, "@swarm_root", root]);
+    };
+    belongs_to("/elsewhere");
+    let found = world.swarm(&["doctor"]).stdout;
+    assert!(
+        found.contains("2 panes of teams that are gone (demo)"),
+        "{found}"
+    );
+    let would = world.swarm(&["gc", "--dry-run"]).ok().stdout.clone();
+    assert!(would.contains("of ann@demo: its team is gone"), "{would}");
+    assert_eq!(server.panes().len(), 3);
+    world.swarm(&["gc"]).ok();
+    let left: Vec<String> = server.panes().into_iter().map(|pane| pane.id).collect();
+    assert_eq!(left, [bob.as_str()]);
+    belongs_to(world.root().to_str().unwrap());
+    world.swarm(&["gc"]).ok();
+    assert!(world.own_servers().is_empty());
+}

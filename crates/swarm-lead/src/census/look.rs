@@ -162,6 +162,6 @@ fn is_teammate(command: &str) -> bool {
 }
 
 /// A root by its one true path, so that a link to it is the same root.
-fn canonical(path: &Path) -> PathBuf {
+pub(crate) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -7,9 +7,9 @@ mod rosters;
 mod seen;
 
 pub use leads::{LeadStanding, lead_standing};
-pub(crate) use look::MARK;
 #[cfg(test)]
 pub(crate) use look::lead_mark;
+pub(crate) use look::{MARK, canonical};
 pub use look::{census, lead_marks};
 pub(crate) use reap::end_marked_of;
 pub use reap::{Reaped, reap};

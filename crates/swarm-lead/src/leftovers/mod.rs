@@ -1,9 +1,11 @@
 //! Clearing away what crashes have left: teams whose processes are all dead, panes, sockets.
 
+mod orphans;
 mod panes;
 mod sockets;
 mod teams;
 
+pub use orphans::orphaned_panes;
 pub use panes::{LeftPane, left_panes};
 pub(crate) use panes::{former_spawns, panes_without_roster, spawns_in_journal};
 pub use sockets::dead_sockets;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, reach};
+use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, TerminalFacts, reach};
 use swarm_protocol::{BackendType, Event, Member, SpawnId, TeamName};
 use swarm_store::StoreError;
 
@@ -16,7 +16,7 @@ use crate::{Deployment, LeadError};
 pub struct LeftPane {
     /// The pane with its tags.
     pub tagged: TaggedPane,
-    backend: Arc<dyn PaneBackend>,
+    pub(super) backend: Arc<dyn PaneBackend>,
 }
 
 impl LeftPane {
@@ -56,7 +56,7 @@ pub(crate) async fn panes_without_roster(
 
 async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -> Vec<LeftPane> {
     let mut left = Vec::new();
-    for backend in places(deployment, former.sockets) {
+    for backend in places(&deployment.terminal, former.sockets) {
         let panes = match backend.panes(team).await {
             Ok(panes) => panes,
             Err(error) => {
@@ -143,8 +143,11 @@ impl Former {
     }
 }
 
-fn places(deployment: &Deployment, mut sockets: BTreeSet<PathBuf>) -> Vec<Arc<dyn PaneBackend>> {
-    let facts = &deployment.terminal;
+/// Every place where panes may be: these servers, that of this terminal, swarm's own, and none.
+pub(super) fn places(
+    facts: &TerminalFacts,
+    mut sockets: BTreeSet<PathBuf>,
+) -> Vec<Arc<dyn PaneBackend>> {
     sockets.extend(own_sockets(&facts.own_socket_dir));
     let here = facts
         .tmux_env

@@ -13,6 +13,7 @@ use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order, worktree};
+use crate::census::canonical;
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
 
@@ -126,6 +127,7 @@ impl Attempt<'_> {
             team: self.team.clone(),
             member: self.options.name.clone(),
             spawn_id: self.order.spawn_id,
+            root: canonical(&self.deployment.root),
             title: self.options.name.to_string(),
             color: self
                 .deployment

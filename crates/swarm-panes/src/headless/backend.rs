@@ -138,6 +138,7 @@ impl PaneBackend for HeadlessBackend {
             team: spec.team.clone(),
             member: spec.member.clone(),
             spawn_id: spec.spawn_id,
+            root: Some(spec.root.clone()),
             title: text::shown(&spec.title),
             log: None,
             process: None,
@@ -262,10 +263,10 @@ impl PaneBackend for HeadlessBackend {
         }
     }
 
-    async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError> {
+    async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
         let records = record::all(&self.folder)?;
-        let of_team = records.into_iter().filter(|record| record.team == *team);
-        Ok(of_team
+        Ok(records
+            .into_iter()
             .map(|record| TaggedPane {
                 pane: Pane {
                     id: pane_id(record.spawn_id),
@@ -276,6 +277,7 @@ impl PaneBackend for HeadlessBackend {
                 team: record.team,
                 member: record.member,
                 spawn_id: record.spawn_id,
+                root: record.root,
                 title: record.title,
             })
             .collect())

@@ -19,6 +19,9 @@ pub(super) struct Record {
     pub(super) team: TeamName,
     pub(super) member: MemberName,
     pub(super) spawn_id: SpawnId,
+    /// Absent in records of earlier versions.
+    #[serde(default)]
+    pub(super) root: Option<PathBuf>,
     pub(super) title: String,
     /// Where its output goes; none until it was started.
     pub(super) log: Option<PathBuf>,

@@ -156,7 +156,9 @@ pub(crate) fn select_layout(pane: &PaneId, layout: &'static str) -> TmuxCommand<
 /// Tags a new pane as ours, and gives it title, colour and a stay after failure.
 pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>> {
     let title = DisplayText::new(&spec.title);
+    let root = spec.root.to_string_lossy();
     let options = [
+        ("@swarm_root", &*root),
         ("@swarm_team", spec.team.as_str()),
         ("@swarm_member", spec.member.as_str()),
         ("@swarm_spawn", &spec.spawn_id.to_string()),

@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::{PaneError, PaneSpec, PaneStatus, Size, text};
 
 /// The fields of one line, in the order of [`PaneRow::parse`]. Options that anybody may set to anything come last.
-const FIELDS: [&str; 30] = [
+const FIELDS: [&str; 31] = [
     "pane_id",
     "window_id",
     "session_id",
@@ -45,6 +45,7 @@ const FIELDS: [&str; 30] = [
     "pane_title",
     "@swarm_set",
     "@swarm_signed",
+    "@swarm_root",
     "@swarm_title",
 ];
 
@@ -122,6 +123,8 @@ pub(crate) struct PaneRow {
     pub(crate) border_status: String,
     /// Pane options that swarm has set on a pane that is not ours, by name.
     pub(crate) signed: String,
+    /// The root folder of its team's files; empty where it does not say.
+    pub(crate) root: String,
     pub(crate) title: String,
     /// What its program has told the terminal.
     pub(crate) terminal_title: String,
@@ -189,6 +192,7 @@ impl PaneRow {
             terminal_title: next()?.to_owned(),
             options_set: fields.next().unwrap_or_default().to_owned(),
             signed: fields.next().unwrap_or_default().to_owned(),
+            root: fields.next().unwrap_or_default().to_owned(),
             title: text::undoubled(fields.next().unwrap_or_default()),
         })
     }

@@ -130,11 +130,11 @@ impl PaneBackend for TmuxBackend {
         words
     }
 
-    async fn panes(&self, team: &TeamName) -> Result<Vec<TaggedPane>, PaneError> {
+    async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
         let snapshot = Snapshot::take_settled(self.server()).await?;
         let mut found: Vec<TaggedPane> = Vec::new();
         for row in &snapshot.rows {
-            let Some(tag) = row.tag.as_ref().filter(|tag| tag.team == *team) else {
+            let Some(tag) = &row.tag else {
                 continue;
             };
             if found.iter().any(|tagged| tagged.pane.id == row.id) {
@@ -149,6 +149,7 @@ impl PaneBackend for TmuxBackend {
                 team: tag.team.clone(),
                 member: tag.member.clone(),
                 spawn_id: tag.spawn_id,
+                root: (!row.root.is_empty()).then(|| row.root.clone().into()),
                 title: row.title.clone(),
                 status: row.status.clone(),
             });

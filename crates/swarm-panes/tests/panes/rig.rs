@@ -282,6 +282,7 @@ pub(crate) fn spec(member: &str) -> PaneSpec {
         team: team(),
         member: MemberName::parse(member).unwrap(),
         spawn_id: SpawnId::random(),
+        root: "/home/tester/#{pane_id};.claude".into(),
         title: member.to_owned(),
         color: Some(Color::Purple),
     }

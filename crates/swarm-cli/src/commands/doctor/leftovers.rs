@@ -1,16 +1,19 @@
 //! What crashed teams left behind. It is only told; other commands clear it away.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_lead::dead_sockets;
+use swarm_lead::{dead_sockets, orphaned_panes};
 use swarm_protocol::{MemberState, SystemClock};
 use swarm_store::{FileStore, TeamStore};
+use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use super::finding::Finding;
+use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
-use crate::deployment::socket_folder;
+use crate::deployment::{socket_folder, terminal_of};
 use crate::environment::Environment;
 use crate::hook_folders::records;
 
@@ -20,6 +23,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     };
     let mut findings = teams(&root);
     findings.extend(worktrees(env, &root));
+    findings.extend(panes(env, &root));
     let folder = socket_folder(env, &root);
     let dead = dead_sockets(&folder);
     if !dead.is_empty() {
@@ -35,6 +39,24 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Panes of teams whose folder somebody has removed.
+fn panes(env: &Environment, root: &Path) -> Option<Finding> {
+    let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
+    let facts = terminal_of(env, root);
+    let runtime = runtime().ok()?;
+    let left = runtime.block_on(orphaned_panes(&store, root, &facts));
+    let teams: BTreeSet<&str> = left.iter().map(|one| one.tagged.team.as_str()).collect();
+    let teams: Vec<&str> = teams.into_iter().collect();
+    (!left.is_empty()).then(|| {
+        let found = format!(
+            "{} of teams that are gone ({})",
+            counted(left.len() as u64, "pane"),
+            teams.join(", ")
+        );
+        Finding::warning("leftovers", found, "`swarm gc` closes them")
+    })
 }
 
 /// Work trees of this repository whose team is gone. Only a person can tell what is to become of their work.

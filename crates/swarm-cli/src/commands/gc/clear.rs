@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use swarm_lead::{
-    Deployment, Seen, Verdict, census, clear_dead, dead_sockets, left_panes, verdict,
+    Deployment, LeftPane, Seen, Verdict, census, clear_dead, dead_sockets, left_panes,
+    orphaned_panes, verdict,
 };
+use swarm_panes::TaggedPane;
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::StoreError;
 
@@ -37,6 +39,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
                     finds.push(find(Deed::Keep, format!("team {team}"), failure.message));
                 });
         }
+        orphans(&deployment, args, &mut finds).await;
         match files(&deployment, args) {
             Ok(files) => finds.extend(files),
             Err(failure) => {
@@ -107,18 +110,30 @@ async fn team_and_panes(
             return Ok(());
         }
     }
-    for left in left_panes(deployment, team).await? {
-        let pane = format!(
-            "pane {} of {}@{team}",
-            left.tagged.pane.id, left.tagged.member
-        );
-        let mut one = find(Deed::Close, pane, "its member has left".to_owned());
+    let left = left_panes(deployment, team).await?;
+    close(&left, "its member has left", args, finds).await;
+    Ok(())
+}
+
+/// Panes of teams whose folder somebody has removed.
+async fn orphans(deployment: &Deployment, args: &GcArgs, finds: &mut Vec<Find>) {
+    let (store, root) = (&*deployment.store, &*deployment.root);
+    let left = orphaned_panes(store, root, &deployment.terminal).await;
+    close(&left, "its team is gone", args, finds).await;
+}
+
+async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Find>) {
+    for left in panes {
+        let TaggedPane {
+            pane, member, team, ..
+        } = &left.tagged;
+        let what = format!("pane {} of {member}@{team}", pane.id);
+        let mut one = find(Deed::Close, what, why.to_owned());
         if !args.dry_run {
             one.failure = left.close().await.err().map(Failure::from);
         }
         finds.push(one);
     }
-    Ok(())
 }
 
 /// The store looks again under its lock, and refuses if a member lives or somebody leads by then.
