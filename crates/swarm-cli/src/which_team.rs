@@ -6,17 +6,25 @@
 use swarm_fs::Liveness;
 use swarm_lead::{LeadStanding, lead_standing};
 use swarm_protocol::{ErrorKind, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{StoreError, TeamDamage};
 
 use crate::app::App;
 use crate::failure::{Failure, with_causes};
+use crate::output::plain;
 
 /// The team that a command acts on when none was named.
 enum Unnamed {
     /// There is no other.
     Only(TeamName),
     /// The others have no lead that lives, or no members that do.
-    OnlyLive { team: TeamName, all: Vec<TeamName> },
+    OnlyLive { team: TeamName, all: Vec<Found> },
+}
+
+/// A team that is there, sound or not.
+#[derive(Debug)]
+struct Found {
+    team: TeamName,
+    damage: Option<TeamDamage>,
 }
 
 impl App {
@@ -38,7 +46,11 @@ impl App {
         Ok(match self.asked_team()? {
             Some(team) => team,
             None => match self.unnamed()? {
-                Unnamed::Only(team) | Unnamed::OnlyLive { team, .. } => team,
+                Unnamed::Only(team) => team,
+                Unnamed::OnlyLive { team, all } => {
+                    self.tell_damaged(&all);
+                    team
+                }
             },
         })
     }
@@ -50,6 +62,7 @@ impl App {
             None => match self.unnamed()? {
                 Unnamed::Only(team) => team,
                 Unnamed::OnlyLive { team, all } => {
+                    self.tell_damaged(&all);
                     let count = all.len();
                     self.out.say(&format!(
                         "in team `{team}`, the only one of {count} in which somebody lives"
@@ -67,7 +80,9 @@ impl App {
             Some(team) => team,
             None => match self.unnamed()? {
                 Unnamed::Only(team) => team,
-                Unnamed::OnlyLive { all, .. } => return Err(several(&all)),
+                Unnamed::OnlyLive { all, .. } => {
+                    return Err(several(&all.iter().collect::<Vec<_>>()));
+                }
             },
         };
         self.in_line(team)
@@ -100,26 +115,57 @@ impl App {
     }
 
     fn unnamed(&self) -> Result<Unnamed, Failure> {
-        let all = self.store.teams()?;
-        if let [only] = &all[..] {
-            return Ok(Unnamed::Only(only.clone()));
+        let sound = self.store.teams()?;
+        let rosterless = self.store.rosterless_teams()?;
+        match (&sound[..], &rosterless[..]) {
+            ([], []) => {
+                return Err(Failure::new(ErrorKind::NotFound, "there is no team")
+                    .with_hint("make one with `swarm team create NAME`"));
+            }
+            ([only], []) => return Ok(Unnamed::Only(only.clone())),
+            ([], [only]) => {
+                if let Some(damage) = self.store.damage(only) {
+                    return Err(without_roster(only, damage));
+                }
+            }
+            _ => {}
         }
+        let mut names = [sound, rosterless].concat();
+        names.sort();
+        let found = |team: TeamName| Found {
+            damage: self.store.damage(&team),
+            team,
+        };
+        let all: Vec<Found> = names.into_iter().map(found).collect();
         let mut live = Vec::new();
-        for team in &all {
-            if self.is_live(team)? {
-                live.push(team.clone());
+        for one in &all {
+            let lives = match &one.damage {
+                Some(damage) => damage.may_live,
+                None => self.is_live(&one.team)?,
+            };
+            if lives {
+                live.push(one);
             }
         }
-        match (&all[..], &live[..]) {
-            ([], _) => Err(Failure::new(ErrorKind::NotFound, "there is no team")
-                .with_hint("make one with `swarm team create NAME`")),
-            (_, [only]) => Ok(Unnamed::OnlyLive {
-                team: only.clone(),
+        match &live[..] {
+            [only] if only.damage.is_none() => Ok(Unnamed::OnlyLive {
+                team: only.team.clone(),
                 all,
             }),
+            [] | [_] => Err(several(&all.iter().collect::<Vec<_>>())),
             // Where somebody lives, it is one of these that is meant.
-            (_, []) => Err(several(&all)),
-            (_, live) => Err(several(live)),
+            live => Err(several(live)),
+        }
+    }
+
+    /// Says which teams were passed over though nobody can tell what is in them.
+    fn tell_damaged(&self, all: &[Found]) {
+        for one in all {
+            if let Some(damage) = &one.damage {
+                let (team, why) = (&one.team, with_causes(&damage.why));
+                self.out
+                    .say(&format!("team `{team}` is left out: {}", plain(&why)));
+            }
         }
     }
 
@@ -147,10 +193,25 @@ impl App {
     }
 }
 
-fn several(teams: &[TeamName]) -> Failure {
-    let names: Vec<&str> = teams.iter().map(TeamName::as_str).collect();
+fn several(teams: &[&Found]) -> Failure {
+    let name = |one: &&Found| match &one.damage {
+        Some(_) => format!("{} (damaged)", one.team),
+        None => one.team.to_string(),
+    };
+    let names: Vec<String> = teams.iter().map(name).collect();
     let message = format!("there are several teams: {}", names.join(", "));
-    Failure::usage(message).with_hint("say which with --team NAME or SWARM_TEAM")
+    let mut hint = "say which with --team NAME or SWARM_TEAM".to_owned();
+    if teams.iter().any(|one| one.damage.is_some()) {
+        hint += "; `swarm doctor` says what is damaged";
+    }
+    Failure::usage(message).with_hint(hint)
+}
+
+/// What to do about a team whose roster is gone.
+pub(crate) fn without_roster(team: &TeamName, damage: TeamDamage) -> Failure {
+    Failure::from(damage.why).with_hint(format!(
+        "put it back, or take down what is left with `swarm team delete {team} --force`"
+    ))
 }
 
 /// What is said where somebody has ended and the disk has no room for it.

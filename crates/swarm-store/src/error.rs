@@ -22,6 +22,8 @@ pub enum StoreError {
         team: TeamName,
         /// The teams that exist.
         known: Vec<TeamName>,
+        /// The folder of a team of this name that has lost its roster.
+        remains: Option<PathBuf>,
     },
     /// A team of this name exists.
     #[error("team `{team}` exists already: {state}")]

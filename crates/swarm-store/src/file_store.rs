@@ -17,8 +17,8 @@ use crate::mailbox::QuietInboxes;
 use crate::team_files::TeamFiles;
 use crate::{
     Actor, Draft, Events, Inbox, Leftover, NewMember, NewTeam, Posted, ReconcileReport, Removed,
-    RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated, TeamStore,
-    TeamView, record,
+    RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated, TeamDamage,
+    TeamStore, TeamView, record,
 };
 
 /// [`TeamStore`] on Claude Code's files below one root folder (`~/.claude`, unless told otherwise).
@@ -121,6 +121,14 @@ impl TeamStore for FileStore {
 
     fn teams(&self) -> Result<Vec<TeamName>> {
         self.team_names()
+    }
+
+    fn rosterless_teams(&self) -> Result<Vec<TeamName>> {
+        self.rosterless_teams()
+    }
+
+    fn damage(&self, team: &TeamName) -> Option<TeamDamage> {
+        self.files(team).damage()
     }
 
     fn config(&self, team: &TeamName) -> Result<TeamConfig> {

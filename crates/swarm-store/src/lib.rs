@@ -35,4 +35,4 @@ pub use requests::RequestList;
 pub use roster::{NewMember, Removed};
 pub use store::TeamStore;
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, tasks_in_journal};
-pub use team::{Leftover, NewTeam};
+pub use team::{Leftover, NewTeam, TeamDamage};

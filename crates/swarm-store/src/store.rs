@@ -14,7 +14,8 @@ use swarm_protocol::{
 
 use crate::{
     Actor, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport,
-    Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated, TeamView,
+    Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated, TeamDamage,
+    TeamView,
 };
 
 /// Everything that is remembered about teams. One handle serves all teams under one root and all threads.
@@ -35,6 +36,12 @@ pub trait TeamStore: Send + Sync + Debug {
 
     /// The names of all teams, sorted.
     fn teams(&self) -> Result<Vec<TeamName>>;
+
+    /// The names of folders that were teams of ours and have no roster any more, sorted. [`Self::teams`] has none of them.
+    fn rosterless_teams(&self) -> Result<Vec<TeamName>>;
+
+    /// What is wrong with a team that cannot be used; `None` for a sound one, and where there is none.
+    fn damage(&self, team: &TeamName) -> Option<TeamDamage>;
 
     /// The roster as it stands.
     ///

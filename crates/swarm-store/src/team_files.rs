@@ -99,6 +99,7 @@ impl TeamFiles<'_> {
         StoreError::TeamNotFound {
             team: self.team.clone(),
             known: self.store.team_names().unwrap_or_default(),
+            remains: is_there(&self.at.own()).then(|| self.at.folder().to_owned()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod codes;
+mod damage;
 mod help;
 mod looking;
 mod mail;

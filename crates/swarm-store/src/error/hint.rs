@@ -8,6 +8,15 @@ impl StoreError {
     /// What to do next, where there is something to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::TeamNotFound {
+                team,
+                remains: Some(folder),
+                ..
+            } => format!(
+                "{} is there without its roster: put `config.json` back, or take down what is left with \
+                 `swarm team delete {team} --force`",
+                folder.display()
+            ),
             Self::TeamNotFound { known, .. } if known.is_empty() => {
                 "there are no teams; make one with `swarm team create NAME`".to_owned()
             }

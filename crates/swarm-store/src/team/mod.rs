@@ -1,10 +1,12 @@
 //! The life of a team's folders.
 
 mod create;
+mod damage;
 mod delete;
 mod list;
 mod sweep;
 mod types;
 
+pub use damage::TeamDamage;
 pub use sweep::Leftover;
 pub use types::NewTeam;

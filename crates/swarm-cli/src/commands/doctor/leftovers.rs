@@ -16,6 +16,7 @@ use crate::commands::worktree::abandoned;
 use crate::deployment::{socket_folder, terminal_of};
 use crate::environment::Environment;
 use crate::hook_folders::records;
+use crate::which_team::without_roster;
 
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let Ok(root) = env.root() else {
@@ -110,6 +111,13 @@ fn teams(root: &Path) -> Vec<Finding> {
                     .unwrap_or_else(|| format!("look at it, or `swarm team delete {team}`"));
                 findings.push(Finding::warning(NAME, error.to_string(), hint));
             }
+        }
+    }
+    for team in store.rosterless_teams().unwrap_or_default() {
+        if let Some(damage) = store.damage(&team) {
+            let failure = without_roster(&team, damage);
+            let hint = failure.hint.unwrap_or_default();
+            findings.push(Finding::warning(NAME, failure.message, hint));
         }
     }
     if findings.is_empty() {

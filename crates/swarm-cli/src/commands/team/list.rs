@@ -11,6 +11,7 @@ use swarm_ui::print::{Cell, Table};
 use crate::app::App;
 use crate::commands::members::{age, is_over};
 use crate::failure::Failure;
+use crate::which_team::without_roster;
 
 /// One team, as far as it can be read.
 struct Line {
@@ -22,19 +23,23 @@ struct Line {
 
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let mut lines = Vec::new();
-    let mut damaged = None;
+    let mut damaged: Vec<Failure> = Vec::new();
     for team in app.store.teams()? {
         match look(app, &team) {
             Ok(line) => lines.push(line),
             // Deleted since the names were listed.
             Err(StoreError::TeamNotFound { .. }) => {}
-            Err(error) => damaged = damaged.or(Some(error)),
+            Err(error) => damaged.push(error.into()),
         }
+    }
+    for team in app.store.rosterless_teams()? {
+        let damage = app.store.damage(&team);
+        damaged.extend(damage.map(|damage| without_roster(&team, damage)));
     }
     if app.out.json {
         let records: Vec<Value> = lines.iter().map(record).collect::<Result<_, Failure>>()?;
         app.out.json(&records)?;
-    } else if lines.is_empty() && damaged.is_none() {
+    } else if lines.is_empty() && damaged.is_empty() {
         app.out
             .say("there are no teams; make one with `swarm team create NAME`");
     } else if !lines.is_empty() {
@@ -47,7 +52,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         }
     }
     // The sound ones have been shown; whoever relies on the list must still hear of the other.
-    damaged.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
+    Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {

@@ -1,0 +1,92 @@
+//! Teams that are there and cannot be used.
+
+use std::io::ErrorKind;
+
+use swarm_fs::{FsError, Liveness};
+use swarm_protocol::{MemberName, TeamName};
+
+use crate::team_files::{TeamFiles, is_surely_there};
+use crate::{FileStore, Result, StoreError};
+
+/// What is wrong with a team whose roster, or one of whose folders, cannot be used.
+#[derive(Debug)]
+pub struct TeamDamage {
+    /// The error of whoever tries.
+    pub why: StoreError,
+    /// Whether somebody may live in it: a life lock is held there, or it cannot be told.
+    pub may_live: bool,
+}
+
+impl FileStore {
+    pub(crate) fn rosterless_teams(&self) -> Result<Vec<TeamName>> {
+        let entries = swarm_fs::names_in(&self.layout.teams())?.unwrap_or_default();
+        let mut names: Vec<TeamName> = entries
+            .iter()
+            .filter_map(|name| TeamName::parse(name.to_str()?).ok())
+            .filter(|name| self.files(name).lack_of_roster().is_some())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+impl TeamFiles<'_> {
+    pub(crate) fn damage(&self) -> Option<TeamDamage> {
+        let why = if self.exists() {
+            self.fault_of_folders().or_else(|| self.config().err())
+        } else {
+            self.lack_of_roster()
+        };
+        // One that was deleted meanwhile is none.
+        let why = why.filter(|why| !matches!(why, StoreError::TeamNotFound { .. }))?;
+        let may_live = self.somebody_lives().unwrap_or(true);
+        Some(TeamDamage { why, may_live })
+    }
+
+    fn fault_of_folders(&self) -> Option<StoreError> {
+        match self.refuse_links() {
+            // Another program's, or deleted meanwhile.
+            Ok(()) | Err(StoreError::Fs(FsError::Gone { .. })) => None,
+            Err(error) => Some(error),
+        }
+    }
+
+    /// The error of a team without its roster: a folder without what is ours in it is another program's, or nobody's.
+    fn lack_of_roster(&self) -> Option<StoreError> {
+        if self.exists() {
+            return None;
+        }
+        match is_surely_there(&self.at.own()) {
+            Ok(false) => None,
+            Ok(true) => Some(StoreError::Damaged {
+                path: self.at.config(),
+                reason: "the roster is missing".to_owned(),
+            }),
+            // A file in the place of a team's folder.
+            Err(StoreError::Fs(FsError::Io { source, .. }))
+                if source.kind() == ErrorKind::NotADirectory =>
+            {
+                None
+            }
+            Err(error) => Some(error),
+        }
+    }
+
+    /// Whether anybody holds a life lock, whatever the roster says.
+    fn somebody_lives(&self) -> Result<bool> {
+        match self.refuse_links() {
+            // Without what is ours there is no lock of ours.
+            Err(StoreError::Fs(FsError::Gone { .. })) => return Ok(false),
+            checked => checked?,
+        }
+        for name in swarm_fs::names_in(&self.at.members())?.unwrap_or_default() {
+            let Some(Ok(name)) = name.to_str().map(MemberName::parse) else {
+                continue;
+            };
+            if swarm_fs::probe(&self.at.life(&name))? == Liveness::Alive {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,129 @@
+//! Teams of which something is damaged, beside others.
+
+use std::fs::{self, File};
+
+use swarm_tests::fake_api::{FakeApi, Script};
+use swarm_tests::stage::World;
+
+use crate::scene::{spawn_over, world, world_with_team};
+
+/// A world with the team `one`, in which bob lives, and the team `two`, in which nobody does.
+fn world_with_two(api: &FakeApi) -> World {
+    let world = world().with_api(api);
+    world.swarm(&["team", "create", "one"]).ok();
+    spawn_over(&world, "bob");
+    world.swarm(&["team", "create", "two"]).ok();
+    world
+}
+
+#[test]
+fn a_damaged_team_is_never_passed_over_in_silence() {
+    let api = FakeApi::start(Script::new());
+    let world = world_with_two(&api);
+    let roster = world.team("two").folder().join("config.json");
+    let own = world.team("two").folder().join("swarm");
+    let aside = world.folder().join("aside");
+    let told = |what: &str, why: &str| {
+        for command in [&["status"][..], &["task", "list"], &["send", "bob", "hi"]] {
+            let done = world.swarm(command);
+            let said = done.ok().stderr.clone();
+            let line = said.lines().find(|line| line.contains("`two` is left out"));
+            assert!(
+                line.is_some_and(|line| line.contains(why)),
+                "{what}:\n{}",
+                done.story()
+            );
+            assert!(!said.contains("team `one` is left out"), "{said}");
+        }
+        let quiet = world.swarm(&["status", "--json"]);
+        assert_eq!(quiet.ok().stderr, "", "{what}");
+    };
+    let sound = fs::read(&roster).unwrap();
+    fs::write(&roster, "{bad").unwrap();
+    told("a roster that is no JSON", "config.json is damaged");
+    fs::remove_file(&roster).unwrap();
+    told("no roster", "the roster is missing");
+    for (command, code) in [
+        (&["team", "list"][..], 8),
+        (&["status", "--team", "two"], 3),
+    ] {
+        let refused = world.swarm(command);
+        refused.assert_code(code);
+        assert!(
+            refused.stderr.contains("swarm team delete two --force"),
+            "{}",
+            refused.story()
+        );
+    }
+    let doctor = world.swarm(&["doctor"]).stdout;
+    assert!(doctor.contains("the roster is missing"), "{doctor}");
+    fs::write(&roster, sound).unwrap();
+    // Of members behind a link nobody can tell whether they live.
+    fs::rename(&own, &aside).unwrap();
+    std::os::unix::fs::symlink(&aside, &own).unwrap();
+    let asked = world.swarm(&["send", "bob", "hi"]);
+    asked.assert_code(2);
+    assert!(asked.stderr.contains("two (damaged)"), "{}", asked.story());
+    fs::remove_file(&own).unwrap();
+    fs::rename(&aside, &own).unwrap();
+    let done = world.swarm(&["send", "bob", "hi"]);
+    assert!(
+        !done.ok().stderr.contains("left out"),
+        "it is sound again: {}",
+        done.story()
+    );
+    world.swarm(&["kill", "bob@one"]).ok();
+}
+
+#[test]
+fn where_a_damaged_team_may_have_living_members_none_is_chosen() {
+    let api = FakeApi::start(Script::new());
+    let world = world_with_two(&api);
+    let two = world.team("two").folder();
+    let member = two.join("swarm/members/eve");
+    fs::create_dir_all(&member).unwrap();
+    let life = File::create(member.join("life")).unwrap();
+    life.lock().unwrap();
+    let asks = |what: &str| {
+        for command in [&["status"][..], &["send", "bob", "hi"]] {
+            let asked = world.swarm(command);
+            asked.assert_code(2);
+            assert!(
+                asked
+                    .stderr
+                    .contains("there are several teams: one, two (damaged)")
+                    && asked.stderr.contains("swarm doctor"),
+                "{what}: {}",
+                asked.story()
+            );
+        }
+    };
+    fs::write(two.join("config.json"), "{bad").unwrap();
+    asks("a roster that is no JSON");
+    fs::remove_file(two.join("config.json")).unwrap();
+    asks("no roster");
+    life.unlock().unwrap();
+    world.swarm(&["send", "bob", "hi"]).ok();
+    world.swarm(&["kill", "bob@one"]).ok();
+}
+
+#[test]
+fn a_damaged_team_that_is_alone_is_told_of_and_one_of_another_program_is_none() {
+    let world = world_with_team("demo");
+    // A folder of inboxes, as another program makes it.
+    fs::create_dir_all(world.root().join("teams/theirs/inboxes")).unwrap();
+    assert_eq!(world.swarm(&["status"]).ok().stderr, "");
+    fs::remove_file(world.team("demo").folder().join("config.json")).unwrap();
+    for command in [&["status"][..], &["send", "bob", "hi"]] {
+        let told = world.swarm(command);
+        told.assert_code(8);
+        assert!(
+            told.stderr.contains("the roster is missing")
+                && told.stderr.contains("swarm team delete demo --force"),
+            "{}",
+            told.story()
+        );
+    }
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    world.swarm(&["status"]).assert_code(3);
+}
