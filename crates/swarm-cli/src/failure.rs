@@ -57,6 +57,16 @@ impl Failure {
         Some(worst)
     }
 
+    /// One failure of several of one kind, each on a line of its own.
+    pub(crate) fn all(failures: Vec<Self>) -> Option<Self> {
+        let mut failures = failures.into_iter();
+        let mut all = failures.next()?;
+        for other in failures {
+            all.message = format!("{}\n{}", all.message, other.message);
+        }
+        Some(all)
+    }
+
     /// The form that scripts read.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let mut error = json!({

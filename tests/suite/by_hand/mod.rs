@@ -9,6 +9,7 @@ mod mail;
 mod members;
 mod policy;
 mod questions;
+mod refused;
 mod settings;
 mod streams;
 mod tasks;

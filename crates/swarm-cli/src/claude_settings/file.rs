@@ -22,21 +22,25 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Reads a file that may be missing. Folders in its rules start from `base`.
+    /// Reads a file that may be missing. Folders in its rules start from `base`. One that is refused is told of with each of
+    /// its slips.
     pub(super) fn read(
         path: &Path,
         layer: Layer,
         base: &Path,
         home: Option<&Path>,
-    ) -> Result<Option<Self>, Failure> {
-        let Some(document) = read_json(path)? else {
+    ) -> Result<Option<Self>, Vec<Failure>> {
+        let Some(document) = read_json(path).map_err(|failure| vec![failure])? else {
             return Ok(None);
         };
         let origin = path.display().to_string();
         let permissions = PermissionSettings::from_settings(&document, &origin, base, home);
         // A rule that is not understood might have forbidden something, so nothing is run without it.
         if !permissions.errors.is_empty() {
-            return Err(Failure::usage(permissions.errors.join("; ")).with_hint("correct the file"));
+            let slips = permissions.errors.into_iter();
+            return Err(slips
+                .map(|slip| Failure::usage(slip).with_hint("correct the file"))
+                .collect());
         }
         Ok(Some(Self {
             path: path.to_owned(),

@@ -36,6 +36,11 @@ impl ClaudeSettings {
         Self::load_with(Path::new(MANAGED), root, cwd, home)
     }
 
+    /// Reads those that can be read, and tells of every slip for which one is refused.
+    pub(crate) fn look(root: &Path, cwd: &Path, home: Option<&Path>) -> (Self, Vec<Failure>) {
+        Self::look_with(Path::new(MANAGED), root, cwd, home)
+    }
+
     /// Reads the files, where the machine's policy is in `managed`.
     pub(super) fn load_with(
         managed: &Path,
@@ -43,28 +48,43 @@ impl ClaudeSettings {
         cwd: &Path,
         home: Option<&Path>,
     ) -> Result<Self, Failure> {
+        let (settings, refused) = Self::look_with(managed, root, cwd, home);
+        Failure::all(refused).map_or(Ok(settings), Err)
+    }
+
+    fn look_with(
+        managed: &Path,
+        root: &Path,
+        cwd: &Path,
+        home: Option<&Path>,
+    ) -> (Self, Vec<Failure>) {
         let mut settings = Self::default();
-        let user = root.join("settings.json");
-        if let Some(file) = File::read(&user, Layer::User, root, home)? {
-            settings.add(&file)?;
-        }
+        let mut refused = Vec::new();
+        let mut read = |path: &Path, layer, base: &Path| {
+            File::read(path, layer, base, home).unwrap_or_else(|slips| {
+                refused.extend(slips);
+                None
+            })
+        };
         let own = project_folder(root, cwd);
-        for (folder, path) in project_files(root, cwd) {
-            if let Some(file) = File::read(&path, Layer::Project, folder, home)? {
-                settings.add(&file)?;
-                if own == cwd {
-                    settings.add_hooks(&file);
-                }
-            }
-        }
-        if own != cwd {
-            settings.add_hooks_of(root, &own, home)?;
-        }
+        let user = read(&root.join("settings.json"), Layer::User, root);
+        let project: Vec<File> = project_files(root, cwd)
+            .filter_map(|(folder, path)| read(&path, Layer::Project, folder))
+            .collect();
+        let hooks_alone: Vec<File> = project_files(root, &own)
+            .filter(|_| own != cwd)
+            .filter_map(|(folder, path)| read(&path, Layer::Project, folder))
+            .collect();
         let base = managed.parent().unwrap_or(root);
-        if let Some(file) = File::read(managed, Layer::Managed, base, home)? {
-            settings.add(&file)?;
+        let policy = read(managed, Layer::Managed, base);
+        for file in user.iter().chain(&project).chain(&policy) {
+            refused.extend(settings.add(file).err());
         }
-        Ok(settings)
+        let hooks_of = if own == cwd { &project } else { &hooks_alone };
+        for file in hooks_of {
+            settings.add_hooks(file);
+        }
+        (settings, refused)
     }
 
     fn add(&mut self, file: &File) -> Result<(), Failure> {
@@ -79,21 +99,6 @@ impl ClaudeSettings {
             self.rules.directories.extend(rules.directories);
             self.env.extend(variables::read(file)?);
             self.add_hooks(file);
-        }
-        Ok(())
-    }
-
-    /// Adds the hooks alone of another folder's files.
-    fn add_hooks_of(
-        &mut self,
-        root: &Path,
-        folder: &Path,
-        home: Option<&Path>,
-    ) -> Result<(), Failure> {
-        for (folder, path) in project_files(root, folder) {
-            if let Some(file) = File::read(&path, Layer::Project, folder, home)? {
-                self.add_hooks(&file);
-            }
         }
         Ok(())
     }

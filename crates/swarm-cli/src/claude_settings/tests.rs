@@ -165,6 +165,25 @@ fn what_is_wrong_is_told_with_its_file() {
 }
 
 #[test]
+fn every_slip_of_every_file_is_told_on_a_line_of_its_own() {
+    let failure = Machine::new()
+        .file(
+            "root/settings.json",
+            r#"{"permissions": {"allow": ["Bash("], "deny": ["Read()", "Edit"]}}"#,
+        )
+        .file("repo/.claude/settings.json", "{")
+        .load()
+        .unwrap_err();
+    let lines: Vec<&str> = failure.message.lines().collect();
+    let [one, two, three] = lines[..] else {
+        panic!("{lines:?}");
+    };
+    assert!(one.contains("root/settings.json") && one.contains("`Bash(`"));
+    assert!(two.contains("root/settings.json") && two.contains("`Read()`"));
+    assert!(three.contains("repo/.claude/settings.json") && three.contains("is not JSON"));
+}
+
+#[test]
 fn hooks_of_a_repository_wait_for_trust_and_policy_has_the_last_word() {
     let hook = |line: &str| {
         format!(

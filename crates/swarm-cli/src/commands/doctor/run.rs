@@ -28,16 +28,17 @@ pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCod
 }
 
 fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
-    let (mut findings, settings) = written::look(env)?;
+    let (mut findings, written) = written::look(env)?;
+    let settings = &written.settings;
     findings.push(programs::teammate(env));
-    findings.push(programs::tmux(env, &settings)?);
+    findings.push(programs::tmux(env, settings)?);
     findings.push(programs::git(env));
-    findings.push(sandbox::look(&settings));
+    findings.push(sandbox::look(settings));
     findings.push(programs::terminal(env));
-    findings.push(written::model(env, &settings));
+    findings.push(written::model(env, &written));
     findings.extend(trust::look(env));
-    findings.extend(equipment::look(env, &settings));
-    findings.extend(servers::look(env, &settings)?);
+    findings.extend(equipment::look(env, settings));
+    findings.extend(servers::look(env, settings)?);
     findings.extend(disk::look(env));
     findings.extend(leftovers::look(env));
     Ok(findings)

@@ -1,5 +1,8 @@
 //! What people wrote: settings, and the keys of the model that they name.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use swarm_model::Provider;
 
 use super::finding::Finding;
@@ -11,42 +14,87 @@ use crate::settings::{Places, Settings};
 
 const NAME: &str = "settings";
 
-/// The settings, and those in force; built-in ones where the files are wrong.
+/// What was written, as far as it counts.
+pub(super) struct Written {
+    /// The settings in force; the built-in ones where their files are refused.
+    pub(super) settings: Settings,
+    /// Whether `swarm.toml` files are refused.
+    settings_refused: bool,
+    /// Variables of `settings.json` files; `None` where one of these is refused, which may have held a key.
+    variables: Option<BTreeMap<String, String>>,
+}
+
+/// Reads settings of both kinds.
 ///
 /// # Errors
 /// When the program's own settings are wrong, which is a defect.
-pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Settings), Failure> {
+pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure> {
     let mut findings = Vec::new();
-    let loaded = env.root().and_then(|root| {
-        let settings = Settings::load(&Places::new(&root, &env.cwd), env)?;
-        let claude = ClaudeSettings::load(&root, &env.cwd, env.home().as_deref())?;
-        for remark in &claude.remarks {
-            let hint = "nothing needs to be done, unless you rely on it";
-            findings.push(Finding::warning(NAME, remark, hint));
-        }
-        settings.with(claude.modes)
-    });
-    match loaded {
-        Ok(settings) => {
-            findings.insert(
-                0,
-                Finding::ok(NAME, "`swarm config list --origins` shows them"),
-            );
-            Ok((findings, settings))
-        }
+    let mut refused = Vec::new();
+    let mut written = Written {
+        settings: Settings::built_in()?,
+        settings_refused: false,
+        variables: Some(BTreeMap::new()),
+    };
+    match env.root() {
+        Ok(root) => findings.extend(read(env, &root, &mut written, &mut refused)),
         Err(failure) => {
-            let hint = failure
-                .hint
-                .unwrap_or_else(|| "correct the file".to_owned());
-            findings.push(Finding::missing(NAME, failure.message, hint));
-            Ok((findings, Settings::built_in()?))
+            written.settings_refused = true;
+            refused.push(failure);
         }
     }
+    if refused.is_empty() {
+        let shown = "`swarm config list --origins` shows them";
+        findings.insert(0, Finding::ok(NAME, shown));
+    }
+    let wrong = refused.into_iter().map(|failure| {
+        let hint = failure
+            .hint
+            .unwrap_or_else(|| "correct the file".to_owned());
+        Finding::missing(NAME, failure.message, hint)
+    });
+    Ok((wrong.chain(findings).collect(), written))
+}
+
+/// Reads the files that belong to a root folder; what is refused is added to `refused`.
+fn read(
+    env: &Environment,
+    root: &Path,
+    written: &mut Written,
+    refused: &mut Vec<Failure>,
+) -> Vec<Finding> {
+    match Settings::load(&Places::new(root, &env.cwd), env) {
+        Ok(settings) => written.settings = settings,
+        Err(failure) => {
+            written.settings_refused = true;
+            refused.push(failure);
+        }
+    }
+    let (claude, slips) = ClaudeSettings::look(root, &env.cwd, env.home().as_deref());
+    let remarks = claude.remarks.iter().map(|remark| {
+        let hint = "nothing needs to be done, unless you rely on it";
+        Finding::warning(NAME, remark, hint)
+    });
+    if slips.is_empty() {
+        match written.settings.clone().with(claude.modes) {
+            Ok(settings) => written.settings = settings,
+            Err(failure) => refused.push(failure),
+        }
+    }
+    written.variables = slips.is_empty().then_some(claude.env);
+    refused.extend(slips);
+    remarks.collect()
 }
 
 /// Whether the default model can be asked.
-pub(super) fn model(env: &Environment, settings: &Settings) -> Finding {
+pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     const NAME: &str = "model";
+    const CORRECT: &str = "correct the settings, then ask again";
+    if written.settings_refused {
+        let found = "which one is the default is not known, as settings are refused";
+        return Finding::warning(NAME, found, CORRECT);
+    }
+    let settings = &written.settings;
     let named = &settings.model;
     let resolved = match resolve(named, &settings.aliases, &env.cwd) {
         Ok(resolved) => resolved,
@@ -54,11 +102,8 @@ pub(super) fn model(env: &Environment, settings: &Settings) -> Finding {
             return Finding::missing(NAME, error, "correct `model.default` in the settings");
         }
     };
-    let given = env
-        .root()
-        .ok()
-        .and_then(|root| ClaudeSettings::load(&root, &env.cwd, env.home().as_deref()).ok());
-    let provider = env.provider_with(&given.unwrap_or_default().env);
+    let none = BTreeMap::new();
+    let provider = env.provider_with(written.variables.as_ref().unwrap_or(&none));
     let is_set = |name: &&str| provider.get(*name).is_some_and(|value| !value.is_empty());
     let keys: &[&str] = match resolved.provider {
         Provider::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
@@ -67,6 +112,13 @@ pub(super) fn model(env: &Environment, settings: &Settings) -> Finding {
     };
     if let Some(name) = keys.iter().find(|name| is_set(name)) {
         return Finding::ok(NAME, format!("{resolved}, {name} is set"));
+    }
+    if written.variables.is_none() {
+        let found = format!(
+            "whether {resolved} has a key is not known: {} is not set here, and settings that may set it are refused",
+            keys.join(" or ")
+        );
+        return Finding::warning(NAME, found, CORRECT);
     }
     let found = format!("{resolved} has no key: {} is not set", keys.join(" or "));
     let hint = format!(

@@ -3,13 +3,16 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use swarm_policy::Rule;
 use swarm_protocol::{ErrorKind, Member, RightsReport, TeamName};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::args::PermissionsArgs;
+use crate::claude_settings::ClaudeSettings;
 use crate::commands::members::{self, is_over};
 use crate::failure::Failure;
+use crate::output::plain;
 
 pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
@@ -24,6 +27,13 @@ pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<Exit
     };
     if app.out.json {
         let mut record = serde_json::to_value(&rights).map_err(anyhow::Error::from)?;
+        for list in ["deny", "ask", "allow"] {
+            for rule in record[list].as_array_mut().into_iter().flatten() {
+                if let Some(meant) = rule["rule"].as_str().and_then(meant) {
+                    rule["meant"] = json!(meant);
+                }
+            }
+        }
         record["name"] = json!(args.name);
         record["state"] = json!(view.state);
         app.out.json(&record)?;
@@ -36,6 +46,7 @@ pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<Exit
     } else {
         app.out.table(&table)?;
     }
+    tell_refused(app, args);
     if is_over(view.state) {
         app.out.say(&format!(
             "{} is {}; this is what it was last allowed",
@@ -80,7 +91,27 @@ fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
     swarm_ui::clean_line(&line)
 }
 
-/// In the order in which rules decide: what is refused, what is asked about, what runs.
+/// Says which settings nobody can be started with: what a person looks for among the rules may stand there.
+fn tell_refused(app: &App, args: &PermissionsArgs) {
+    let home = app.env.home();
+    let Err(refused) = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref()) else {
+        return;
+    };
+    let slips = plain(&refused.message).replace('\n', "\n  ");
+    app.out.say(&format!("swarm: refused: {slips}"));
+    let hint = refused.hint.as_deref().unwrap_or("correct the file");
+    app.out.say(&format!(
+        "  {hint}; nobody is started before that, and {} has the rules with which it was started",
+        args.name
+    ));
+}
+
+/// The tool that was probably meant by a rule for one that there is not.
+fn meant(rule: &str) -> Option<&'static str> {
+    Rule::parse(rule).ok()?.slip()
+}
+
+/// In the order in which rules decide: what is refused, what is asked about, what runs. At the end what changes nothing.
 fn table(rights: &RightsReport) -> Table {
     let mut table = Table::new(["CALLS", "RULE", "FROM"]);
     let lists = [
@@ -88,10 +119,22 @@ fn table(rights: &RightsReport) -> Table {
         (Cell::new("asked about").warn(), &rights.ask),
         (Cell::new("allowed").good(), &rights.allow),
     ];
+    let mut slips = Vec::new();
     for (word, rules) in lists {
         for rule in rules {
-            table.row([word.clone(), Cell::new(&rule.rule), Cell::new(&rule.origin)]);
+            match meant(&rule.rule) {
+                None => table.row([word.clone(), Cell::new(&rule.rule), Cell::new(&rule.origin)]),
+                Some(meant) => slips.push((rule, meant)),
+            }
         }
+    }
+    for (rule, meant) in slips {
+        let shown = format!("{}: did you mean `{meant}`?", rule.rule);
+        table.row([
+            Cell::new("none").dim(),
+            Cell::new(shown).warn(),
+            Cell::new(&rule.origin),
+        ]);
     }
     table
 }

@@ -1,0 +1,99 @@
+//! Settings files with slips in them, as commands that only look tell of them.
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{FakeApi, Script};
+use swarm_tests::stage::World;
+
+use crate::scene::{spawn_over, wait_for_state, world, world_over};
+
+fn settings(world: &World, content: &Value) {
+    world.write("root/settings.json", &content.to_string());
+}
+
+#[test]
+fn rules_that_change_nothing_are_not_shown_as_rules_in_force() {
+    let api = FakeApi::start(Script::new());
+    let world = world_over(&api);
+    settings(
+        &world,
+        &json!({"permissions": {"deny": ["WebFecth", "Read(.env)"], "ask": ["WebSearch"]}}),
+    );
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let shown = world.swarm(&["permissions", "bob"]).ok().stdout.clone();
+    let line = |word: &str| {
+        let found = shown.lines().find(|line| line.contains(word));
+        found.unwrap_or_else(|| panic!("{word}: {shown}"))
+    };
+    assert!(line("Read(.env)").starts_with("refused"), "{shown}");
+    assert!(line("WebSearch").starts_with("asked about"), "{shown}");
+    let slip = line("WebFecth");
+    assert!(
+        slip.starts_with("none") && slip.contains("did you mean `WebFetch`?"),
+        "{shown}"
+    );
+    let record = world.swarm(&["permissions", "bob", "--json"]).json();
+    assert_eq!(record["deny"][0]["meant"], "WebFetch", "{record}");
+    assert!(record["deny"][1].get("meant").is_none(), "{record}");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn whoever_looks_for_rules_is_told_which_settings_are_refused_and_why() {
+    let api = FakeApi::start(Script::new());
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let shown = world.swarm(&["permissions", "bob"]);
+    assert!(!shown.ok().stderr.contains("refused"), "{}", shown.story());
+    world.write("root/settings.json", "{bad");
+    let shown = world.swarm(&["permissions", "bob"]);
+    let said = &shown.ok().stderr;
+    for word in ["settings.json is not JSON", "correct the file", "bob has"] {
+        assert!(said.contains(word), "{word}: {}", shown.story());
+    }
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+/// The findings of a name.
+fn findings(world: &World, name: &str) -> Vec<Value> {
+    let doctor = world.swarm(&["doctor", "--json"]);
+    let all: Value = serde_json::from_str(&doctor.stdout).unwrap();
+    let all = all.as_array().unwrap().iter();
+    all.filter(|one| one["name"] == name).cloned().collect()
+}
+
+#[test]
+fn the_doctor_tells_each_slip_for_itself_and_nothing_of_a_key_that_it_could_not_read() {
+    let world = world();
+    settings(
+        &world,
+        &json!({
+            "permissions": {"allow": ["Bash("], "deny": ["Read()"]},
+            "env": {"ANTHROPIC_API_KEY": "sk-test-not-a-key"},
+        }),
+    );
+    let settings_found = findings(&world, "settings");
+    let told: Vec<&str> = settings_found
+        .iter()
+        .map(|one| one["found"].as_str().unwrap())
+        .collect();
+    let [one, two] = told[..] else {
+        panic!("{told:?}");
+    };
+    assert!(one.contains("`Bash(`") && two.contains("`Read()`"));
+    let [model] = &findings(&world, "model")[..] else {
+        panic!("one model");
+    };
+    assert_eq!(model["state"], "warning", "{model}");
+    assert!(!model["found"].as_str().unwrap().contains("has no key"));
+    let world = world.with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key");
+    assert_eq!(findings(&world, "model")[0]["state"], "ok");
+    // Which model it is stands in settings that are refused.
+    world.write("root/swarm.toml", "[model]\ndefualt = 1\n");
+    let model = &findings(&world, "model")[0];
+    assert_eq!(model["state"], "warning", "{model}");
+    world.write("root/settings.json", "{}");
+    world.write("root/swarm.toml", "");
+    assert_eq!(findings(&world, "settings").len(), 1);
+}
