@@ -104,7 +104,8 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {
         let said = error.to_string();
-        if !message.ends_with(&said) {
+        // Some tell their cause themselves, with advice behind it.
+        if !message.contains(&said) {
             message = format!("{message}: {said}");
         }
         cause = error.source();
@@ -197,6 +198,24 @@ mod tests {
         assert_eq!(worst.kind, ErrorKind::Internal);
         assert_eq!(worst.message, "ann is still alive; bob refused");
         assert!(Failure::worst(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn a_cause_is_told_once_wherever_it_stands() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("{text}")]
+        struct Told {
+            text: &'static str,
+            source: io::Error,
+        }
+        let told = |text| {
+            let source = io::Error::other("the disk is full");
+            with_causes(&Told { text, source })
+        };
+        assert_eq!(told("no line"), "no line: the disk is full");
+        for whole in ["no line: the disk is full", "the disk is full. Make room"] {
+            assert_eq!(told(whole), whole);
+        }
     }
 
     #[test]

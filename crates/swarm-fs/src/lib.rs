@@ -46,5 +46,5 @@ pub use replace::{
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use settle::Unsettled;
 pub use settling::Settling;
-pub use support::{DoorSupport, door_support, shared_file_system};
+pub use support::{DoorSupport, door_support, free_space, shared_file_system};
 pub use watch::{FolderWatcher, NameFilter, Subscription};

@@ -50,6 +50,13 @@ pub fn shared_file_system(path: &Path) -> Option<&'static str> {
     name_of_shared(u64::try_from(found.f_type).ok()?)
 }
 
+/// How many bytes a user may still write to the file system of a folder; `None` where it does not tell.
+pub fn free_space(folder: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(folder).ok()?;
+    // Some file systems in user space have no sizes at all.
+    (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// Some kernels extend the sign of the number.
 fn low(kind: u64) -> Option<u32> {
     u32::try_from(kind & 0xffff_ffff).ok()

@@ -10,6 +10,7 @@ mod members;
 mod policy;
 mod questions;
 mod refused;
+mod room;
 mod settings;
 mod streams;
 mod tasks;

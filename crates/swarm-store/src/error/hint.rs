@@ -1,5 +1,7 @@
 //! What to do next.
 
+use std::io::ErrorKind;
+
 use swarm_fs::FsError;
 
 use super::{StoreError, list, tasks};
@@ -87,6 +89,14 @@ impl StoreError {
             Self::Unwritable { .. } => "use a folder whose name is UTF-8".to_owned(),
             Self::Fs(FsError::LockTimeout { .. } | FsError::LockLost { .. }) => {
                 "try again".to_owned()
+            }
+            Self::Fs(FsError::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+                ) =>
+            {
+                "make room on that disk, then try again".to_owned()
             }
             Self::RequestExists { .. } | Self::RequestAnswered { .. } | Self::Fs(_) => return None,
         })

@@ -8,6 +8,13 @@ use swarm_fs::FsError;
 
 use super::finding::Finding;
 use crate::environment::Environment;
+use crate::failure::with_causes;
+
+/// With less room than this not even a short run comes to its end.
+const FULL: u64 = 1 << 20;
+
+/// With less room than this it may be full soon: a long conversation has some megabytes, and a team has several.
+const LOW: u64 = 100 << 20;
 
 /// Instances that a team of thirty may need.
 const INSTANCES: usize = 32;
@@ -47,12 +54,25 @@ fn root_folder(root: &Path) -> Finding {
         }
         Err(error) => {
             let found = format!(
-                "nothing can be written below {}: {error}",
-                nearest.display()
+                "nothing can be written below {}: {}",
+                nearest.display(),
+                with_causes(&error)
             );
             return Finding::missing(NAME, found, elsewhere);
         }
     };
+    let room = swarm_fs::free_space(nearest).unwrap_or(u64::MAX);
+    if room < LOW {
+        let (found, hint) = (
+            scarce(root, room),
+            "make room, or set CLAUDE_CONFIG_DIR to a folder on another disk",
+        );
+        return if room < FULL {
+            Finding::missing(NAME, found, hint)
+        } else {
+            Finding::warning(NAME, found, hint)
+        };
+    }
     if let Some(kind) = swarm_fs::shared_file_system(nearest) {
         let found = format!(
             "{} is on {kind}: locks are folders there, which is slow, and all processes of a team must run on one machine",
@@ -82,6 +102,16 @@ fn root_folder(root: &Path) -> Finding {
         found,
         "set CLAUDE_CONFIG_DIR to a folder on a local disk",
     )
+}
+
+/// What is to be said of a disk with so many bytes left.
+fn scarce(root: &Path, room: u64) -> String {
+    let root = root.display();
+    match room {
+        0 => format!("the disk of {root} is full"),
+        ..FULL => format!("the disk of {root} is full but for {} KiB", room >> 10),
+        _ => format!("the disk of {root} has only {} MiB left", room >> 20),
+    }
 }
 
 /// How many more watchers of folders this user may have. Nothing where the kernel does not tell.

@@ -1,0 +1,93 @@
+//! A disk without room, or that may not be written to: a real one in the memory of this machine, which only the command
+//! itself sees.
+
+use serde_json::Value;
+use swarm_tests::stage::{Finished, World};
+
+use crate::scene::world;
+
+/// Runs a command with the root folder on a disk of `size`, on which `before` has been done. `None` where none can be
+/// mounted.
+fn on_disk(world: &World, size: &str, before: &str, arguments: &[&str]) -> Option<Finished> {
+    let script = format!(
+        "mount -t tmpfs -o size={size},mode=700 none \"$CLAUDE_CONFIG_DIR\" || exit 42\n\
+         cd \"$CLAUDE_CONFIG_DIR\" && {{ {before}; }} >/dev/null 2>&1\n\
+         cd / && exec \"$0\" \"$@\""
+    );
+    let words = ["unshare", "--mount", "sh", "-c", script.as_str()];
+    let done = world.start_under(&words, arguments, &[]).wait();
+    if done.code == Some(42) || done.stderr.contains("unshare:") {
+        eprintln!(
+            "skipped: a disk can only be mounted by root: {}",
+            done.stderr
+        );
+        return None;
+    }
+    Some(done)
+}
+
+/// What the doctor finds of the root folder on such a disk.
+fn found(world: &World, size: &str, before: &str) -> Option<Value> {
+    let doctor = on_disk(world, size, before, &["doctor", "--json"])?;
+    let all: Value = serde_json::from_str(&doctor.stdout).unwrap();
+    let mut all = all.as_array().unwrap().iter();
+    let root = all.find(|one| one["name"] == "root folder").cloned();
+    assert!(root.is_some(), "{}", doctor.story());
+    root
+}
+
+#[test]
+fn the_doctor_tells_of_a_disk_that_is_full_or_nearly_so_or_may_not_be_written_to() {
+    let world = world();
+    let fill = "dd if=/dev/zero of=fill bs=1k";
+    let full = [
+        ("64k", fill, "missing", "is full"),
+        ("512k", "true", "missing", "is full but for"),
+        ("16m", "true", "warning", "MiB left"),
+        ("300m", "true", "ok", "/root"),
+        (
+            "300m",
+            "mount -o remount,ro \"$CLAUDE_CONFIG_DIR\"",
+            "missing",
+            "Read-only file system",
+        ),
+    ];
+    for (size, before, state, words) in full {
+        let Some(found) = found(&world, size, before) else {
+            return;
+        };
+        assert_eq!(found["state"], state, "{size} {before}: {found}");
+        let said = found["found"].as_str().unwrap();
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_run_that_finds_no_room_says_why_once() {
+    let world = world();
+    let scenario = world.write("talk.toml", "[[turn]]\n[[turn.step]]\nsay = \"done\"\n");
+    let model = format!("scripted/{}", scenario.display());
+    let arguments = ["run", "go", "--model", &model];
+    let Some(run) = on_disk(&world, "64k", "dd if=/dev/zero of=fill bs=1k", &arguments) else {
+        return;
+    };
+    run.assert_code(7);
+    assert_eq!(
+        run.stderr.matches("No space left").count(),
+        1,
+        "{}",
+        run.story()
+    );
+}
+
+#[test]
+fn whoever_finds_no_room_is_told_what_to_do() {
+    let world = world();
+    let fill = "dd if=/dev/zero of=fill bs=1k";
+    let arguments = ["team", "create", "demo", "--json"];
+    let Some(refused) = on_disk(&world, "64k", fill, &arguments) else {
+        return;
+    };
+    let error = refused.error(7);
+    assert!(error.to_string().contains("make room"), "{error}");
+}
