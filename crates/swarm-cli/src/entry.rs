@@ -1,17 +1,18 @@
 //! The program `swarm`: arguments, the command, its exit code.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
 
 use crate::app::App;
-use crate::args::{Args, planned};
+use crate::args::{Args, planned, with_tip};
 use crate::commands;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::first_act::first_act;
-use crate::output::{Output, say, say_json, say_raw};
+use crate::output::{Output, say, say_json, say_raw, written};
 use crate::{logging, output, team_hooks};
 
 /// Runs `swarm` and returns its exit code.
@@ -24,7 +25,7 @@ pub fn main_impl() -> ExitCode {
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return misread(&error),
+        Err(error) => return misread(&with_tip(error, std::env::args_os())),
     };
     let json = args.global.json;
     match run(args) {
@@ -44,20 +45,26 @@ fn misread(error: &clap::Error) -> ExitCode {
         report(&failure, asks_for_json);
     } else if error.use_stderr() && asks_for_json {
         say_json(&Failure::from_arguments(&rendered(error)).to_json());
-    } else {
-        show(error);
+    } else if let Err(failure) = show(error) {
+        report(&failure, asks_for_json);
+        return ExitCode::from(failure.kind.exit_code().0);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Help and version are data and go to stdout; clap knows which is which.
-fn show(error: &clap::Error) {
+fn show(error: &clap::Error) -> Result<(), Failure> {
     let shown = output::plain(&rendered(error));
-    if shown == error.render().to_string() {
-        drop(error.print());
-    } else {
+    if shown != error.render().to_string() {
         say_raw(shown.trim_end());
+        return Ok(());
     }
+    let printed = error.print();
+    // Nobody can be told when stderr itself is gone.
+    if error.use_stderr() {
+        return Ok(());
+    }
+    written(printed.and_then(|()| std::io::stdout().flush()))
 }
 
 /// What clap says. It repeats words as they were typed, and one with a line end would make a line of its own.

@@ -5,10 +5,12 @@ use std::io;
 use serde_json::json;
 use swarm_lead::LeadError;
 use swarm_panes::PaneError;
-use swarm_protocol::{ErrorKind, NameError};
+use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName};
 use swarm_store::StoreError;
 use swarm_team::SendError;
 use swarm_worktree::{SlugError, WorktreeError};
+
+use crate::nearest::offer;
 
 /// A failed command.
 #[derive(Debug)]
@@ -118,8 +120,27 @@ impl From<StoreError> for Failure {
         Self {
             kind: error.kind(),
             message: with_causes(&error),
-            hint: error.hint(),
+            hint: meant(&error).or_else(|| error.hint()),
         }
+    }
+}
+
+/// The names to choose from, where one of them was probably meant.
+fn meant(error: &StoreError) -> Option<String> {
+    match error {
+        StoreError::MemberNotFound { name, known, .. } => {
+            let known = known.iter().map(MemberName::as_str);
+            Some(offer(name.as_str(), "members", known))
+        }
+        StoreError::TeamNotFound {
+            team,
+            known,
+            remains: None,
+        } if !known.is_empty() => {
+            let known = known.iter().map(TeamName::as_str);
+            Some(offer(team.as_str(), "teams", known))
+        }
+        _ => None,
     }
 }
 

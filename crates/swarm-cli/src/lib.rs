@@ -14,6 +14,7 @@ mod hook_folders;
 mod identity;
 mod logging;
 mod models;
+mod nearest;
 mod output;
 mod root_folder;
 mod settings;

@@ -75,16 +75,7 @@ impl Output {
     )]
     pub(crate) fn piece(self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // Whoever reads has seen enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => {
-                let message = format!("the output could not be written to stdout: {error}");
-                Err(Failure::new(ErrorKind::Environment, message)
-                    .with_hint("what the command had done before that stands"))
-            }
-            Ok(()) => Ok(()),
-        }
+        written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
     /// A table on stdout.
@@ -117,6 +108,20 @@ impl Output {
         if !self.quiet && !self.json {
             say(line);
         }
+    }
+}
+
+/// What came of writing to stdout.
+pub(crate) fn written(done: io::Result<()>) -> Result<(), Failure> {
+    match done {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => {
+            let message = format!("the output could not be written to stdout: {error}");
+            Err(Failure::new(ErrorKind::Environment, message)
+                .with_hint("what the command had done before that stands"))
+        }
+        Ok(()) => Ok(()),
     }
 }
 

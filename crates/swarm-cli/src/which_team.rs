@@ -115,9 +115,8 @@ impl App {
     }
 
     fn unnamed(&self) -> Result<Unnamed, Failure> {
-        let sound = self.store.teams()?;
-        let rosterless = self.store.rosterless_teams()?;
-        match (&sound[..], &rosterless[..]) {
+        let (teams, remains) = self.store.teams_and_remains()?;
+        match (&teams[..], &remains[..]) {
             ([], []) => {
                 return Err(Failure::new(ErrorKind::NotFound, "there is no team")
                     .with_hint("make one with `swarm team create NAME`"));
@@ -130,7 +129,7 @@ impl App {
             }
             _ => {}
         }
-        let mut names = [sound, rosterless].concat();
+        let mut names = [teams, remains].concat();
         names.sort();
         let found = |team: TeamName| Found {
             damage: self.store.damage(&team),

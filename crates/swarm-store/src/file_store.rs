@@ -123,8 +123,8 @@ impl TeamStore for FileStore {
         self.team_names()
     }
 
-    fn rosterless_teams(&self) -> Result<Vec<TeamName>> {
-        self.rosterless_teams()
+    fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
+        self.names_and_remains()
     }
 
     fn damage(&self, team: &TeamName) -> Option<TeamDamage> {

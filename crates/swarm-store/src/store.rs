@@ -37,8 +37,8 @@ pub trait TeamStore: Send + Sync + Debug {
     /// The names of all teams, sorted.
     fn teams(&self) -> Result<Vec<TeamName>>;
 
-    /// The names of folders that were teams of ours and have no roster any more, sorted. [`Self::teams`] has none of them.
-    fn rosterless_teams(&self) -> Result<Vec<TeamName>>;
+    /// The same, and the names of folders that were teams of ours and have no roster any more.
+    fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)>;
 
     /// What is wrong with a team that cannot be used; `None` for a sound one, and where there is none.
     fn damage(&self, team: &TeamName) -> Option<TeamDamage>;

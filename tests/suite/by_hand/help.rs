@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use swarm_tests::architecture;
 
-use crate::scene::world;
+use crate::scene::{enter_foreign, world, world_with_team};
 
 #[test]
 fn every_command_that_a_page_shows_exists() {
@@ -46,4 +46,77 @@ fn a_command_that_does_not_exist_is_a_mistake_of_use() {
             .stdout
             .starts_with("swarm ")
     );
+}
+
+#[test]
+fn a_name_that_there_is_not_is_answered_with_the_one_that_was_meant() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    for (command, meant) in [
+        (&["send", "Bob", "hi"][..], "did you mean `bob`?"),
+        (&["peek", "bbo"], "did you mean `bob`?"),
+        (&["inbox", "Bob"], "did you mean `bob`?"),
+        (&["kill", "Bob"], "did you mean `bob`?"),
+        (&["status", "--team", "dmeo"], "did you mean `demo`?"),
+        (&["team", "delete", "Demo"], "did you mean `demo`?"),
+        (&["log", "--from", "Bob"], "did you mean `bob`?"),
+    ] {
+        let arguments = [command, &["--json"]].concat();
+        let error = world.swarm(&arguments).error(3);
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.starts_with(meant), "{command:?}: {error}");
+    }
+    let error = world.swarm(&["peek", "nobody", "--json"]).error(3);
+    assert_eq!(error["hint"], "members: team-lead, bob");
+    let error = world.swarm(&["log", "--type", "queud", "--json"]).error(2);
+    assert_eq!(error["hint"], "did you mean `queued`?");
+}
+
+#[test]
+fn a_text_without_quotes_is_told_where_they_belong() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["bob"]);
+    let refused = world.swarm(&["send", "bob", "hello", "there", "you"]);
+    refused.assert_code(2);
+    assert!(
+        refused.stderr.contains("\"hello there you\""),
+        "{}",
+        refused.story()
+    );
+    let refused = world.swarm(&["send", "bob", "hello", "there", "--json"]);
+    let hint = refused.error(2)["hint"].as_str().unwrap().to_owned();
+    assert!(hint.contains("\"hello there\""), "{hint}");
+    let refused = world.swarm(&["status", "bob"]);
+    refused.assert_code(2);
+    assert!(!refused.stderr.contains("quotes"), "{}", refused.story());
+}
+
+#[test]
+fn help_that_cannot_be_written_is_a_failure_like_other_output() {
+    let world = world();
+    for command in ["--help", "--version", "help task", "team list --help"] {
+        let said = |to: &str| {
+            let script = format!("swarm {command} >{to}; echo $?");
+            let ran = world
+                .command("bash")
+                .args(["-c", &script])
+                .output()
+                .unwrap();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (text(&ran.stdout), text(&ran.stderr))
+        };
+        let (code, told) = said("/dev/full");
+        assert_eq!(code, "7\n", "{command}: {told}");
+        assert!(told.contains("could not be written to stdout"), "{told}");
+        assert_eq!(said("/dev/null").0, "0\n", "{command}");
+    }
+}
+
+#[test]
+fn scripts_of_completions_begin_with_something() {
+    let world = world();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = world.swarm(&["completions", shell]).ok().stdout.clone();
+        assert!(!script.starts_with('\n'), "{shell}: {script}");
+    }
 }

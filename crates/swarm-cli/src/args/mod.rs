@@ -17,6 +17,7 @@ mod stop;
 mod task;
 mod team;
 mod trust;
+mod unquoted;
 mod worktree;
 
 pub(crate) use agents::{AgentsCommand, AgentsShowArgs};
@@ -35,6 +36,7 @@ pub(crate) use stop::{ContinueArgs, KillArgs, MemberWord, PauseArgs, ShutdownArg
 pub(crate) use task::{TaskClaimArgs, TaskCommand, TaskCreateArgs, TaskListArgs, TaskUpdateArgs};
 pub(crate) use team::{TeamCommand, TeamCreateArgs, TeamDeleteArgs};
 pub(crate) use trust::TrustArgs;
+pub(crate) use unquoted::with_tip;
 pub(crate) use worktree::{WorktreeCommand, WorktreeMergeArgs, WorktreeRemoveArgs};
 
 #[cfg(test)]

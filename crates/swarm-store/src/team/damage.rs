@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 
 use swarm_fs::{FsError, Liveness};
-use swarm_protocol::{MemberName, TeamName};
+use swarm_protocol::MemberName;
 
 use crate::team_files::{TeamFiles, is_surely_there};
-use crate::{FileStore, Result, StoreError};
+use crate::{Result, StoreError};
 
 /// What is wrong with a team whose roster, or one of whose folders, cannot be used.
 #[derive(Debug)]
@@ -15,19 +15,6 @@ pub struct TeamDamage {
     pub why: StoreError,
     /// Whether somebody may live in it: a life lock is held there, or it cannot be told.
     pub may_live: bool,
-}
-
-impl FileStore {
-    pub(crate) fn rosterless_teams(&self) -> Result<Vec<TeamName>> {
-        let entries = swarm_fs::names_in(&self.layout.teams())?.unwrap_or_default();
-        let mut names: Vec<TeamName> = entries
-            .iter()
-            .filter_map(|name| TeamName::parse(name.to_str()?).ok())
-            .filter(|name| self.files(name).lack_of_roster().is_some())
-            .collect();
-        names.sort();
-        Ok(names)
-    }
 }
 
 impl TeamFiles<'_> {
@@ -52,7 +39,7 @@ impl TeamFiles<'_> {
     }
 
     /// The error of a team without its roster: a folder without what is ours in it is another program's, or nobody's.
-    fn lack_of_roster(&self) -> Option<StoreError> {
+    pub(super) fn lack_of_roster(&self) -> Option<StoreError> {
         if self.exists() {
             return None;
         }

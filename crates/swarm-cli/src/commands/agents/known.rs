@@ -6,10 +6,8 @@ use swarm_protocol::{ErrorKind, MemberName};
 use crate::app::App;
 use crate::equipment;
 use crate::failure::Failure;
+use crate::nearest::nearest;
 use crate::output::plain;
-
-/// How alike two words must be for one to be offered in place of the other.
-const ALIKE: f64 = 0.8;
 
 /// The definition that counts for a type.
 ///
@@ -31,14 +29,8 @@ pub(in crate::commands) fn known<'a>(
             name.escape_debug(),
             types.join(", ")
         );
-        let wanted = name.to_lowercase();
-        let nearest = types
-            .iter()
-            .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), known))
-            .filter(|(alike, _)| *alike >= ALIKE)
-            .max_by(|(one, _), (other, _)| one.total_cmp(other));
-        let hint = match nearest {
-            Some((_, nearest)) => format!("did you mean `{nearest}`?"),
+        let hint = match nearest(name, types) {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
             None => "`swarm agents list` shows where each comes from, and files that are wrong"
                 .to_owned(),
         };

@@ -25,7 +25,8 @@ pub(in crate::commands) fn run(
     };
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "swarm", "swarm", &program(env)?, &mut script)?;
-    out.piece(&String::from_utf8_lossy(&script))?;
+    // Some scripts begin with a line of nothing.
+    out.piece(String::from_utf8_lossy(&script).trim_start())?;
     Ok(ExitCode::SUCCESS)
 }
 

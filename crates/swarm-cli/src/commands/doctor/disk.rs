@@ -61,13 +61,13 @@ fn root_folder(root: &Path) -> Finding {
             return Finding::missing(NAME, found, elsewhere);
         }
     };
-    let room = swarm_fs::free_space(nearest).unwrap_or(u64::MAX);
-    if room < LOW {
+    let free = swarm_fs::free_space(nearest).unwrap_or(u64::MAX);
+    if free < LOW {
         let (found, hint) = (
-            scarce(root, room),
+            scarce(root, free),
             "make room, or set CLAUDE_CONFIG_DIR to a folder on another disk",
         );
-        return if room < FULL {
+        return if free < FULL {
             Finding::missing(NAME, found, hint)
         } else {
             Finding::warning(NAME, found, hint)
@@ -105,12 +105,12 @@ fn root_folder(root: &Path) -> Finding {
 }
 
 /// What is to be said of a disk with so many bytes left.
-fn scarce(root: &Path, room: u64) -> String {
+fn scarce(root: &Path, free: u64) -> String {
     let root = root.display();
-    match room {
+    match free {
         0 => format!("the disk of {root} is full"),
-        ..FULL => format!("the disk of {root} is full but for {} KiB", room >> 10),
-        _ => format!("the disk of {root} has only {} MiB left", room >> 20),
+        1..FULL => format!("the disk of {root} is full but for {} KiB", free >> 10),
+        _ => format!("the disk of {root} has only {} MiB left", free >> 20),
     }
 }
 

@@ -79,8 +79,8 @@ fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
 fn teams(root: &Path) -> Vec<Finding> {
     const NAME: &str = "teams";
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
-    let names = match store.teams() {
-        Ok(names) => names,
+    let (names, remains) = match store.teams_and_remains() {
+        Ok(found) => found,
         Err(error) => {
             return vec![Finding::warning(
                 NAME,
@@ -113,7 +113,7 @@ fn teams(root: &Path) -> Vec<Finding> {
             }
         }
     }
-    for team in store.rosterless_teams().unwrap_or_default() {
+    for team in remains {
         if let Some(damage) = store.damage(&team) {
             let failure = without_roster(&team, damage);
             let hint = failure.hint.unwrap_or_default();

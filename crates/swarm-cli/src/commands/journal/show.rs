@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::args::LogArgs;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
+use crate::nearest::{nearest, offer};
 
 /// An event with its record on disk.
 struct Shown {
@@ -114,14 +115,28 @@ fn is_wanted(record: &Value, args: &LogArgs) -> bool {
             .is_none_or(|kind| record["type"] == kind)
 }
 
+/// Types of events that people ask for.
+const EXAMPLES: [&str; 7] = [
+    "queued",
+    "delivered",
+    "task_created",
+    "task_changed",
+    "member_died",
+    "member_stopped",
+    "turn_ended",
+];
+
 /// Refuses a type that no event has. An event of a known type either lacks fields or can be read.
 fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
     let Some(kind) = kind else { return Ok(()) };
     match serde_json::from_value(json!({ "type": kind })) {
         Ok(Event::Unknown) => {
             let message = format!("there is no event of the type `{}`", kind.escape_debug());
-            Err(Failure::usage(message)
-                .with_hint("there are for example `queued`, `delivered`, `task_changed`, `member_died` and `turn_ended`"))
+            let hint = match nearest(kind, EXAMPLES) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("there are for example {}", EXAMPLES.join(", ")),
+            };
+            Err(Failure::usage(message).with_hint(hint))
         }
         _ => Ok(()),
     }
@@ -140,13 +155,15 @@ fn refuse_unknown_names(
     let Some(unknown) = asked.find(|name| !known.contains(*name)) else {
         return Ok(());
     };
-    let known: Vec<String> = known.into_iter().collect();
     let message = format!(
         "nobody called `{}` is in the journal of {team}",
         unknown.escape_debug()
     );
-    Err(Failure::new(ErrorKind::NotFound, message)
-        .with_hint(format!("known names: {}", known.join(", "))))
+    Err(Failure::new(ErrorKind::NotFound, message).with_hint(offer(
+        unknown,
+        "known names",
+        known.iter().map(String::as_str),
+    )))
 }
 
 fn print(app: &App, args: &LogArgs, shown: &[Shown]) -> Result<(), Failure> {

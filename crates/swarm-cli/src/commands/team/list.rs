@@ -24,7 +24,8 @@ struct Line {
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let mut lines = Vec::new();
     let mut damaged: Vec<Failure> = Vec::new();
-    for team in app.store.teams()? {
+    let (teams, remains) = app.store.teams_and_remains()?;
+    for team in teams {
         match look(app, &team) {
             Ok(line) => lines.push(line),
             // Deleted since the names were listed.
@@ -32,7 +33,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
             Err(error) => damaged.push(error.into()),
         }
     }
-    for team in app.store.rosterless_teams()? {
+    for team in remains {
         let damage = app.store.damage(&team);
         damaged.extend(damage.map(|damage| without_roster(&team, damage)));
     }
