@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_lead::{LeadStanding, SpawnOptions, SpawnedMember, lead_standing};
+use swarm_lead::{Deployment, LeadStanding, SpawnOptions, SpawnedMember, lead_standing};
 use swarm_panes::is_own_socket;
 use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, TeamName};
 use swarm_store::Draft;
@@ -94,21 +94,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         timeout: args.timeout.map(Duration::from_secs),
         cancel: CancellationToken::new(),
     };
-    let cancel = options.cancel.clone();
-    let old = if args.replace {
-        app.store.config(&team)?.member(&options.name).cloned()
-    } else {
-        None
-    };
-    let patience = deployment.shutdown_patience();
-    let spawning = swarm_lead::spawn(&deployment, &team, options);
-    let spawning = super::called_off_by_signals(cancel, spawning);
-    let member = super::runtime()?.block_on(async {
-        match &old {
-            Some(old) => saying_who_goes(app, &team, old, patience, spawning).await,
-            None => spawning.await,
-        }
-    })?;
+    let member = carry_out(app, &deployment, &team, options)?;
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
@@ -116,6 +102,31 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Spawns the member, and says for whom that waits where it is to have another one's name.
+fn carry_out(
+    app: &App,
+    deployment: &Deployment,
+    team: &TeamName,
+    options: SpawnOptions,
+) -> Result<SpawnedMember, Failure> {
+    let cancel = options.cancel.clone();
+    let old = if options.replace {
+        app.store.config(team)?.member(&options.name).cloned()
+    } else {
+        None
+    };
+    let patience = deployment.shutdown_patience();
+    let spawning = Box::pin(swarm_lead::spawn(deployment, team, options));
+    let spawning = super::called_off_by_signals(cancel, spawning);
+    let member = super::runtime()?.block_on(async {
+        match &old {
+            Some(old) => saying_who_goes(app, team, old, patience, spawning).await,
+            None => spawning.await,
+        }
+    })?;
+    Ok(member)
 }
 
 /// Whoever is started in such a team parks or stops at once, its prompt unread.
