@@ -5,6 +5,16 @@ use swarm_tests::stage::{Finished, World};
 use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
+fn can_trace(world: &World) -> bool {
+    let looked = world.start_program("sh", &["-c", "command -v strace"]);
+    let found = looked.wait().code == Some(0);
+    if !found {
+        eprintln!("skipped: there is no strace here");
+    }
+    found
+}
+
 /// Runs `swarm` where no file can be replaced for want of room; `None` where nothing can be traced.
 fn without_room(world: &World, words: &[&str]) -> Option<Finished> {
     let trace = world.folder().join("out/trace");
@@ -19,13 +29,7 @@ fn without_room(world: &World, words: &[&str]) -> Option<Finished> {
         "trace=rename,renameat",
     ];
     let inject = ["-e", "inject=rename,renameat:error=ENOSPC"];
-    if world
-        .start_program("sh", &["-c", "command -v strace"])
-        .wait()
-        .code
-        != Some(0)
-    {
-        eprintln!("skipped: there is no strace here");
+    if !can_trace(world) {
         return None;
     }
     Some(

@@ -129,7 +129,7 @@ fn whoever_takes_the_name_of_a_lapsed_spawn_ends_what_that_began() {
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
     let left = Left::of(&world, spawn_id);
-    let next = world.new_member("bob", SpawnId::random(), world.reservation());
+    let next = world.new_member("bob", SpawnId::random(), World::reservation());
     let member = reserve(&*world.store, &world.team, next.clone()).unwrap();
     assert_eq!(member.spawn_id(), Some(next.spawn_id));
     left.assert_gone();
@@ -146,7 +146,7 @@ fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_away_agai
         max_members: 1,
         ..StoreLimits::default()
     });
-    let next = world.new_member("bob", SpawnId::random(), world.reservation());
+    let next = world.new_member("bob", SpawnId::random(), World::reservation());
     let refused = reserve(&full, &world.team, next);
     assert!(
         matches!(refused, Err(StoreError::TeamFull { .. })),

@@ -83,12 +83,12 @@ impl World {
 
     pub(crate) fn reserve(&self, member: &str) -> SpawnId {
         let spawn_id = SpawnId::random();
-        self.reserve_as(member, spawn_id, self.reservation());
+        self.reserve_as(member, spawn_id, Self::reservation());
         spawn_id
     }
 
     /// One that holds as long as this process lives.
-    pub(crate) fn reservation(&self) -> Reservation {
+    pub(crate) fn reservation() -> Reservation {
         let own = std::process::id();
         Reservation::new(own, process::start_time(own).unwrap(), UnixMs(u64::MAX))
     }
