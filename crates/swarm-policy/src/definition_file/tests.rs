@@ -309,8 +309,8 @@ fn what_is_no_yaml_is_told_with_one_line_and_that_is_the_files() {
         ("mcpServers:\n  - one\n  two: {", 6),
         ("# a remark\n\nhooks:\n  Stop: [x\ntools: Read", 8),
         ("hooks: *nobody", 4),
-        // Its key is read by itself in the second pass.
-        ("color: a: b\nhooks: [", 5),
+        // The first of two.
+        ("color: a: b\nhooks: [", 4),
     ] {
         let text = format!("---\nname: a\ndescription: b\n{fields}\n---\n");
         let (_, problems) = read(&text);
