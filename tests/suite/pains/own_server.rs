@@ -109,8 +109,11 @@ fn panes_of_a_team_whose_folder_was_removed_are_found_and_closed_with_their_serv
         found.contains("2 panes of teams that are gone (demo)"),
         "{found}"
     );
-    let would = world.swarm(&["gc", "--dry-run"]).ok().stdout.clone();
-    assert!(would.contains("of ann@demo: its team is gone"), "{would}");
+    let planned = world.swarm(&["gc", "--dry-run"]).ok().stdout.clone();
+    assert!(
+        planned.contains("of ann@demo: its team is gone"),
+        "{planned}"
+    );
     assert_eq!(server.panes().len(), 3);
     world.swarm(&["gc"]).ok();
     let left: Vec<String> = server.panes().into_iter().map(|pane| pane.id).collect();

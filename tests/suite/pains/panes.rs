@@ -1,7 +1,7 @@
 //! Panes: the user's terminal stays the user's, and what is in a pane is what is said of it.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -309,32 +309,45 @@ fn r2_a_split_that_was_asked_for_and_cannot_be_is_an_error() {
     refused.error(7);
 }
 
+/// Puts a tmux before the real one that ends whoever has had it do this.
+fn deadly_tmux(world: &World, command: &str) -> PathBuf {
+    let wrapper = world.program("tmux");
+    let script = format!(
+        "#!/bin/sh\nPATH=\"${{PATH#*:}}\"\ncase \" $* \" in\n*\" {command} \"*) tmux \"$@\"; kill -9 $PPID ;;\n\
+         *) exec tmux \"$@\" ;;\nesac\n"
+    );
+    std::fs::write(&wrapper, script).unwrap();
+    std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).unwrap();
+    wrapper
+}
+
 #[test]
 fn a_spawner_that_dies_between_two_calls_of_tmux_leaves_a_pane_that_is_found_and_closed() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     let before = inside.belongings();
-    // The tmux that swarm finds first: it ends whoever has had it split a window.
-    let wrapper = world.program("tmux");
-    std::fs::write(
-        &wrapper,
-        "#!/bin/sh\nPATH=\"${PATH#*:}\"\ncase \" $* \" in\n*\" split-window \"*) tmux \"$@\"; kill -9 $PPID ;;\n\
-         *) exec tmux \"$@\" ;;\nesac\n",
-    )
-    .unwrap();
-    std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).unwrap();
-    let killed = spawn(&world, &inside, "bob", &["--timeout", "1"]);
-    assert_eq!(killed.code, None, "{}", killed.story());
-    std::fs::remove_file(wrapper).unwrap();
-    let left = inside
-        .tmux()
-        .run(&["list-panes", "-a", "-F", "#{@swarm_member}@#{@swarm_team}"]);
-    assert!(left.contains("bob@demo"), "{left}");
-    // Called from outside of that tmux, until the spawn's time is over.
-    world.wait_for("the pane is closed", || {
-        world.swarm(&["gc"]).ok();
-        (inside.tmux().panes().len() == 1).then_some(())
-    });
-    assert_eq!(inside.belongings(), before);
+    for (name, place, command) in [
+        ("bob", "auto", "split-window"),
+        ("eve", "window", "new-window"),
+    ] {
+        world.write("root/swarm.toml", &format!("[tmux]\nplace = \"{place}\"\n"));
+        let wrapper = deadly_tmux(&world, command);
+        let killed = spawn(&world, &inside, name, &["--timeout", "1"]);
+        assert_eq!(killed.code, None, "{}", killed.story());
+        std::fs::remove_file(wrapper).unwrap();
+        let left =
+            inside
+                .tmux()
+                .run(&["list-panes", "-a", "-F", "#{@swarm_member}@#{@swarm_team}"]);
+        assert_eq!(left.lines().count(), 2, "{left}");
+        // A window's pane cannot be named in the call that makes it; its process bears the mark of the spawn.
+        assert_eq!(left.contains("bob@demo"), place == "auto", "{left}");
+        // Called from outside of that tmux, until the spawn's time is over.
+        world.wait_for("the pane is closed", || {
+            world.swarm(&["gc"]).ok();
+            (inside.tmux().panes().len() == 1).then_some(())
+        });
+        assert_eq!(inside.belongings(), before);
+    }
 }
