@@ -79,6 +79,35 @@ fn ps(world: &World) -> Vec<Value> {
 }
 
 #[test]
+fn what_a_lead_has_started_is_shown_in_the_team_of_the_lead() {
+    // Its first call makes the team, so its shell was told of none when the process started.
+    let script = Script::new().agent(
+        "team-lead",
+        [
+            Step::says(Reply::tool(
+                "wait",
+                "Bash",
+                json!({"command": "touch waiting; exec sleep 600"}),
+            )),
+            Step::says(Reply::text("done")),
+        ],
+    );
+    let api = FakeApi::start(script);
+    let world = world().with_api(&api);
+    let running = world.start(&run("go", &[]));
+    world.wait_for("the lead's shell waits", || {
+        world.project().join("waiting").exists().then_some(())
+    });
+    let seen = ps(&world);
+    assert_eq!(column(&Value::from(seen.clone()), "team"), ["demo", "demo"]);
+    let mut kinds = column(&Value::from(seen), "kind");
+    kinds.sort();
+    assert_eq!(kinds, ["child", "lead"]);
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+}
+
+#[test]
 fn l4_after_kill_9_of_the_lead_its_members_are_seen_adopted_or_ended() {
     let (world, api) = lost_lead();
     let seen = ps(&world);

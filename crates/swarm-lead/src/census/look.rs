@@ -90,11 +90,15 @@ fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked)
     let spawn_id: Option<SpawnId> = variable(MARK).and_then(|text| text.parse().ok());
     let theirs = variable(ROOT).map(PathBuf::from);
     let mut kind = ProcessKind::Child;
+    // A lead that makes its team after its first call has children that were told of none.
+    let mut team_of_lead = None;
     let standing = match (&theirs, spawn_id) {
         // A path in another mount namespace is not the folder that it is here.
         (Some(theirs), Some(spawn_id)) if marked.is_ours && canonical(theirs) == root => {
             if member.as_deref() == Some(LEAD_NAME) {
-                child_of_lead(rosters, spawn_id, marked)
+                let (of, standing) = child_of_lead(rosters, spawn_id, marked);
+                team_of_lead = of;
+                standing
             } else {
                 let (team, member) = (
                     team.as_deref().unwrap_or_default(),
@@ -116,7 +120,7 @@ fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked)
         }
     };
     Seen {
-        team: team.filter(|team| !team.is_empty()),
+        team: team.filter(|team| !team.is_empty()).or(team_of_lead),
         member,
         spawn_id,
         kind,
@@ -130,27 +134,34 @@ fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked)
     }
 }
 
-/// What a lead's shell started. A lead that has no team yet is in no roster, so its children name its process.
-fn child_of_lead(rosters: &Rosters, spawn_id: SpawnId, marked: &Marked) -> Standing {
+/// What a lead's shell started, with the lead's team where a roster has it. A lead that has no team yet is in none, so its
+/// children name its process.
+fn child_of_lead(
+    rosters: &Rosters,
+    spawn_id: SpawnId,
+    marked: &Marked,
+) -> (Option<String>, Standing) {
     let leads = rosters
         .leads()
         .find(|(_, life, _)| life.spawn_id == spawn_id);
-    if let Some((_, _, state)) = leads {
-        return Standing::Placed {
+    if let Some((team, _, state)) = leads {
+        let standing = Standing::Placed {
             state,
             lead_lost: false,
         };
+        return (Some(team.to_owned()), standing);
     }
     let lead = marked.variables.get(LEAD).and_then(|lead| {
         let (pid, start) = lead.split_once('@')?;
         Some((pid.parse().ok()?, start))
     });
-    match lead {
+    let standing = match lead {
         Some((pid, start)) if is_running(pid, start) == Some(false) => {
             Standing::Stray(Stray::LeadGone)
         }
         _ => Standing::Unknown,
-    }
+    };
+    (None, standing)
 }
 
 /// Whether the first word of a command line is the teammates' program.
