@@ -183,3 +183,20 @@ fn a_status_opens_each_file_once() {
     }
     world.end_all();
 }
+
+#[test]
+fn a_watched_status_says_on_a_terminal_how_to_leave_it() {
+    let world = world_with_team("demo");
+    let piped = world.start(&["status", "--watch"]);
+    world.wait_for("the status is printed", || {
+        piped.stdout().contains("no tasks").then_some(())
+    });
+    assert!(!piped.stdout().contains("Ctrl-C"), "{}", piped.stdout());
+    let command = "stty cols 80 rows 24; exec swarm status --watch";
+    let seen = world.start_program("script", &["-q", "-f", "-c", command, "/dev/null"]);
+    world.wait_for("the way out is drawn below the status", || {
+        let drawn = seen.stdout();
+        let status = drawn.find("no tasks")?;
+        drawn[status..].contains("Ctrl-C leaves").then_some(())
+    });
+}

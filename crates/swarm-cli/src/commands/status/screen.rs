@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
+use swarm_ui::Theme;
 use swarm_ui::print::counted;
 
 use crate::failure::Failure;
@@ -25,12 +26,25 @@ pub(super) fn make_room(out: Output) -> Result<(), Failure> {
 }
 
 /// Shows a text in place of the last one, in one write so that nothing flickers.
-pub(super) fn draw(out: Output, text: &str) -> Result<(), Failure> {
-    out.piece(&frame(text, terminal_height()))
+pub(super) fn draw(out: Output, theme: Theme, text: &str) -> Result<(), Failure> {
+    out.piece(&frame(text, &way_out(theme), terminal_height()))
 }
 
-/// The text as it is drawn: cut to the height, since a terminal that scrolls has no upper left corner to return to.
-fn frame(text: &str, height: Option<usize>) -> String {
+/// How to leave, for the line in which the cursor stands.
+fn way_out(theme: Theme) -> String {
+    const LINE: &str = "Ctrl-C leaves";
+    if theme.width.is_some_and(|width| width <= LINE.len()) {
+        String::new()
+    } else if theme.color {
+        format!("\u{1b}[2m{LINE}\u{1b}[0m")
+    } else {
+        LINE.to_owned()
+    }
+}
+
+/// The text as it is drawn: cut to the height, since a terminal that scrolls has no upper left corner to return to. The last
+/// line is not ended.
+fn frame(text: &str, last: &str, height: Option<usize>) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let room = height.map_or(lines.len(), |height| height.saturating_sub(1).max(1));
     let kept = if lines.len() > room {
@@ -51,7 +65,7 @@ fn frame(text: &str, height: Option<usize>) -> String {
         frame += CLEAR_LINE;
         frame.push('\n');
     }
-    frame + CLEAR_BELOW
+    frame + last + CLEAR_BELOW
 }
 
 #[cfg(test)]
@@ -59,19 +73,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_way_out_stands_below_everything_and_ends_no_line() {
+        let plain = Theme::PLAIN;
+        let way = way_out(plain);
+        assert_eq!(way, "Ctrl-C leaves");
+        assert_eq!(
+            frame("1\n2\n3\n", &way, Some(3)),
+            "\u{1b}[H1\u{1b}[K\n… 2 more lines\u{1b}[K\nCtrl-C leaves\u{1b}[J"
+        );
+        let color = Theme {
+            color: true,
+            ..plain
+        };
+        assert_eq!(way_out(color), "\u{1b}[2mCtrl-C leaves\u{1b}[0m");
+        let narrow = Theme {
+            width: Some(13),
+            ..plain
+        };
+        assert_eq!(way_out(narrow), "");
+    }
+
+    #[test]
     fn a_frame_fits_and_says_what_it_leaves_out() {
         let text = "1\n2\n3\n4\n";
         assert_eq!(
-            frame(text, None),
+            frame(text, "", None),
             "\u{1b}[H1\u{1b}[K\n2\u{1b}[K\n3\u{1b}[K\n4\u{1b}[K\n\u{1b}[J"
         );
         assert_eq!(
-            frame(text, Some(4)),
+            frame(text, "", Some(4)),
             "\u{1b}[H1\u{1b}[K\n2\u{1b}[K\n… 2 more lines\u{1b}[K\n\u{1b}[J"
         );
-        assert_eq!(frame(text, Some(5)), frame(text, None));
+        assert_eq!(frame(text, "", Some(5)), frame(text, "", None));
         assert_eq!(
-            frame(text, Some(1)),
+            frame(text, "", Some(1)),
             "\u{1b}[H… 4 more lines\u{1b}[K\n\u{1b}[J"
         );
     }

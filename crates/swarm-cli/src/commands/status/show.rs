@@ -55,7 +55,8 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
         let status = Status::gather(app, team, &mut past)?;
         if draws {
             let height = terminal_height().map(|height| height.saturating_sub(1));
-            screen::draw(app.out, &text::text(app, &status, theme(app), height))?;
+            let theme = theme(app);
+            screen::draw(app.out, theme, &text::text(app, &status, theme, height))?;
         } else {
             last = print_if_new(app, &status, last)?;
         }
