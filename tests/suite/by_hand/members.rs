@@ -5,7 +5,7 @@ use std::path::Path;
 use swarm_tests::fake_api::{FakeApi, Script};
 use swarm_tests::stage::World;
 
-use crate::scene::{kill_member, spawn_over, world_over, world_with_team};
+use crate::scene::{column, kill_member, spawn_over, world_over, world_with_team};
 
 /// A scenario in which everybody answers every prompt with one line.
 const POLITE: &str =
@@ -240,4 +240,43 @@ fn a_type_that_nobody_defines_is_refused_and_those_that_there_are_are_named() {
         assert!(message.contains(words), "{message}");
     }
     assert_eq!(world.team("demo").names(), ["team-lead"]);
+}
+
+#[test]
+fn who_takes_a_dead_member_out_of_the_team_is_told_what_became_of_its_conversation() {
+    let api = FakeApi::start(Script::new());
+    let world = world_over(&api);
+    for (command, json) in [("shutdown", false), ("kill", false), ("shutdown", true)] {
+        spawn_over(&world, "bob");
+        wait_for_state(&world, "bob", "idle");
+        kill_member(&world, "bob");
+        world.wait_for("its death is recorded", || {
+            let status = world.swarm(&["status", "--json"]).json();
+            (column(&status["members"], "state")[1] == "dead").then_some(())
+        });
+        let path = if json {
+            let record = world.swarm(&[command, "bob", "--json"]).json();
+            assert_eq!(record["outcome"], "already_gone", "{record}");
+            record["transcript"].as_str().unwrap().to_owned()
+        } else {
+            let done = world.swarm(&[command, "bob"]);
+            let said = &done.ok().stderr;
+            assert!(
+                said.contains("`swarm spawn bob` begins a new conversation"),
+                "{}",
+                done.story()
+            );
+            said.trim_end().rsplit(' ').next().unwrap().to_owned()
+        };
+        let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(kept.contains("hello"), "{kept}");
+    }
+    // One that lives has ended its conversation itself.
+    spawn_over(&world, "bob");
+    let done = world.swarm(&["kill", "bob"]);
+    assert!(
+        !done.ok().stderr.contains("conversation"),
+        "{}",
+        done.story()
+    );
 }

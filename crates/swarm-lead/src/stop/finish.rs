@@ -1,7 +1,9 @@
 //! After a member's end: roster, tasks, journal, pane.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
 
+use swarm_engine::find_transcript;
 use swarm_fs::Liveness;
 use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
@@ -28,6 +30,8 @@ pub(crate) struct Finished {
     pub(crate) processes_left: usize,
     /// What became of its work tree.
     pub(crate) worktree: Option<LeftWorktree>,
+    /// The conversation that nobody carries on any more, of one that was dead already.
+    pub(crate) transcript: Option<PathBuf>,
 }
 
 impl Finished {
@@ -46,6 +50,7 @@ impl Finished {
             pane_left: self.pane_left,
             processes_left: self.processes_left,
             worktree: self.worktree,
+            transcript: self.transcript,
         }
     }
 }
@@ -95,6 +100,10 @@ pub(crate) async fn finish(
         Taken::Nothing => return Ok(Finished::leaving(ended.left)),
     };
     let worktree = part(deployment, team, &removed.member).await;
+    let transcript = match outcome {
+        StopOutcome::AlreadyGone => conversation(deployment, &removed.member).await,
+        _ => None,
+    };
     let closed = close_pane(deployment, &removed.member, spawn_id).await;
     // A reconcile that saw the end first has entered it.
     let recorded = removed
@@ -115,7 +124,19 @@ pub(crate) async fn finish(
         pane_left: closed.err().map(|error| error.to_string()),
         processes_left: ended.left,
         worktree,
+        transcript,
     })
+}
+
+/// The file of a member's conversation, if there is one.
+async fn conversation(deployment: &Deployment, member: &Member) -> Option<PathBuf> {
+    let (root, cwd, session) = (
+        deployment.root.clone(),
+        member.cwd.clone(),
+        member.session()?,
+    );
+    let look = move || Some(find_transcript(&root, &cwd, session)).filter(|path| path.is_file());
+    tokio::task::spawn_blocking(look).await.ok()?
 }
 
 /// The entry of a member that has died and was not taken out of the roster, if that is what the name stands for.

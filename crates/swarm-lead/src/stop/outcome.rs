@@ -1,5 +1,6 @@
 //! What is asked of a stop and what came of it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -69,6 +70,9 @@ pub struct Stopped {
     /// What became of its work tree, if it had one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<LeftWorktree>,
+    /// The conversation of one that was dead already and had its place only to be taken up again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<PathBuf>,
 }
 
 #[expect(

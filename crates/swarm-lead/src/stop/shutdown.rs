@@ -34,6 +34,7 @@ pub async fn shutdown(
             pane_left: None,
             processes_left: 0,
             worktree: None,
+            transcript: None,
         });
     }
     let finished = finish(deployment, team, name, spawn_id, &outcome).await?;

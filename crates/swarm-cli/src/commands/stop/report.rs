@@ -23,6 +23,7 @@ pub(super) fn report(
         match result {
             Ok(stopped) => {
                 tell_left(app, &stopped);
+                tell_conversation(app, &stopped);
                 records.push(serde_json::to_value(&stopped).map_err(anyhow::Error::from)?);
                 match refusal(&stopped) {
                     Some(failure) => failures.push(failure),
@@ -63,6 +64,17 @@ pub(in crate::commands) fn tell_left(app: &App, stopped: &Stopped) {
             stopped.member,
             plain(why)
         ));
+    }
+}
+
+/// Says that what a dead member could have gone on with is over: its place in the team kept that.
+fn tell_conversation(app: &App, stopped: &Stopped) {
+    if let Some(path) = &stopped.transcript {
+        let name = &stopped.member;
+        app.out.say(&plain(&format!(
+            "{name} has left the team, so `swarm spawn {name}` begins a new conversation; the former one is kept in {}",
+            path.display()
+        )));
     }
 }
 
