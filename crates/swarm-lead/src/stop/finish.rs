@@ -7,10 +7,9 @@ use swarm_engine::find_transcript;
 use swarm_fs::Liveness;
 use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
-use swarm_store::Removed;
-use swarm_team::SpawnOrder;
 use swarm_tools::processes;
 
+use super::begun::call_off;
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
 use crate::census::MARK;
@@ -35,7 +34,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    fn leaving(processes: usize) -> Self {
+    pub(super) fn leaving(processes: usize) -> Self {
         Self {
             processes_left: processes,
             ..Self::default()
@@ -55,14 +54,6 @@ impl Finished {
     }
 }
 
-/// What was taken out of the roster.
-enum Taken {
-    Member(Box<Removed>),
-    /// A place that was held for a spawn under way.
-    Undone,
-    Nothing,
-}
-
 /// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
 /// the journal. A spawn that was ended under way is undone. Whoever comes second finds nothing left to do.
 pub(crate) async fn finish(
@@ -72,32 +63,19 @@ pub(crate) async fn finish(
     spawn_id: SpawnId,
     outcome: &StopOutcome,
 ) -> Result<Finished, LeadError> {
+    let grace = deployment.kill_grace;
+    if let Some(undone) = call_off(deployment, team, name, spawn_id, grace).await? {
+        return Ok(undone);
+    }
     // Programs that its shell left behind carry its mark.
-    let ended = processes::end_marked(MARK, &spawn_id.to_string(), deployment.kill_grace).await;
+    let ended = processes::end_marked(MARK, &spawn_id.to_string(), grace).await;
     let store = &deployment.store;
     let (of, who) = (team.clone(), name.clone());
-    let entry = store.config(team)?.member(name).cloned();
     let taken = off_thread(store, move |store| {
-        if store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")? {
-            return Ok(Taken::Undone);
-        }
-        let removed = store.remove_member(&of, &who, Some(&spawn_id))?;
-        Ok(removed.map_or(Taken::Nothing, |removed| Taken::Member(Box::new(removed))))
+        store.remove_member(&of, &who, Some(&spawn_id))
     });
-    let removed = match taken.await? {
-        Taken::Member(removed) => removed,
-        Taken::Undone => {
-            let closed = match &entry {
-                Some(entry) => close_begun_pane(deployment, team, entry, spawn_id).await,
-                None => Ok(()),
-            };
-            SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
-            return Ok(Finished {
-                pane_left: closed.err().map(|error| error.to_string()),
-                ..Finished::leaving(ended.left)
-            });
-        }
-        Taken::Nothing => return Ok(Finished::leaving(ended.left)),
+    let Some(removed) = taken.await? else {
+        return Ok(Finished::leaving(ended.left));
     };
     let worktree = part(deployment, team, &removed.member).await;
     let transcript = match outcome {
@@ -266,27 +244,6 @@ async fn close_panes_of_former(deployment: &Deployment, team: &TeamName) {
             tracing::warn!(%team, pane = %pane.tagged.pane.id, %error, "pane of a former spawn not closed");
         }
     }
-}
-
-/// Closes what a spawn that was called off has opened so far. Its pane is in no roster and is known by its tag; a spawner that
-/// still lives closes it as well, and one that was killed never does.
-async fn close_begun_pane(
-    deployment: &Deployment,
-    team: &TeamName,
-    entry: &Member,
-    spawn_id: SpawnId,
-) -> Result<(), PaneError> {
-    let Some(kind) = &entry.backend_type else {
-        return Ok(());
-    };
-    let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
-    let backend = reach(kind, socket, &deployment.terminal)?;
-    for tagged in backend.panes(team).await? {
-        if tagged.spawn_id == spawn_id {
-            backend.close(&tagged.pane, &spawn_id).await?;
-        }
-    }
-    Ok(())
 }
 
 /// Closes a member's pane. The process in it has ended and the roster says so: what fails here leaves a pane to the

@@ -5,6 +5,7 @@ use std::time::Duration;
 use swarm_fs::Liveness;
 use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
 
+use super::begun::call_off;
 use super::escalate::end_processes;
 use super::shutdown::spawn_of;
 use super::{StopOptions, StopOutcome, Stopped, dead_namesake, finish, shutdown};
@@ -30,6 +31,9 @@ pub(crate) async fn kill_spawn(
     name: &MemberName,
     spawn_id: SpawnId,
 ) -> Result<Stopped, LeadError> {
+    if let Some(undone) = call_off(deployment, team, name, spawn_id, Duration::ZERO).await? {
+        return Ok(undone.into_stopped(name.clone(), StopOutcome::Killed));
+    }
     let dead = dead_namesake(deployment, team, name)?;
     let outcome = match dead.and_then(|dead| dead.spawn_id()) {
         Some(dead) if dead == spawn_id => StopOutcome::AlreadyGone,

@@ -1,5 +1,6 @@
 //! Ending members: the handshake, the deadline behind it, and the end of a whole team.
 
+mod begun;
 mod escalate;
 mod finish;
 mod kill;

@@ -375,6 +375,31 @@ async fn a_spawn_that_is_ended_under_way_is_undone() {
 }
 
 #[tokio::test]
+async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
+    let world = World::new();
+    let spawn = world.reserve("bob", None);
+    let seen = world.path().join("seen");
+    let roster = world.store.team_folder(&team()).join("config.json");
+    // What it saw last is what whoever waits for it sees.
+    let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
+    let mut child = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .args([&roster, &seen])
+        .env("SWARM_SPAWN_ID", spawn.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0];
+    child.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+    shutdown(&world.deployment, &team(), &name("bob"), &options())
+        .await
+        .unwrap();
+    child.wait().unwrap();
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(!seen.contains(&spawn.to_string()), "{seen}");
+}
+
+#[tokio::test]
 async fn a_team_ends_all_at_once_and_names_who_does_not() {
     let world = World::new();
     let (alice, bob, carol) = (world.join("alice"), world.join("bob"), world.join("carol"));

@@ -1,0 +1,75 @@
+//! The end of a spawn under way.
+
+use std::time::Duration;
+
+use swarm_panes::{PaneError, reach};
+use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
+use swarm_team::SpawnOrder;
+use swarm_tools::processes;
+
+use super::finish::Finished;
+use crate::census::MARK;
+use crate::off_thread::off_thread;
+use crate::{Deployment, LeadError};
+
+/// Undoes a spawn under way: its place in the roster goes first, so that whoever spawns hears that it was called off, and not
+/// what came of that. `None` where this is no spawn under way, or no longer one.
+///
+/// # Errors
+/// Whatever the store says.
+pub(super) async fn call_off(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+    grace: Duration,
+) -> Result<Option<Finished>, LeadError> {
+    let store = &deployment.store;
+    let config = store.config(team)?;
+    let Some(entry) = config
+        .member(name)
+        .filter(|entry| is_begun(entry, spawn_id))
+    else {
+        return Ok(None);
+    };
+    let of = team.clone();
+    let undone = off_thread(store, move |store| {
+        store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")
+    });
+    if !undone.await? {
+        return Ok(None);
+    }
+    let ended = processes::end_marked(MARK, &spawn_id.to_string(), grace).await;
+    let closed = close_begun_pane(deployment, team, entry, spawn_id).await;
+    SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
+    Ok(Some(Finished {
+        pane_left: closed.err().map(|error| error.to_string()),
+        ..Finished::leaving(ended.left)
+    }))
+}
+
+fn is_begun(entry: &Member, spawn_id: SpawnId) -> bool {
+    let mark = entry.swarm.as_ref();
+    mark.is_some_and(|mark| mark.spawn_id == spawn_id && mark.reservation.is_some())
+}
+
+/// Closes what a spawn that was called off has opened so far. Its pane is in no roster and is known by its tag; a spawner that
+/// still lives closes it as well, and one that was killed never does.
+async fn close_begun_pane(
+    deployment: &Deployment,
+    team: &TeamName,
+    entry: &Member,
+    spawn_id: SpawnId,
+) -> Result<(), PaneError> {
+    let Some(kind) = &entry.backend_type else {
+        return Ok(());
+    };
+    let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
+    let backend = reach(kind, socket, &deployment.terminal)?;
+    for tagged in backend.panes(team).await? {
+        if tagged.spawn_id == spawn_id {
+            backend.close(&tagged.pane, &spawn_id).await?;
+        }
+    }
+    Ok(())
+}
