@@ -11,6 +11,9 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
+use crate::listener::Place;
 use crate::signal::{Signal, StopFlag};
 use crate::watched::Watched;
 
@@ -49,16 +52,24 @@ impl FolderWatcher {
     /// Starts watching. If the kernel has no watcher to give, the sweep alone wakes the subscriptions, and tries
     /// again each time.
     pub fn new() -> Self {
-        Self::start(Watched::new(), SWEEP_GAP)
+        Self::start(Watched::new(Place::Threads), SWEEP_GAP)
+    }
+
+    /// The same without threads of its own, for a process whose one runtime waits for all that it does: a change wakes
+    /// the thread that acts on it, and no other. Nothing is heard while that runtime is kept from its tasks, so only they
+    /// may wait for changes.
+    ///
+    /// # Panics
+    /// When the runtime has no driver for files or for time.
+    pub fn in_runtime(runtime: &Handle) -> Self {
+        let watched = Arc::new(Watched::new(Place::Runtime(runtime.clone())));
+        runtime.spawn(Sweeper::of(&watched, SWEEP_GAP).go_on());
+        Self { watched }
     }
 
     fn start(watched: Watched, gap: Range<Duration>) -> Self {
         let watched = Arc::new(watched);
-        let sweeper = Sweeper {
-            watched: Arc::downgrade(&watched),
-            stop: watched.stop_flag(),
-            gap,
-        };
+        let sweeper = Sweeper::of(&watched, gap);
         let spawned = thread::Builder::new()
             .name("sweeps watched folders".to_owned())
             .spawn(move || sweeper.run());
@@ -120,7 +131,7 @@ impl Drop for Subscription {
     }
 }
 
-/// The thread behind the net. It keeps nothing alive.
+/// The thread or task behind the net. It keeps nothing alive.
 struct Sweeper {
     watched: Weak<Watched>,
     stop: Arc<StopFlag>,
@@ -128,6 +139,24 @@ struct Sweeper {
 }
 
 impl Sweeper {
+    fn of(watched: &Arc<Watched>, gap: Range<Duration>) -> Self {
+        Self {
+            watched: Arc::downgrade(watched),
+            stop: watched.stop_flag(),
+            gap,
+        }
+    }
+
+    async fn go_on(self) {
+        loop {
+            tokio::time::sleep(self.draw_gap()).await;
+            match self.watched.upgrade() {
+                Some(watched) => watched.sweep(),
+                None => return,
+            }
+        }
+    }
+
     fn run(self) {
         while !self.stop.wait(self.draw_gap()) {
             match self.watched.upgrade() {

@@ -4,10 +4,8 @@ use std::pin::pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
-use notify::event::{AccessKind, AccessMode, Flag};
-use notify::{Event, EventKind};
-
 use super::*;
+use crate::inotify::News;
 
 const LONG: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -17,7 +15,7 @@ const QUIET: Duration = Duration::from_millis(150);
 
 /// A watcher whose sweep never comes by itself.
 fn without_sweep() -> FolderWatcher {
-    FolderWatcher::start(Watched::new(), LONG..LONG)
+    FolderWatcher::start(Watched::new(Place::Threads), LONG..LONG)
 }
 
 fn json() -> NameFilter {
@@ -177,23 +175,74 @@ fn gaps_between_sweeps_differ_and_stay_in_range() {
 }
 
 #[test]
-fn an_overflowing_queue_wakes_everybody_and_an_access_nobody() {
+fn what_was_lost_wakes_everybody_and_another_name_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let watcher = FolderWatcher::start(Watched::sweep_only(), LONG..LONG);
     let mut changes = watcher.subscribe(folder.path(), json());
-    let file = folder.path().join("1.json");
-    let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
-    watcher
-        .watched
-        .hear(&Event::new(opened).add_path(file.clone()));
-    assert!(!changes.changed_blocking(Duration::ZERO));
-    watcher
-        .watched
-        .hear(&Event::new(EventKind::Any).add_path(file));
+    let mut wakes = |news| {
+        watcher.watched.hear(news);
+        changes.changed_blocking(Duration::ZERO)
+    };
+    assert!(!wakes(News::Name(folder.path(), "1.json.lock".as_ref())));
+    assert!(!wakes(News::Name(Path::new("/"), "1.json".as_ref())));
+    assert!(wakes(News::Name(folder.path(), "1.json".as_ref())));
+    assert!(wakes(News::Folder(folder.path())));
+    assert!(wakes(News::Lost));
+}
+
+#[test]
+fn who_no_longer_hears_is_woken_and_hears_again_after_a_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let watcher = without_sweep();
+    let mut changes = watcher.subscribe(folder.path(), json());
+    watcher.watched.deaf();
     assert!(changes.changed_blocking(Duration::ZERO));
-    let overflow = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-    watcher.watched.hear(&overflow);
-    assert!(changes.changed_blocking(Duration::ZERO));
+    watcher.watched.sweep();
+    while changes.changed_blocking(QUIET) {}
+    assert!(!watcher.is_degraded());
+    replace(folder.path(), "1.json");
+    assert!(changes.changed_blocking(PATIENCE));
+}
+
+/// A runtime of one thread, as a teammate has.
+fn of_one_thread() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn in_a_runtime_its_own_tasks_hear_of_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = of_one_thread();
+    let watcher = FolderWatcher::in_runtime(runtime.handle());
+    let mut changes = watcher.subscribe(folder.path(), json());
+    for _ in 0..3 {
+        replace(folder.path(), "1.json");
+        assert!(!changes.changed_blocking(QUIET), "no thread listens");
+        let woken = async { tokio::time::timeout(PATIENCE, changes.changed()).await };
+        assert!(runtime.block_on(woken).is_ok());
+    }
+    assert!(!watcher.is_degraded());
+}
+
+#[test]
+fn in_a_runtime_a_sweep_finds_a_folder_that_came_later() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("inboxes");
+    let runtime = of_one_thread();
+    let watcher = FolderWatcher::in_runtime(runtime.handle());
+    let mut changes = watcher.subscribe(&folder, json());
+    assert!(watcher.is_degraded(), "there is no folder yet");
+    fs::create_dir(&folder).unwrap();
+    runtime.block_on(async {
+        while watcher.is_degraded() {
+            tokio::time::timeout(PATIENCE, changes.changed())
+                .await
+                .expect("a sweep");
+        }
+    });
 }
 
 #[test]

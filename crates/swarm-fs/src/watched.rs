@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-
-use crate::contained::folder_of;
+use crate::inotify::News;
+use crate::listener::{Listener, Place};
 use crate::signal::{Signal, StopFlag};
 use crate::watch::NameFilter;
 
-/// Two locks with one order: `kernel` before `subscribers`. The event thread takes `subscribers` only, and whoever
-/// talks to the event thread (adding and removing a watch waits for its answer) holds `kernel` only.
+/// Two locks with one order: `kernel` before `subscribers`. Whoever reads events takes `subscribers` only, and whoever
+/// talks to the thread of the events (adding and removing a watch waits for its answer) holds `kernel` only.
 #[derive(Debug)]
 pub(crate) struct Watched {
     kernel: Mutex<Kernel>,
@@ -25,14 +26,15 @@ pub(crate) struct Watched {
 /// The kernel's side: the one watcher, and which folder it looks at under each path.
 #[derive(Debug, Default)]
 struct Kernel {
-    is_wanted: bool,
-    watcher: Option<RecommendedWatcher>,
+    /// Where events are read; none where the kernel is not asked.
+    place: Option<Place>,
+    listener: Option<Listener>,
     folders: HashMap<PathBuf, Option<Birth>>,
     sweeps: u32,
 }
 
-/// How many sweeps lie between two that set every watch anew: one that was lost unseen is rare, and each costs the thread
-/// of the events two wake-ups.
+/// How many sweeps lie between two that set every watch anew: one that was lost unseen is rare, and each may cost
+/// the thread of the events two wake-ups.
 const SWEEPS_TO_RENEW: u32 = 16;
 
 /// Which folder stood at a path: an inode number alone is soon given to another one.
@@ -44,16 +46,16 @@ struct Birth {
 }
 
 impl Watched {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(place: Place) -> Self {
         let watched = Self::sweep_only();
         let mut kernel = watched.kernel();
-        kernel.is_wanted = true;
-        kernel.watcher = start_watcher(&watched.subscribers);
+        kernel.place = Some(place);
+        kernel.listen(&watched.subscribers);
         drop(kernel);
         watched
     }
 
-    /// Never asks the kernel for a watcher.
+    /// Never asks the kernel.
     pub(crate) fn sweep_only() -> Self {
         Self {
             kernel: Mutex::default(),
@@ -68,7 +70,7 @@ impl Watched {
 
     pub(crate) fn is_degraded(&self) -> bool {
         let kernel = self.kernel();
-        kernel.watcher.is_none() || kernel.folders.values().any(Option::is_none)
+        kernel.listener.is_none() || kernel.folders.values().any(Option::is_none)
     }
 
     pub(crate) fn add(&self, folder: &Path, names: NameFilter, signal: Arc<Signal>) {
@@ -91,8 +93,8 @@ impl Watched {
     /// Finds folders that were replaced, then wakes everybody.
     pub(crate) fn sweep(&self) {
         let mut kernel = self.kernel();
-        if kernel.is_wanted && kernel.watcher.is_none() {
-            kernel.watcher = start_watcher(&self.subscribers);
+        if kernel.listener.is_none() || self.subscribers.are_deaf() {
+            kernel.listen(&self.subscribers);
         }
         let renews = kernel.sweeps.is_multiple_of(SWEEPS_TO_RENEW);
         kernel.sweeps = kernel.sweeps.wrapping_add(1);
@@ -107,8 +109,13 @@ impl Watched {
     }
 
     #[cfg(test)]
-    pub(crate) fn hear(&self, event: &Event) {
-        self.subscribers.hear(event);
+    pub(crate) fn hear(&self, news: News<'_>) {
+        self.subscribers.hear(news);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn deaf(&self) {
+        self.subscribers.deaf(&io::Error::other("on purpose"));
     }
 
     fn kernel(&self) -> MutexGuard<'_, Kernel> {
@@ -123,10 +130,25 @@ impl Drop for Watched {
 }
 
 impl Kernel {
+    /// Begins to listen, where that is wanted and can be had. Nothing is watched yet then.
+    fn listen(&mut self, subscribers: &Arc<Subscribers>) {
+        let Some(place) = &self.place else {
+            return;
+        };
+        self.listener = match Listener::start(place, subscribers) {
+            Ok(listener) => Some(listener),
+            Err(error) => {
+                tracing::warn!(%error, "the kernel tells of no changes: they are seen by the sweep only");
+                None
+            }
+        };
+        self.folders.values_mut().for_each(|seen| *seen = None);
+    }
+
     /// Whether the folder that stands at this path is the one that is watched.
     fn is_in_sight(&self, folder: &Path) -> bool {
         let watched = self.folders.get(folder).copied().flatten();
-        self.watcher.is_some() && watched.is_some() && watched == birth_of(folder)
+        self.listener.is_some() && watched.is_some() && watched == birth_of(folder)
     }
 
     /// Watches whatever folder stands at this path. Asking again for the same folder is harmless, and mends a
@@ -137,12 +159,12 @@ impl Kernel {
         if before.is_some() && before != there {
             self.unwatch(folder);
         }
-        let Some(watcher) = self.watcher.as_mut() else {
+        let Some(listener) = &mut self.listener else {
             return;
         };
         let in_sight = there.filter(|_| {
-            watcher
-                .watch(folder, RecursiveMode::NonRecursive)
+            listener
+                .watch(folder)
                 .inspect_err(|error| {
                     tracing::warn!(folder = %folder.display(), %error, "not watched, only swept");
                 })
@@ -152,8 +174,8 @@ impl Kernel {
     }
 
     fn unwatch(&mut self, folder: &Path) {
-        if let Some(watcher) = self.watcher.as_mut()
-            && let Err(error) = watcher.unwatch(folder)
+        if let Some(listener) = &mut self.listener
+            && let Err(error) = listener.unwatch(folder)
         {
             // The watch of a deleted folder has ended by itself.
             tracing::trace!(folder = %folder.display(), %error, "was not watched");
@@ -170,28 +192,12 @@ fn birth_of(folder: &Path) -> Option<Birth> {
     })
 }
 
-fn start_watcher(subscribers: &Arc<Subscribers>) -> Option<RecommendedWatcher> {
-    let subscribers = Arc::clone(subscribers);
-    let handler = move |event: notify::Result<Event>| match event {
-        Ok(event) => subscribers.hear(&event),
-        Err(error) => {
-            tracing::warn!(%error, "the watcher failed; everything is read again");
-            subscribers.wake_all();
-        }
-    };
-    match notify::recommended_watcher(handler) {
-        Ok(watcher) => Some(watcher),
-        Err(error) => {
-            tracing::warn!(%error, "no watcher to be had: changes are seen by the sweep only");
-            None
-        }
-    }
-}
-
 /// Our side: who waits for what.
 #[derive(Debug, Default)]
-struct Subscribers {
+pub(crate) struct Subscribers {
     by_folder: Mutex<HashMap<PathBuf, Vec<Subscriber>>>,
+    /// Nobody reads the kernel's events any more.
+    are_deaf: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -201,7 +207,7 @@ struct Subscriber {
 }
 
 impl Subscribers {
-    fn add(&self, folder: &Path, names: NameFilter, signal: Arc<Signal>) {
+    pub(crate) fn add(&self, folder: &Path, names: NameFilter, signal: Arc<Signal>) {
         let subscriber = Subscriber { names, signal };
         self.by_folder()
             .entry(folder.to_owned())
@@ -223,29 +229,31 @@ impl Subscribers {
         is_last
     }
 
-    /// Wakes those whom an event concerns. Opening and reading are not changes: whoever woke for them would
-    /// wake itself, and all its neighbours, by looking.
-    fn hear(&self, event: &Event) {
-        if event.need_rescan() {
-            self.wake_all();
-        } else if !matches!(event.kind, EventKind::Access(_)) {
-            for path in &event.paths {
-                self.wake(path);
-            }
+    /// Wakes those whom it concerns.
+    pub(crate) fn hear(&self, news: News<'_>) {
+        match news {
+            News::Name(folder, name) => self.wake(folder, |names| names.matches(name)),
+            News::Folder(folder) => self.wake(folder, |_| true),
+            News::Lost => self.wake_all(),
         }
     }
 
-    fn wake(&self, path: &Path) {
+    /// Notes that nothing more will be heard until the next sweep.
+    pub(crate) fn deaf(&self, error: &io::Error) {
+        tracing::warn!(%error, "changes are no longer heard of; everything is read again");
+        self.are_deaf.store(true, Ordering::SeqCst);
+        self.wake_all();
+    }
+
+    /// Whether that is so; asked once.
+    fn are_deaf(&self) -> bool {
+        self.are_deaf.swap(false, Ordering::SeqCst)
+    }
+
+    fn wake(&self, folder: &Path, concerns: impl Fn(&NameFilter) -> bool) {
         let by_folder = self.by_folder();
-        // The folder itself was removed, moved or changed.
-        for subscriber in by_folder.get(path).into_iter().flatten() {
-            subscriber.signal.raise();
-        }
-        let Some(name) = path.file_name() else {
-            return;
-        };
-        for subscriber in by_folder.get(folder_of(path)).into_iter().flatten() {
-            if subscriber.names.matches(name) {
+        for subscriber in by_folder.get(folder).into_iter().flatten() {
+            if concerns(&subscriber.names) {
                 subscriber.signal.raise();
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use swarm_fs::{FolderWatcher, NameFilter};
 use swarm_protocol::MemberState;
 use swarm_tools::processes;
+use tokio::runtime::Handle;
 
 use crate::assemble::{Assembled, assemble};
 use crate::debrief::Debrief;
@@ -45,7 +46,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let termination = parts.terminate.clone();
     let terminate = termination.token().clone();
     let inputs = parts.person.take();
-    let watcher = Arc::new(FolderWatcher::new());
+    let watcher = Arc::new(FolderWatcher::in_runtime(&Handle::current()));
     let inbox_name = format!("{}.json", order.agent.name).into();
     let inbox = watcher.subscribe(
         &store.inbox_folder(&order.agent.team),

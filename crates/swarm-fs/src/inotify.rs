@@ -1,0 +1,201 @@
+//! What the kernel tells of folders, without a thread in between.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+
+/// What counts as a change. Opening, reading and closing do not: whoever woke for them would wake itself, and all its
+/// neighbours, by looking.
+const CHANGES: WatchFlags = WatchFlags::ATTRIB
+    .union(WatchFlags::CREATE)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MODIFY)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::ONLYDIR);
+
+/// One thing that the kernel tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News<'a> {
+    /// Something happened to a name in a folder.
+    Name(&'a Path, &'a OsStr),
+    /// The folder itself was removed, moved or changed.
+    Folder(&'a Path),
+    /// More happened than the kernel keeps: anything may have.
+    Lost,
+}
+
+/// A queue of the kernel's, and which folder stands behind each of its numbers. One folder may be watched under several
+/// paths.
+#[derive(Debug)]
+pub(crate) struct Inotify {
+    queue: OwnedFd,
+    folders: Mutex<HashMap<i32, Vec<PathBuf>>>,
+}
+
+impl Inotify {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            queue: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
+            folders: Mutex::default(),
+        })
+    }
+
+    /// Watches a folder. Asking again for the same one is harmless.
+    pub(crate) fn watch(&self, folder: &Path) -> io::Result<()> {
+        // Held before the kernel knows of it, so that no event comes for a number without a folder.
+        let mut folders = self.folders();
+        let number = inotify::add_watch(&self.queue, folder, CHANGES)?;
+        let paths = folders.entry(number).or_default();
+        if !paths.iter().any(|path| path == folder) {
+            paths.push(folder.to_owned());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unwatch(&self, folder: &Path) -> io::Result<()> {
+        let mut folders = self.folders();
+        for paths in folders.values_mut() {
+            paths.retain(|path| path != folder);
+        }
+        let unused: Vec<i32> = folders
+            .extract_if(|_, paths| paths.is_empty())
+            .map(|(number, _)| number)
+            .collect();
+        for number in unused {
+            inotify::remove_watch(&self.queue, number)?;
+        }
+        Ok(())
+    }
+
+    /// Tells of everything that waits, and returns when there is nothing more.
+    pub(crate) fn read(&self, mut tell: impl FnMut(News<'_>)) -> io::Result<()> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(&self.queue, &mut buffer);
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    let name = event.file_name().map(CStr::to_bytes);
+                    self.pass_on(event.wd(), event.events(), name, &mut tell);
+                }
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn pass_on(
+        &self,
+        number: i32,
+        what: ReadFlags,
+        name: Option<&[u8]>,
+        tell: &mut impl FnMut(News<'_>),
+    ) {
+        if what.contains(ReadFlags::QUEUE_OVERFLOW) {
+            return tell(News::Lost);
+        }
+        let paths = if what.contains(ReadFlags::IGNORED) {
+            // The folder is gone, and its end was told before this.
+            return drop(self.folders().remove(&number));
+        } else {
+            self.folders().get(&number).cloned()
+        };
+        for folder in paths.iter().flatten() {
+            tell(match name {
+                Some(name) => News::Name(folder, OsStr::from_bytes(name)),
+                None => News::Folder(folder),
+            });
+        }
+    }
+
+    fn folders(&self) -> MutexGuard<'_, HashMap<i32, Vec<PathBuf>>> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AsRawFd for Inotify {
+    fn as_raw_fd(&self) -> RawFd {
+        self.queue.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn told(inotify: &Inotify) -> Vec<String> {
+        let mut told = Vec::new();
+        inotify
+            .read(|news| {
+                told.push(match news {
+                    News::Name(folder, name) => folder.join(name).display().to_string(),
+                    News::Folder(folder) => format!("{}/", folder.display()),
+                    News::Lost => "lost".to_owned(),
+                });
+            })
+            .unwrap();
+        told
+    }
+
+    #[test]
+    fn changes_are_told_under_every_path_of_a_folder_and_looks_are_not() {
+        let outer = tempfile::tempdir().unwrap();
+        let (folder, link) = (outer.path().join("folder"), outer.path().join("link"));
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        let inotify = Inotify::new().unwrap();
+        inotify.watch(&folder).unwrap();
+        inotify.watch(&link).unwrap();
+        inotify.watch(&link).unwrap();
+        fs::create_dir(folder.join("a")).unwrap();
+        let both = [&folder, &link].map(|path| path.join("a").display().to_string());
+        assert_eq!(told(&inotify), both);
+        fs::read_dir(&folder).unwrap().for_each(drop);
+        assert!(told(&inotify).is_empty());
+        inotify.unwatch(&folder).unwrap();
+        fs::remove_dir(folder.join("a")).unwrap();
+        assert_eq!(told(&inotify), both[1..]);
+        inotify.unwatch(&link).unwrap();
+        fs::create_dir(folder.join("a")).unwrap();
+        assert!(told(&inotify).is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_folder_is_told_and_it_can_be_watched_again() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("folder");
+        let inotify = Inotify::new().unwrap();
+        for _ in 0..2 {
+            inotify.watch(&folder).unwrap_err();
+            fs::create_dir(&folder).unwrap();
+            inotify.watch(&folder).unwrap();
+            fs::remove_dir(&folder).unwrap();
+            assert!(told(&inotify).contains(&format!("{}/", folder.display())));
+            assert!(inotify.folders().is_empty());
+        }
+        inotify.unwatch(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_the_kernel_could_not_keep_is_told_as_lost() {
+        let inotify = Inotify::new().unwrap();
+        let mut told = Vec::new();
+        inotify.pass_on(-1, ReadFlags::QUEUE_OVERFLOW, None, &mut |news| {
+            told.push(news == News::Lost);
+        });
+        assert_eq!(told, [true]);
+    }
+}
