@@ -1,5 +1,7 @@
 //! What a model is asked.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use swarm_protocol::Effort;
 
@@ -14,9 +16,9 @@ pub struct ModelRequest {
     /// The model's id at its provider, without the `provider/` in front.
     pub model: String,
     /// The system prompt, in blocks.
-    pub system: Vec<SystemBlock>,
+    pub system: Arc<[SystemBlock]>,
     /// The tools on offer. Their order is part of the cached prefix.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<[ToolSpec]>,
     /// The conversation so far, ending with a user message.
     pub messages: Vec<Message>,
     /// The most output tokens the answer may have.

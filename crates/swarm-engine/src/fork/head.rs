@@ -12,8 +12,8 @@ use crate::EngineError;
 /// the same bytes, and a fork's requests with those of its parent.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
-    pub(crate) system: Vec<SystemBlock>,
-    pub(crate) specs: Vec<ToolSpec>,
+    pub(crate) system: Arc<[SystemBlock]>,
+    pub(crate) specs: Arc<[ToolSpec]>,
 }
 
 impl Head {
@@ -27,7 +27,7 @@ impl Head {
 }
 
 /// The prompt cache keeps everything up to the last block: tools and system prompt are the same for a whole life.
-fn system_blocks(texts: &[String]) -> Vec<SystemBlock> {
+fn system_blocks(texts: &[String]) -> Arc<[SystemBlock]> {
     let last = texts.len().saturating_sub(1);
     texts
         .iter()
@@ -39,7 +39,7 @@ fn system_blocks(texts: &[String]) -> Vec<SystemBlock> {
         .collect()
 }
 
-fn tool_specs(tools: &[Arc<dyn Tool>]) -> Result<Vec<ToolSpec>, EngineError> {
+fn tool_specs(tools: &[Arc<dyn Tool>]) -> Result<Arc<[ToolSpec]>, EngineError> {
     let mut names = HashSet::new();
     tools
         .iter()

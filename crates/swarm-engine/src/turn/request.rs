@@ -1,5 +1,7 @@
 //! Asking the model.
 
+use std::sync::Arc;
+
 use futures::{FutureExt as _, StreamExt};
 use swarm_model::{ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse};
 use swarm_protocol::{AgentEvent, MemberState, Usage};
@@ -13,8 +15,8 @@ impl Session {
     pub(super) fn request(&self) -> ModelRequest {
         ModelRequest {
             model: self.parts.model_name.clone(),
-            system: self.head.system.clone(),
-            tools: self.head.specs.clone(),
+            system: Arc::clone(&self.head.system),
+            tools: Arc::clone(&self.head.specs),
             messages: self.history.for_model(),
             max_tokens: self.parts.limits.max_output_tokens,
             thinking_budget: self.parts.limits.thinking_budget,

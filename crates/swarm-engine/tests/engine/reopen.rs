@@ -45,7 +45,7 @@ async fn after_two(outer: AgentDefinition, call: (&'static str, Value)) -> (Fami
 
 fn tools(family: &Family, who: &str) -> Vec<Vec<String>> {
     let requests = family.cast.asked_by(who).into_iter();
-    let names = requests.map(|one| one.tools.into_iter().map(|tool| tool.name).collect());
+    let names = requests.map(|one| one.tools.iter().map(|tool| tool.name.clone()).collect());
     names.collect()
 }
 

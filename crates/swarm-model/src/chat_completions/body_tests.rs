@@ -1,5 +1,7 @@
 //! Requests as servers get them.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -18,12 +20,12 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     };
     ModelRequest {
         model: "gpt-oss:20b".into(),
-        system: vec![system("You are bob."), system(""), system("Be brief.")],
-        tools: vec![ToolSpec {
+        system: [system("You are bob."), system(""), system("Be brief.")].into(),
+        tools: Arc::new([ToolSpec {
             name: "Read".into(),
             description: "Reads.".into(),
             input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
-        }],
+        }]),
         messages,
         max_tokens: 100,
         thinking_budget: Some(1024),

@@ -1,6 +1,7 @@
 //! The client against a server on the loopback interface. What it shares with the client of the Messages API is tested
 //! there.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -37,8 +38,8 @@ fn config(server: &FakeServer) -> ChatCompletionsConfig {
 fn request() -> ModelRequest {
     ModelRequest {
         model: "qwen3".into(),
-        system: vec![],
-        tools: vec![],
+        system: Arc::default(),
+        tools: Arc::default(),
         messages: vec![Message::user_text("hello")],
         max_tokens: 100,
         thinking_budget: None,

@@ -1,5 +1,7 @@
 //! The bytes of requests.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
@@ -53,8 +55,8 @@ fn thinking() -> ContentBlock {
 fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest {
         model: "claude-x".into(),
-        system: vec![system("You are an agent.", false), system("Rules.", true)],
-        tools: vec![tool("Read"), tool("Write")],
+        system: [system("You are an agent.", false), system("Rules.", true)].into(),
+        tools: [tool("Read"), tool("Write")].into(),
         messages,
         max_tokens: 4096,
         thinking_budget: None,
@@ -215,7 +217,7 @@ fn there_are_at_most_four_markers_and_the_last_system_blocks_win() {
     assert_eq!(markers(&body["system"]), 1);
     request.messages.truncate(1);
     assert_eq!(marked(&request), (vec![(0, 0)], 2, 1));
-    request.tools.clear();
+    request.tools = Arc::default();
     assert_eq!(marked(&request), (vec![(0, 0)], 3, 0));
     assert!(json_of(&request).get("tools").is_none());
 }
@@ -267,7 +269,8 @@ fn what_the_server_would_refuse_is_not_sent() {
         Message::assistant(vec![call("toolu_1", json!("{\"a"))]),
     ];
     let mut request = request(messages);
-    request.system.push(system("", true));
+    let more = request.system.iter().cloned().chain([system("", true)]);
+    request.system = more.collect();
     let body = json_of(&request);
     assert_eq!(
         without_markers(&body)["messages"],

@@ -1,5 +1,6 @@
 //! The client against a server on the loopback interface.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
@@ -49,8 +50,8 @@ fn client(server: &FakeServer) -> MessagesApi {
 fn request() -> ModelRequest {
     ModelRequest {
         model: "claude-x".into(),
-        system: vec![],
-        tools: vec![],
+        system: Arc::default(),
+        tools: Arc::default(),
         messages: vec![Message::user_text("hello")],
         max_tokens: 100,
         thinking_budget: None,

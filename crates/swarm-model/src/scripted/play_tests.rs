@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -28,11 +29,11 @@ fn model(text: &str) -> ScriptedModel {
 fn request(agent: &str, messages: &[Message]) -> ModelRequest {
     ModelRequest {
         model: "/s/demo.toml".into(),
-        system: vec![SystemBlock {
+        system: Arc::new([SystemBlock {
             text: "Working directory: /repo".into(),
             cache: true,
-        }],
-        tools: vec![],
+        }]),
+        tools: Arc::default(),
         messages: messages.to_vec(),
         max_tokens: 1000,
         thinking_budget: None,
