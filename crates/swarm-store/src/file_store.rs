@@ -334,6 +334,10 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.paused(name))
     }
 
+    fn pause_of(&self, team: &TeamName, member: &Member) -> Result<Option<PauseMark>> {
+        self.on(team, |files| files.pause_of(member))
+    }
+
     fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness> {
         self.on(team, |files| files.liveness(name))
     }

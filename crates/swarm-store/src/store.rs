@@ -308,6 +308,9 @@ pub trait TeamStore: Send + Sync + Debug {
     /// [`StoreError::Damaged`] when the mark cannot be read; it is left as it is.
     fn paused(&self, team: &TeamName, name: &MemberName) -> Result<Option<PauseMark>>;
 
+    /// The same for a member whose place in the roster is known.
+    fn pause_of(&self, team: &TeamName, member: &Member) -> Result<Option<PauseMark>>;
+
     /// Whether the member's present spawn lives, by its life lock.
     fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness>;
 

@@ -12,7 +12,14 @@ use swarm_store::TeamStore;
 pub struct StateKeeper {
     store: Arc<dyn TeamStore>,
     name: MemberName,
-    report: Mutex<StateReport>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    report: StateReport,
+    /// Others see an older one.
+    is_ahead: bool,
 }
 
 impl StateKeeper {
@@ -36,67 +43,92 @@ impl StateKeeper {
         Self {
             store,
             name,
-            report: Mutex::new(report),
+            kept: Mutex::new(Kept {
+                report,
+                is_ahead: false,
+            }),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, StateReport> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         // Fields are set one by one and each is sound by itself.
-        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The report as it stands.
     pub fn report(&self) -> StateReport {
-        self.lock().clone()
+        self.lock().report.clone()
     }
 
     /// Follows an event. Writes the report into the files of `team` when there is something new to see.
     pub fn follow(&self, event: &AgentEvent, team: Option<&TeamName>, now: UnixMs) {
-        let mut report = self.lock();
-        report.progress += 1;
-        let seen = match event {
-            AgentEvent::State { state, detail } => {
-                let changed = report.state != *state || report.detail != *detail;
-                if changed {
-                    // A call that ended within a turn is no new beginning of the turn.
-                    if report.state != *state || *state != MemberState::Working {
-                        report.since = now;
-                    }
-                    report.state = *state;
-                    report.detail.clone_from(detail);
-                }
-                changed
-            }
-            AgentEvent::TurnEnded { usage, .. } => {
-                report.turns += 1;
-                report.usage += *usage;
-                true
-            }
-            AgentEvent::SubAgentEnded { usage, .. } => {
-                report.usage += *usage;
-                true
-            }
-            AgentEvent::ToolStarted { line, .. } if report.state == MemberState::Working => {
-                report.detail = Some(line.clone());
-                true
-            }
-            AgentEvent::ToolFinished { .. } => {
-                if report.state == MemberState::Working {
-                    report.detail = None;
-                }
-                true
-            }
-            _ => false,
-        };
-        if seen && let Some(team) = team {
-            self.write(team, &report);
+        let mut kept = self.lock();
+        if follow(&mut kept.report, event, now)
+            && let Some(team) = team
+        {
+            self.write(team, &mut kept);
         }
     }
 
-    fn write(&self, team: &TeamName, report: &StateReport) {
+    /// Follows an event without writing the report, which [`Self::catch_up`] does.
+    pub fn follow_later(&self, event: &AgentEvent, now: UnixMs) {
+        let mut kept = self.lock();
+        kept.is_ahead |= follow(&mut kept.report, event, now);
+    }
+
+    /// Writes the report if there is something new in it.
+    pub fn catch_up(&self, team: &TeamName) {
+        let mut kept = self.lock();
+        if kept.is_ahead {
+            self.write(team, &mut kept);
+        }
+    }
+
+    fn write(&self, team: &TeamName, kept: &mut Kept) {
+        kept.is_ahead = false;
+        let report = &kept.report;
         if let Err(error) = self.store.write_state(team, &self.name, report) {
             // A state that cannot be written is stale at worst; neither life nor mail rests on it.
             tracing::warn!(%team, member = %self.name, %error, "state report not written");
         }
+    }
+}
+
+/// Brings a report in line with an event. Whether there is something new to see.
+fn follow(report: &mut StateReport, event: &AgentEvent, now: UnixMs) -> bool {
+    report.progress += 1;
+    match event {
+        AgentEvent::State { state, detail } => {
+            let changed = report.state != *state || report.detail != *detail;
+            if changed {
+                // A call that ended within a turn is no new beginning of the turn.
+                if report.state != *state || *state != MemberState::Working {
+                    report.since = now;
+                }
+                report.state = *state;
+                report.detail.clone_from(detail);
+            }
+            changed
+        }
+        AgentEvent::TurnEnded { usage, .. } => {
+            report.turns += 1;
+            report.usage += *usage;
+            true
+        }
+        AgentEvent::SubAgentEnded { usage, .. } => {
+            report.usage += *usage;
+            true
+        }
+        AgentEvent::ToolStarted { line, .. } if report.state == MemberState::Working => {
+            report.detail = Some(line.clone());
+            true
+        }
+        AgentEvent::ToolFinished { .. } => {
+            if report.state == MemberState::Working {
+                report.detail = None;
+            }
+            true
+        }
+        _ => false,
     }
 }

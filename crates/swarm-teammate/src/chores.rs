@@ -32,14 +32,16 @@ struct List {
 }
 
 impl Chores {
-    /// Begins one, after those before it.
-    pub(crate) fn begin(&self, work: impl FnOnce() -> Outcome + Send + 'static) {
-        let mut list = self.0.list();
-        list.waiting.push_back(Box::new(work));
-        if mem::replace(&mut list.taken, true) {
+    /// Adds one, after those before it. Somebody begins it, or is the first to need it done.
+    pub(crate) fn add(&self, work: impl FnOnce() -> Outcome + Send + 'static) {
+        self.0.list().waiting.push_back(Box::new(work));
+    }
+
+    /// Begins what was added.
+    pub(crate) fn begin(&self) {
+        if !self.0.take() {
             return;
         }
-        drop(list);
         let shared = Arc::clone(&self.0);
         let thread = std::thread::Builder::new().name("writes team files".to_owned());
         if let Err(error) = thread.spawn(move || shared.work_off()) {
@@ -48,11 +50,14 @@ impl Chores {
         }
     }
 
-    /// Returns once all are done.
+    /// Returns once all are done; those that nobody has begun are done here.
     ///
     /// # Errors
     /// What the first that failed has to say.
     pub(crate) fn done(&self) -> Outcome {
+        if self.0.take() {
+            self.0.work_off();
+        }
         let list = self.0.list();
         let waited = self.0.all_done.wait_while(list, |list| list.taken);
         let mut list = waited.unwrap_or_else(PoisonError::into_inner);
@@ -63,6 +68,12 @@ impl Chores {
 impl Shared {
     fn list(&self) -> MutexGuard<'_, List> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is work that nobody is at; whoever is told so has to do it.
+    fn take(&self) -> bool {
+        let mut list = self.list();
+        !list.waiting.is_empty() && !mem::replace(&mut list.taken, true)
     }
 
     fn work_off(&self) {
@@ -118,16 +129,18 @@ mod tests {
         let (open, gate) = channel::<()>();
         let written = Arc::new(Mutex::new(Vec::new()));
         let first = Arc::clone(&written);
-        chores.begin(move || {
+        chores.add(move || {
             gate.recv().unwrap();
             first.lock().unwrap().push("first");
             Ok(())
         });
+        chores.begin();
         let second = Arc::clone(&written);
-        chores.begin(move || {
+        chores.add(move || {
             second.lock().unwrap().push("second");
             Ok(())
         });
+        chores.begin();
         assert!(written.lock().unwrap().is_empty(), "begun, not waited for");
         open.send(()).unwrap();
         chores.done().unwrap();
@@ -135,15 +148,34 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_begins_is_done_by_who_needs_it_done() {
+        let chores = Chores::default();
+        let written = Arc::new(Mutex::new(Vec::new()));
+        for number in 0..3 {
+            let written = Arc::clone(&written);
+            chores.add(move || {
+                let here = std::thread::current().id();
+                written.lock().unwrap().push((number, here));
+                Ok(())
+            });
+        }
+        assert!(written.lock().unwrap().is_empty(), "added, not begun");
+        chores.done().unwrap();
+        let here = std::thread::current().id();
+        assert_eq!(*written.lock().unwrap(), [(0, here), (1, here), (2, here)]);
+    }
+
+    #[test]
     fn a_failure_is_told_once_and_keeps_nothing_from_being_done() {
         let chores = Chores::default();
         let written = Arc::new(Mutex::new(0));
-        chores.begin(refused);
+        chores.add(refused);
         let later = Arc::clone(&written);
-        chores.begin(move || {
+        chores.add(move || {
             *later.lock().unwrap() += 1;
             Ok(())
         });
+        chores.begin();
         chores.done().unwrap_err();
         assert_eq!(*written.lock().unwrap(), 1);
         chores.done().unwrap();
@@ -152,9 +184,10 @@ mod tests {
     #[test]
     fn one_that_breaks_down_keeps_nobody_waiting() {
         let chores = Chores::default();
-        chores.begin(|| panic!("on purpose"));
+        chores.add(|| panic!("on purpose"));
+        chores.begin();
         chores.done().unwrap();
-        chores.begin(refused);
+        chores.add(refused);
         chores.done().unwrap_err();
     }
 }

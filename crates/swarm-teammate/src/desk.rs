@@ -160,14 +160,14 @@ impl MailDesk {
     }
 
     /// Enters in the journal that messages are in the durable transcript, and marks them as read, once `settling` says that
-    /// they are. Nothing waits for it before the next look at the mail, which tells of a failure: they are acknowledged
-    /// when they come again.
+    /// they are. It is done once [`Self::go_on_writing`] is called, or at the next look at the mail, which tells of a
+    /// failure: they are acknowledged when they come again.
     pub(crate) fn delivered(&self, ids: Vec<MessageId>, settling: Option<Settling>) {
         if ids.is_empty() {
             return;
         }
         let (seat, team) = (Arc::clone(&self.seat), self.team.clone());
-        self.chores.begin(move || {
+        self.chores.add(move || {
             if let Some(Err(error)) = settling.as_ref().map(Settling::settle) {
                 // They are not acknowledged and come again; the session says what is wrong.
                 tracing::warn!(member = %seat.name, %error, "mail not kept");
@@ -181,10 +181,20 @@ impl MailDesk {
     /// Notes in the roster, for other programs, that a turn is under way.
     pub(crate) fn turn_begins(&self) {
         let (seat, team) = (Arc::clone(&self.seat), self.team.clone());
-        self.chores.begin(move || {
-            set_active(&seat, &team, true);
+        self.write_later(move || set_active(&seat, &team, true));
+    }
+
+    /// Adds something to what is written while the model is asked, behind what was added before.
+    pub(crate) fn write_later(&self, write: impl FnOnce() + Send + 'static) {
+        self.chores.add(|| {
+            write();
             Ok(())
         });
+    }
+
+    /// Begins what was added, beside whatever goes on here.
+    pub(crate) fn go_on_writing(&self) {
+        self.chores.begin();
     }
 
     /// Waits for what was begun and not waited for.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
-use swarm_protocol::{Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamName};
-use swarm_store::TeamStore;
+use swarm_protocol::{
+    Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamConfig, TeamName,
+};
+use swarm_store::{StoreError, TeamStore};
 
 /// What keeps a member from taking turns. Its mail stays queued meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +91,19 @@ impl PauseWatch {
 
     /// The mark, if it is for this spawn.
     pub(crate) fn mark(&mut self) -> Option<PauseMark> {
-        match self.store.paused(&self.team, &self.name) {
+        self.take(self.store.paused(&self.team, &self.name))
+    }
+
+    /// The same with the roster at hand, if it could be read.
+    pub(crate) fn mark_in(&mut self, roster: Option<&TeamConfig>) -> Option<PauseMark> {
+        match roster.and_then(|roster| roster.member(&self.name)) {
+            Some(member) => self.take(self.store.pause_of(&self.team, member)),
+            None => self.mark.clone(),
+        }
+    }
+
+    fn take(&mut self, found: Result<Option<PauseMark>, StoreError>) -> Option<PauseMark> {
+        match found {
             Ok(mark) => self.mark = mark.filter(|mark| mark.spawn_id == self.spawn_id),
             Err(error) => {
                 // What was known still counts.

@@ -27,5 +27,6 @@ impl Interjections for UrgentMail {
 
     async fn delivered(&self, ids: &[MessageId]) {
         self.0.delivered(ids.to_vec(), None);
+        self.0.go_on_writing();
     }
 }

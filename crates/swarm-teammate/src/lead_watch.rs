@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_fs::{Liveness, probe, wait_for_death};
-use swarm_protocol::{LeadProcess, MemberName, TeamName};
+use swarm_protocol::{LeadProcess, MemberName, TeamConfig, TeamName};
 use swarm_store::{StoreError, TeamStore, process};
 use tokio::sync::oneshot;
 
@@ -31,7 +31,22 @@ impl LeadWatch {
     /// The process that led the team and has died; `None` while it lives, where that cannot be known, and in a team that
     /// a person drives by hand.
     pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
-        match self.look() {
+        let looked = self.store.config(&self.team);
+        let looked = looked.and_then(|roster| self.look(roster.lead_process));
+        self.take(looked)
+    }
+
+    /// The same with the roster at hand, if it could be read.
+    pub(crate) fn lost_in(&mut self, roster: Option<&TeamConfig>) -> Option<LeadProcess> {
+        let Some(roster) = roster else {
+            return self.lost.clone();
+        };
+        let looked = self.look(roster.lead_process.clone());
+        self.take(looked)
+    }
+
+    fn take(&mut self, looked: Result<Option<LeadProcess>, StoreError>) -> Option<LeadProcess> {
+        match looked {
             Ok(lost) => self.lost = lost,
             Err(error) => {
                 // A file that cannot be read says nothing about the lead: what was known still counts.
@@ -41,8 +56,8 @@ impl LeadWatch {
         self.lost.clone()
     }
 
-    fn look(&mut self) -> Result<Option<LeadProcess>, StoreError> {
-        let Some(lead) = self.store.config(&self.team)?.lead_process else {
+    fn look(&mut self, lead: Option<LeadProcess>) -> Result<Option<LeadProcess>, StoreError> {
+        let Some(lead) = lead else {
             return Ok(None);
         };
         let is_lost = match probe(&self.store.life_path(&self.team, &MemberName::lead()))? {

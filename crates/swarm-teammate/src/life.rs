@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use swarm_engine::{Injected, Session, SubAgents, TurnOutcome};
 use swarm_fs::{FolderWatcher, Subscription};
-use swarm_protocol::{Event, LeadProcess, MemberState, OnLost, ShutdownRequest, TeamName};
+use swarm_protocol::{
+    Event, LeadProcess, MemberState, OnLost, ShutdownRequest, TeamConfig, TeamName,
+};
 use swarm_store::{StoreError, TeamStore};
 use swarm_team::{Incoming, Seat, ShutdownVerdict, approve_shutdown};
 use tokio_util::sync::CancellationToken;
@@ -113,17 +115,22 @@ impl Life {
             self.debrief.leaves();
             return Ok(Some(Ending::Terminated));
         }
-        if !self.has_its_place()? {
+        let roster = self.roster()?;
+        if !self.has_its_place(roster.as_ref()) {
             return Ok(Some(Ending::Removed));
         }
-        let lost = self.lead_lost();
-        self.hold_for(lost.as_ref());
+        let lost = self.lead_lost(roster.as_ref());
+        self.hold_for(lost.as_ref(), roster.as_ref());
         self.debrief.send();
         self.person.post();
         self.receive_from_sub_agents()?;
         let messages = self.mail()?;
         let asked_here = !messages.is_empty() && self.hold.is_some();
         self.receive(messages).await?;
+        if !self.session.needs_turn() || (self.hold.is_some() && !asked_here) {
+            // Where a turn follows, it begins with its request.
+            self.desk.go_on_writing();
+        }
         if let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() {
             self.debrief.leaves();
             self.agree(&request)?;
@@ -183,17 +190,17 @@ impl Life {
     }
 
     /// The lead that has died, where that matters to this member.
-    fn lead_lost(&mut self) -> Option<LeadProcess> {
+    fn lead_lost(&mut self, roster: Option<&TeamConfig>) -> Option<LeadProcess> {
         if self.on_lost == OnLost::Continue {
             return None;
         }
-        self.lead.lost()
+        self.lead.lost_in(roster)
     }
 
     /// Finds out whether turns may be taken, and tells of every change of that.
-    fn hold_for(&mut self, lost: Option<&LeadProcess>) {
+    fn hold_for(&mut self, lost: Option<&LeadProcess>, roster: Option<&TeamConfig>) {
         let parked = lost.filter(|_| self.on_lost == OnLost::Park);
-        let hold = match (parked, self.pause.mark()) {
+        let hold = match (parked, self.pause.mark_in(roster)) {
             (Some(lead), _) => Some(Hold::Parked(lead.clone())),
             (None, Some(mark)) => Some(Hold::Paused(mark)),
             (None, None) => None,
@@ -272,22 +279,30 @@ impl Life {
         }
     }
 
-    /// Whether this spawn is still the member of its name. An entry that another program has stripped of our mark
-    /// counts.
-    fn has_its_place(&self) -> Result<bool, StoreError> {
+    /// The roster, read once for all that is looked for in it; none where it cannot be read, which says nothing about who
+    /// is in it.
+    fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         match self.store.config(&self.team) {
-            Ok(config) => Ok(config.member(&self.seat.name).is_some_and(|member| {
-                member
-                    .spawn_id()
-                    .is_none_or(|spawn| spawn == self.seat.spawn_id)
-            })),
+            Ok(config) => Ok(Some(config)),
             Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
             Err(error) => {
-                // A roster that cannot be read says nothing about who is in it.
                 tracing::warn!(team = %self.team, member = %self.seat.name, %error, "roster not read");
-                Ok(true)
+                Ok(None)
             }
         }
+    }
+
+    /// Whether this spawn is still the member of its name. An entry that another program has stripped of our mark
+    /// counts.
+    fn has_its_place(&self, roster: Option<&TeamConfig>) -> bool {
+        let Some(roster) = roster else {
+            return true;
+        };
+        roster.member(&self.seat.name).is_some_and(|member| {
+            member
+                .spawn_id()
+                .is_none_or(|spawn| spawn == self.seat.spawn_id)
+        })
     }
 
     /// Takes the ends of sub-agents into the transcript. They wait while no turn is taken.
@@ -332,10 +347,12 @@ impl Life {
             let delivery = submitted.delivery;
             ids.extend(delivery.added);
             ids.extend(delivery.known);
-            // Before the mail counts as read: at no moment does this member look idle with nothing to do.
             self.resting = None;
-            self.reporter.state(MemberState::Working, None);
+            self.reporter.state_later(MemberState::Working, None);
         }
+        // Before the mail counts as read: at no moment does this member look idle with nothing to do.
+        let reporter = Arc::clone(&self.reporter);
+        self.desk.write_later(move || reporter.catch_up());
         self.desk.delivered(ids, self.session.settling());
         Ok(())
     }

@@ -66,6 +66,24 @@ impl Reporter {
         self.emit(AgentEvent::State { state, detail });
     }
 
+    /// The same, but others see it only once somebody calls [`Self::catch_up`], or with the next thing there is to see.
+    pub(crate) fn state_later(&self, state: MemberState, detail: Option<String>) {
+        let event = AgentEvent::State { state, detail };
+        self.show(&event);
+        self.keeper.follow_later(&event, self.clock.now());
+    }
+
+    /// Lets others see what they do not see yet.
+    pub(crate) fn catch_up(&self) {
+        self.keeper.catch_up(&self.team);
+    }
+
+    fn show(&self, event: &AgentEvent) {
+        let mut inner = self.lock();
+        inner.mail.follow(event);
+        inner.view.event(event);
+    }
+
     /// Adds something to the state as it is, for others to see.
     pub(crate) fn detail(&self, detail: String) {
         let state = self.keeper.report().state;
@@ -85,10 +103,7 @@ impl Reporter {
 
 impl EventSink for Reporter {
     fn emit(&self, event: AgentEvent) {
-        let mut inner = self.lock();
-        inner.mail.follow(&event);
-        inner.view.event(&event);
-        drop(inner);
+        self.show(&event);
         enter_sub_agent(&*self.store, &self.team, &self.name, &event);
         self.keeper
             .follow(&event, Some(&self.team), self.clock.now());

@@ -45,6 +45,13 @@ impl TurnWatch<'_> {
         tokio::select! {
             biased;
             outcome = &mut turn => return outcome,
+            // Until every task has had its say: where there is a connection, the request is in it then.
+            () = tokio::task::yield_now() => {}
+        }
+        self.desk.go_on_writing();
+        tokio::select! {
+            biased;
+            outcome = &mut turn => return outcome,
             () = tokio::time::sleep(HEAD_START) => {}
         }
         let mut clock = None;

@@ -92,3 +92,28 @@ fn without_a_team_the_report_is_kept_until_there_is_one() {
     keeper.follow(&state(MemberState::Idle), Some(&world.team), UnixMs(3));
     assert_eq!(written().unwrap().state, MemberState::Idle);
 }
+
+#[test]
+fn what_is_followed_later_is_written_once_and_never_over_something_newer() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let keeper = StateKeeper::new(world.store.clone(), name("bob"), spawn, UnixMs(1));
+    let written = || {
+        let report = world.store.state(&world.team, &name("bob")).unwrap();
+        report.map(|report| (report.state, report.since))
+    };
+    keeper.follow_later(&state(MemberState::Working), UnixMs(2));
+    assert_eq!(written(), None);
+    assert_eq!(keeper.report().state, MemberState::Working);
+    keeper.catch_up(&world.team);
+    assert_eq!(written(), Some((MemberState::Working, UnixMs(2))));
+    keeper.follow_later(&state(MemberState::Idle), UnixMs(3));
+    keeper.follow(&state(MemberState::Parked), Some(&world.team), UnixMs(4));
+    let path = world
+        .store
+        .member_dir(&world.team, &name("bob"))
+        .join("state.json");
+    std::fs::remove_file(&path).unwrap();
+    keeper.catch_up(&world.team);
+    assert!(!path.exists(), "there is nothing new to see");
+}

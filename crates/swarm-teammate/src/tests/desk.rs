@@ -60,6 +60,7 @@ fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
         Ok(())
     });
     desk.delivered(vec![id], Some(settling));
+    desk.go_on_writing();
     waited_for.recv().unwrap();
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
     open.send(()).unwrap();

@@ -402,10 +402,9 @@ async fn a_turn_shows_as_active_only_while_it_lasts() {
         let config = world.store.config(&world.team).unwrap();
         config.member(&bob()).unwrap().is_active
     };
-    assert_eq!(
-        (active(), world.state()),
-        (Some(true), Some(MemberState::Working))
-    );
+    // Written while the model is asked.
+    world.in_state(MemberState::Working).await;
+    until("the turn", || (active() == Some(true)).then_some(())).await;
     let_go.notify_one();
     world.idle(1).await;
     assert_eq!(active(), Some(false));

@@ -1,5 +1,6 @@
 //! A teammate in a team on disk, with a model that plays a script.
 
+mod asking;
 mod background;
 mod crash;
 mod desk;

@@ -340,8 +340,14 @@ impl World {
         report.map(|report| report.state)
     }
 
+    /// Waits until bob says that he is in a state. He is idle only when nothing waits for him: that he works is written
+    /// when his request is out, and before his mail counts as read.
     pub(crate) async fn in_state(&self, state: MemberState) {
-        until(state.name(), || (self.state() == Some(state)).then_some(())).await;
+        until(state.name(), || {
+            let waits = state == MemberState::Idle && self.unread("bob") > 0;
+            (!waits && self.state() == Some(state)).then_some(())
+        })
+        .await;
     }
 
     pub(crate) fn outcomes(&self) -> Vec<String> {
