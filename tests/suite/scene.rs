@@ -74,10 +74,13 @@ pub(crate) fn spawn_over(world: &World, name: &str) {
     world.swarm(&arguments).ok();
 }
 
-/// Waits until a member of `demo` says that it is in a state.
+/// Waits until a member of `demo` says that it is in a state. It is idle only when it has no unread mail: that it works is
+/// written when its request is out, and before its mail counts as read.
 pub(crate) fn wait_for_state(world: &World, name: &str, state: &str) {
+    let team = world.team("demo");
     world.wait_for(&format!("{name} is {state}"), || {
-        (world.team("demo").state(name)["state"] == state).then_some(())
+        let waits = state == "idle" && team.has_unread(name);
+        (!waits && team.state(name)["state"] == state).then_some(())
     });
 }
 

@@ -7,6 +7,12 @@ pub(crate) fn resident(pid: u32) -> u64 {
     kilobytes(&read(pid, "status"), "VmRSS:") * 1024
 }
 
+/// Bytes of memory that it has for itself, and its part of what it shares: those of all processes together are what is
+/// used.
+pub(crate) fn proportional(pid: u32) -> u64 {
+    kilobytes(&read(pid, "smaps_rollup"), "Pss:") * 1024
+}
+
 /// Bytes of memory that would be free again if it ended, as far as the kernel tells.
 pub(crate) fn unshared(pid: u32) -> u64 {
     let rollup = read(pid, "smaps_rollup");

@@ -71,6 +71,11 @@ impl Team {
         }
     }
 
+    /// Whether something waits for a member. Looked at before its state, this tells whether it is idle.
+    pub fn has_unread(&self, member: &str) -> bool {
+        self.inbox(member).iter().any(|entry| entry["read"] != true)
+    }
+
     /// The control frames in an inbox that are of a type.
     pub fn frames(&self, member: &str, kind: &str) -> Vec<Value> {
         self.inbox(member)

@@ -7,7 +7,9 @@ use anyhow::Result;
 use super::played::{Played, settle};
 use crate::bench::figure::{Figure, Unit, number};
 use crate::bench::order::Order;
-use crate::bench::process::{descriptors, resident, sleeps, threads, ticks, unshared};
+use crate::bench::process::{
+    descriptors, proportional, resident, sleeps, threads, ticks, unshared,
+};
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Reply};
 
@@ -38,6 +40,11 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             "idle member: resident memory",
             each(Unit::Bytes, resident),
             Aim::AtMost(12e6),
+        ),
+        Line::alone(
+            "idle member, of ten: its part of their memory",
+            each(Unit::Bytes, proportional),
+            Aim::None,
         ),
         Line::alone(
             "idle member: memory of its own",

@@ -118,7 +118,9 @@ impl Played {
     pub(crate) fn wait_for_idle(&self, name: &str) {
         let team = self.world.team(TEAM);
         self.world.wait_for("the member is idle", || {
-            (team.state(name)["state"] == "idle").then_some(())
+            // It says that it works once its request is out, and before its mail counts as read.
+            let is_idle = !team.has_unread(name) && team.state(name)["state"] == "idle";
+            is_idle.then_some(())
         });
     }
 
