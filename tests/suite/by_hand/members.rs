@@ -35,8 +35,10 @@ fn spawn(world: &World, name: &str, model: &str) {
 }
 
 fn wait_for_state(world: &World, name: &str, state: &str) {
+    let team = world.team("demo");
     world.wait_for(&format!("{name} is {state}"), || {
-        (world.team("demo").state(name)["state"] == state).then_some(())
+        let waits = state == "idle" && team.has_unread(name);
+        (!waits && team.state(name)["state"] == state).then_some(())
     });
 }
 

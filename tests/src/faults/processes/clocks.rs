@@ -123,7 +123,8 @@ fn some(dice: &mut Dice) -> &'static str {
 }
 
 fn is_idle(scene: &Scene, name: &str) -> bool {
-    scene.world.team("demo").state(name)["state"] == "idle"
+    let team = scene.world.team("demo");
+    !team.has_unread(name) && team.state(name)["state"] == "idle"
 }
 
 fn at(library: &Path, time: &str) -> Vec<(String, String)> {
