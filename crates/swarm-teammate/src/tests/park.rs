@@ -203,7 +203,7 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     world.store.set_lead_process(&world.team, None).unwrap();
     world.in_state(MemberState::Working).await;
     assert_eq!(model.asked(), 1, "the call still runs");
-    std::fs::write(end, "").unwrap();
+    std::fs::File::create(end).unwrap();
     world.idle(1).await;
     running.crash().await;
 }
@@ -222,7 +222,7 @@ async fn a_member_in_a_call_that_is_to_stop_with_its_lead_says_stopping() {
     });
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Stopping).await;
-    std::fs::write(end, "").unwrap();
+    std::fs::File::create(end).unwrap();
     assert_eq!(running.ending().await, Ending::LeadLost);
     assert_eq!(world.state(), Some(MemberState::Stopped));
 }
