@@ -142,7 +142,11 @@ fn making(
             let splitting = Batch::new().then(&split(pane, Placement::split_of(*columns)));
             match before.pane(pane) {
                 // tmux counts the new pane after the one that it was split from.
-                Some(row) => splitting.then(&tag_new(&row.window, row.index + 1, &Tag::of(spec))),
+                Some(row) => splitting.then(&tag_new(
+                    &row.window,
+                    row.index.saturating_add(1),
+                    &Tag::of(spec),
+                )),
                 None => splitting,
             }
         }

@@ -132,32 +132,37 @@ impl PaneBackend for TmuxBackend {
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
         let snapshot = Snapshot::take_settled(self.server()).await?;
-        let mut found: Vec<TaggedPane> = Vec::new();
-        for row in &snapshot.rows {
-            let Some(tag) = &row.tag else {
-                continue;
-            };
-            if found.iter().any(|tagged| tagged.pane.id == row.id) {
-                continue;
-            }
-            found.push(TaggedPane {
-                pane: Pane {
-                    id: row.id.clone(),
-                    socket: Some(self.socket().to_owned()),
-                    spot: None,
-                },
-                team: tag.team.clone(),
-                member: tag.member.clone(),
-                spawn_id: tag.spawn_id,
-                root: (!row.root.is_empty()).then(|| row.root.clone().into()),
-                title: row.title.clone(),
-                status: row.status.clone(),
-            });
-        }
-        Ok(found)
+        Ok(tagged(&snapshot, Some(self.socket())))
     }
 
     async fn view(&self, team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
         view::of_team(self, team).await
     }
+}
+
+/// The panes of swarm's in a snapshot of the server at `socket`, each once.
+pub(super) fn tagged(snapshot: &Snapshot, socket: Option<&Path>) -> Vec<TaggedPane> {
+    let mut found: Vec<TaggedPane> = Vec::new();
+    for row in &snapshot.rows {
+        let Some(tag) = &row.tag else {
+            continue;
+        };
+        if found.iter().any(|tagged| tagged.pane.id == row.id) {
+            continue;
+        }
+        found.push(TaggedPane {
+            pane: Pane {
+                id: row.id.clone(),
+                socket: socket.map(Path::to_owned),
+                spot: None,
+            },
+            team: tag.team.clone(),
+            member: tag.member.clone(),
+            spawn_id: tag.spawn_id,
+            root: (!row.root.is_empty()).then(|| row.root.clone().into()),
+            title: row.title.clone(),
+            status: row.status.clone(),
+        });
+    }
+    found
 }

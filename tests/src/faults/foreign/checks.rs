@@ -1,20 +1,22 @@
 //! What must hold of every parser of foreign data, whatever it is given: it ends, it does not panic, and what it reads and
 //! writes again is read as the same, with the fields that it does not know. The fuzzer takes part in this file.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use swarm_model::{ContentBlock, ReplayedApi, replay_answer};
+use swarm_panes::PaneStatus;
 use swarm_policy::{HookSettings, McpServerConfig, PermissionSettings, Rule};
-use swarm_protocol::{ControlFrame, Envelope, InboxEntry, Task, TeamConfig};
+use swarm_protocol::{ControlFrame, Envelope, InboxEntry, Task, TeamConfig, TeamName};
 
 /// A parser by name, and what is tried on it. It panics when a promise is broken.
 pub(super) type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("inbox", inbox),
     ("config", config),
     ("task", task),
@@ -23,6 +25,7 @@ pub const TARGETS: [Target; 8] = [
     ("definition", definition),
     ("settings", settings),
     ("shell", shell),
+    ("panes", panes),
 ];
 
 /// Fields of an inbox entry that are written in our own form.
@@ -188,6 +191,27 @@ fn shell(bytes: &[u8]) {
     if let Ok(rule) = Rule::parse(text) {
         let again = Rule::parse(&rule.to_string()).expect("what was written is a rule");
         assert_eq!(again, rule);
+    }
+}
+
+/// What tmux answers, titles and options that anybody may set among it. The last field takes whatever is left of a line.
+fn panes(bytes: &[u8]) {
+    // As the output of the program is read.
+    let answer = String::from_utf8_lossy(bytes);
+    let team = TeamName::parse("demo").expect("a name");
+    let Ok(found) = swarm_panes::replay_panes(&answer, &team) else {
+        return;
+    };
+    let mut ids = HashSet::new();
+    for pane in &found {
+        let id = pane.pane.id.as_str();
+        assert!(ids.insert(id), "{id} is listed twice");
+        let is_listed = |line: &str| line.split('\t').next() == Some(id);
+        assert!(answer.lines().any(is_listed), "{id} is no pane");
+        for text in [pane.team.as_str(), pane.member.as_str()] {
+            assert!(answer.contains(text), "{text} is not there");
+        }
+        assert!(!matches!(pane.status, PaneStatus::Gone), "{id} is listed");
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::faults::dice::Dice;
 
 /// Pieces at which parsers have stumbled.
-const PIECES: [&[u8]; 30] = [
+const PIECES: [&[u8]; 31] = [
     b"\"",
     b"\\",
     b"\\u0000",
@@ -16,6 +16,7 @@ const PIECES: [&[u8]; 30] = [
     b"\xef\xbb\xbf",
     b"\0",
     b"\n",
+    b"\t",
     b"\r\n",
     b"\r",
     b"[",

@@ -47,6 +47,7 @@ pub(super) fn seeds(target: &str, repository: &Path) -> Vec<Vec<u8>> {
             .iter()
             .map(|text| text.as_bytes().to_vec())
             .collect(),
+        "panes" => PANES.iter().map(|fields| lines(fields)).collect(),
         "transcript" => TRANSCRIPTS
             .iter()
             .map(|text| text.as_bytes().to_vec())
@@ -76,6 +77,27 @@ fn stream(how: u8, events: &[&str]) -> Vec<u8> {
         bytes.extend(format!("event: {kind}\ndata: {data}\n\n").into_bytes());
     }
     bytes
+}
+
+/// Answers of tmux, a line for each pane, its fields apart by `|`: a lead with a member beside it, a server of swarm's own, and
+/// panes of a person who has set every option to something else.
+const PANES: [&[&str]; 3] = [
+    &[
+        "%0|@0|$0|1|77|0|1|200|50|0|0|0|60|50|0|78||||||||user|work|top|vm||||",
+        "%1|@0|$0|1|77|0|0|200|50|1|61|0|139|50|0|79|||demo|bob|0b9c9a0e-5b0a-4c8e-9d53-2f6f1f3c1a11|1|blue|user|work|top|bob · idle|pane-border-status||/home/x/.claude|bob",
+    ],
+    &[
+        "%3|@1|$1|0|99|1|1|200|50|0|0|0|200|50|1|0|7||demo|eve|0b9c9a0e-5b0a-4c8e-9d53-2f6f1f3c1a12|1|purple|claude-swarm|swarm-view|top|eve · working|||/r|eve",
+        "%4|@1|$1|0|99|1|0|200|50|1|0|0|200|50|0|0|||demo|ann|0b9c9a0e-5b0a-4c8e-9d53-2f6f1f3c1a13||green|claude-swarm|swarm-view|top|ann · starting|||/r|ann",
+    ],
+    &[
+        "%7|@2|$0|2|77|0|1|80|24|1|0|0|80|24|0|80|||a b|#{x}|no id|1|no colour|user|x y|bottom|; rm|a|b|c|#[fg=red]",
+    ],
+];
+
+fn lines(panes: &[&str]) -> Vec<u8> {
+    let lines: Vec<String> = panes.iter().map(|line| line.replace('|', "\t")).collect();
+    (lines.join("\n") + "\n").into_bytes()
 }
 
 const FRAMES: [&str; 9] = [
