@@ -199,29 +199,36 @@ impl Trial<'_> {
         self.scene.assert_roster_is_true();
     }
 
+    /// The id of what ann asks; `None` where a lead that had the time has ended her in order.
+    fn question_of_ann(&self) -> Option<String> {
+        let world = &self.scene.world;
+        let may_have_ended = self.blow != Blow::Kill;
+        world.wait_for("ann's question is in the queue, or she has ended", || {
+            if may_have_ended && self.scene.teammates().is_empty() {
+                return Some(None);
+            }
+            // One that was told to end withdraws what she asked.
+            if may_have_ended && world.team("demo").state("ann")["state"] == "stopping" {
+                return None;
+            }
+            let asked = world
+                .swarm(&["requests", "--team", "demo", "--json"])
+                .json();
+            let id = asked[0]["requestId"].as_str().or(asked[0]["id"].as_str());
+            id.map(|id| Some(id.to_owned()))
+        })
+    }
+
     /// What ann asked can be answered, or is asked again; the answer lets it run once.
     fn can_be_answered(&self) {
         let world = &self.scene.world;
-        // One that had the time ended her in order.
-        let may_have_ended = self.blow != Blow::Kill;
-        if may_have_ended && self.scene.teammates().is_empty() {
+        let Some(id) = self.question_of_ann() else {
             let left = world
                 .swarm(&["requests", "--team", "demo", "--json"])
                 .json();
             assert_eq!(left, Value::Array(Vec::new()), "nobody waits for an answer");
             return;
-        }
-        let id = world.wait_for("ann's question is in the queue", || {
-            let asked = world
-                .swarm(&["requests", "--team", "demo", "--json"])
-                .json();
-            Some(
-                asked[0]["requestId"]
-                    .as_str()
-                    .or(asked[0]["id"].as_str())?
-                    .to_owned(),
-            )
-        });
+        };
         world.swarm(&["approve", &id, "--team", "demo"]).ok();
         let file = world.project().join(ALLOWED);
         world.wait_for("ann has done what was allowed", || {
