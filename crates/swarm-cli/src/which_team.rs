@@ -216,7 +216,5 @@ pub(crate) fn without_roster(team: &TeamName, damage: TeamDamage) -> Failure {
 /// What is said where somebody has ended and the disk has no room for it.
 pub(crate) fn not_entered(error: &StoreError) -> String {
     let why = with_causes(error);
-    format!(
-        "who has ended is not entered yet: {why}; the next command does that once there is room"
-    )
+    format!("who has ended is not entered yet: {why}; the next command that can write does that")
 }

@@ -161,8 +161,8 @@ pub enum LeadError {
     Interrupted(MemberName),
     /// The wait for the end of the one whose name was to be taken was cut off.
     #[error(
-        "{0} was not replaced: the spawn was interrupted while the old one was to end. That one has been asked to, and \
-         ends with its turn"
+        "{0} was not replaced: the spawn was interrupted while the old one was to end, which it still does with its turn \
+         if it has been asked"
     )]
     ReplaceInterrupted(MemberName),
     /// A thread that worked on the team's files did not come to its end.

@@ -350,9 +350,11 @@ impl Life {
             self.resting = None;
             self.reporter.state_later(MemberState::Working, None);
         }
-        // Before the mail counts as read: at no moment does this member look idle with nothing to do.
-        let reporter = Arc::clone(&self.reporter);
-        self.desk.write_later(move || reporter.catch_up());
+        if !ids.is_empty() {
+            // Before the mail counts as read: at no moment does this member look idle with nothing to do.
+            let reporter = Arc::clone(&self.reporter);
+            self.desk.write_later(move || reporter.catch_up());
+        }
         self.desk.delivered(ids, self.session.settling());
         Ok(())
     }

@@ -225,8 +225,8 @@ impl Record {
     }
 
     /// Changes the record of a name as it stands by then: nobody else changes it meanwhile, nor as long as the lock is
-    /// kept that is given back with it. `None` where there is no record, or `change` says that it is not to be. Not under the repository's lock, which those who
-    /// have this one wait for.
+    /// kept that is given back with it. `None` where there is no record, or `change` says that it is not to be. Not under
+    /// the repository's lock, which those who have this one wait for.
     pub(crate) fn change(
         repository: &Repository,
         slug: &Slug,

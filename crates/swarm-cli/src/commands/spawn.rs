@@ -120,13 +120,16 @@ fn carry_out(
     let patience = deployment.shutdown_patience();
     let spawning = swarm_lead::spawn(deployment, team, options);
     let spawning = Box::pin(super::called_off_by_signals(cancel, spawning));
-    let member = super::runtime()?.block_on(async {
+    let runtime = super::runtime()?;
+    let spawned = runtime.block_on(async {
         match &old {
             Some(old) => saying_who_goes(app, team, old, patience, spawning).await,
             None => spawning.await,
         }
-    })?;
-    Ok(member)
+    });
+    // A request that waits for a lock ends with the process.
+    runtime.shutdown_background();
+    Ok(spawned?)
 }
 
 /// Whoever is started in such a team parks or stops at once, its prompt unread.

@@ -153,7 +153,8 @@ fn try_to_remove(
     let why = match place.worktrees.part(&record.path, &record.leaver(), now)? {
         Some(Parting::Removed(removed)) => return Ok(Ok(removed)),
         Some(Parting::Kept { why, .. }) => why,
-        None => Vec::new(),
+        // Somebody else has taken it up meanwhile: it is not for this agent to remove.
+        None => return Ok(Err(vec![Hazard::InUse("somebody else".to_owned())])),
     };
     if discard {
         return place

@@ -111,13 +111,7 @@ async fn begin<'a>(
     let model = kind::model(deployment, &options)?;
     reconcile(&deployment.store, team).await?;
     let replaced = if options.replace {
-        tokio::select! {
-            biased;
-            ended = end_live_namesake(deployment, team, &options.name) => ended?,
-            () = options.cancel.cancelled() => {
-                return Err(LeadError::ReplaceInterrupted(options.name.clone()));
-            }
-        }
+        end_live_namesake(deployment, team, &options.name, &options.cancel).await?
     } else {
         None
     };

@@ -36,10 +36,13 @@ pub(super) async fn call_off(
     let undone = off_thread(store, move |store| {
         store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")
     });
-    if !undone.await? {
+    let undone = undone.await;
+    if matches!(undone, Ok(false)) {
         return Ok(None);
     }
+    // Also where its place cannot be taken back: nothing that was to end goes on for that.
     let ended = processes::end_marked(MARK, &spawn_id.to_string(), grace).await;
+    undone?;
     let closed = close_begun_pane(deployment, team, entry, spawn_id).await;
     SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
     Ok(Some(Finished {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use swarm_fs::Liveness;
 use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
+use tokio_util::sync::CancellationToken;
 
 use super::begun::call_off;
 use super::escalate::end_processes;
-use super::shutdown::spawn_of;
-use super::{StopOptions, StopOutcome, Stopped, dead_namesake, finish, shutdown};
+use super::shutdown::{shutdown_unless, spawn_of};
+use super::{StopOptions, StopOutcome, Stopped, dead_namesake, finish};
 use crate::{Deployment, LeadError};
 
 /// Ends a member's processes at once, whatever it is doing.
@@ -32,6 +33,12 @@ pub(crate) async fn kill_spawn(
     spawn_id: SpawnId,
 ) -> Result<Stopped, LeadError> {
     if let Some(undone) = call_off(deployment, team, name, spawn_id, Duration::ZERO).await? {
+        if undone.processes_left > 0 {
+            return Err(LeadError::StillAlive {
+                member: name.clone(),
+                left: undone.processes_left,
+            });
+        }
         return Ok(undone.into_stopped(name.clone(), StopOutcome::Killed));
     }
     let dead = dead_namesake(deployment, team, name)?;
@@ -45,11 +52,13 @@ pub(crate) async fn kill_spawn(
 }
 
 /// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says. Returns what was
-/// in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails.
+/// in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails. Whoever cancels ends the
+/// wait for its answer, and nothing that follows that.
 pub(crate) async fn end_live_namesake(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,
+    cancel: &CancellationToken,
 ) -> Result<Option<Member>, LeadError> {
     let store = &deployment.store;
     let Some(member) = store.config(team)?.member(name).cloned() else {
@@ -67,6 +76,6 @@ pub(crate) async fn end_live_namesake(
         timeout: deployment.shutdown_patience(),
         force: true,
     };
-    shutdown(deployment, team, name, &options).await?;
+    shutdown_unless(deployment, team, name, &options, cancel).await?;
     Ok(Some(member))
 }

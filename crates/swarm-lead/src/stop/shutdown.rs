@@ -4,6 +4,7 @@ use swarm_fs::{FsError, Liveness, NameFilter};
 use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
 use swarm_store::StoreError;
 use swarm_team::request_shutdown;
+use tokio_util::sync::CancellationToken;
 
 use super::escalate::{death, end_processes};
 use super::{StopOptions, StopOutcome, Stopped, finish};
@@ -21,9 +22,23 @@ pub async fn shutdown(
     name: &MemberName,
     options: &StopOptions,
 ) -> Result<Stopped, LeadError> {
+    shutdown_unless(deployment, team, name, options, &CancellationToken::new()).await
+}
+
+/// The same for whoever may stop waiting for the answer. What follows the answer is always carried out.
+///
+/// # Errors
+/// As above; [`LeadError::ReplaceInterrupted`] where nobody waits any more.
+pub(super) async fn shutdown_unless(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    options: &StopOptions,
+    cancel: &CancellationToken,
+) -> Result<Stopped, LeadError> {
     let spawn_id = spawn_of(deployment, team, name)?;
     let outcome = match deployment.store.liveness(team, name)? {
-        Liveness::Alive => ask(deployment, team, name, spawn_id, options).await?,
+        Liveness::Alive => ask(deployment, team, name, spawn_id, options, cancel).await?,
         Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
     };
     if matches!(outcome, StopOutcome::Refused { .. }) {
@@ -67,6 +82,7 @@ async fn ask(
     name: &MemberName,
     spawn_id: SpawnId,
     options: &StopOptions,
+    cancel: &CancellationToken,
 ) -> Result<StopOutcome, LeadError> {
     let store = &deployment.store;
     let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
@@ -74,7 +90,12 @@ async fn ask(
         .watcher
         .subscribe(&store.inbox_folder(team), filter);
     let deadline = tokio::time::sleep(options.timeout);
-    let Some(request) = send_request(deployment, team, name, options).await? else {
+    let interrupted = || LeadError::ReplaceInterrupted(name.clone());
+    let sent = tokio::select! {
+        sent = send_request(deployment, team, name, options) => sent?,
+        () = cancel.cancelled() => return Err(interrupted()),
+    };
+    let Some(request) = sent else {
         return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
     };
     let ended = death(deployment, team, name);
@@ -99,6 +120,7 @@ async fn ask(
                 return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
             }
             () = mail.changed() => {}
+            () = cancel.cancelled() => return Err(interrupted()),
             () = &mut deadline => {
                 return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
             }

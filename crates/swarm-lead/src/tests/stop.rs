@@ -376,7 +376,8 @@ async fn a_spawn_that_is_ended_under_way_is_undone() {
 
 #[tokio::test]
 async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
-    let world = World::new();
+    let mut world = World::new();
+    world.deployment.kill_grace = Duration::from_mins(1);
     let spawn = world.reserve("bob", None);
     let seen = world.path().join("seen");
     let roster = world.store.team_folder(&team()).join("config.json");

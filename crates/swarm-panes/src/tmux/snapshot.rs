@@ -65,6 +65,13 @@ fn remind(server_pid: u32) {
     }
 }
 
+/// Whether this number is a tmux server here. One in another container that shares the socket counts its processes otherwise, and
+/// nothing is known here of their ends.
+fn is_server_here(pid: u32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+    name.is_ok_and(|name| name.starts_with("tmux"))
+}
+
 /// What marks a pane as ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag {
@@ -237,7 +244,9 @@ impl PaneRow {
     /// Whether the kernel knows the end of the pane's process and tmux has not got so far.
     fn is_ending(&self) -> bool {
         match self.status {
-            PaneStatus::Running { pid } => Process::running(pid).is_none(),
+            PaneStatus::Running { pid } => {
+                Process::running(pid).is_none() && is_server_here(self.server_pid)
+            }
             PaneStatus::Dead { .. } => !self.closed,
             PaneStatus::Empty | PaneStatus::Gone => false,
         }
@@ -424,6 +433,23 @@ mod tests {
         };
         assert!(dead("0").is_ending());
         assert!(!dead("1").is_ending());
+    }
+
+    #[test]
+    fn processes_of_a_server_in_another_container_are_not_taken_for_ended() {
+        let gone = i32::MAX.to_string();
+        let here = std::process::id().to_string();
+        let fields = [
+            ("pane_id", "%1"),
+            ("pane_pid", gone.as_str()),
+            ("pane_dead_status", ""),
+            ("pane_dead_signal", ""),
+            ("pid", here.as_str()),
+        ];
+        let row = Snapshot::parse(&line(&fields)).unwrap().rows.remove(0);
+        assert!(matches!(row.status, PaneStatus::Running { .. }), "{row:?}");
+        assert_eq!(row.server_pid, std::process::id());
+        assert!(!row.is_ending());
     }
 
     #[test]

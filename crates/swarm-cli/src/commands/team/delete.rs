@@ -22,7 +22,7 @@ use crate::failure::Failure;
 pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure> {
     let team = match meant(app, args) {
         Err(failure) if args.force => match damage(app, args, failure) {
-            Ok(damage) => return delete_damaged(app, args, damage),
+            Ok(damage) => return delete_damaged(app, args, asked_for(app, args)?, damage),
             Err(failure) => return Err(failure),
         },
         named => named?,
@@ -32,9 +32,9 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     let mut stopped = Vec::new();
     let archive = if args.force {
         match delete_by_force(app, args.purge, &team, &mut stopped) {
-            // Nothing of it can be entered, and to delete the team may be how room is made.
+            // Nothing of it can be entered, for want of room, say: and to delete the team may be how room is made.
             Err(failure) if failure.kind == ErrorKind::Environment => {
-                return delete_damaged(app, args, failure);
+                return delete_damaged(app, args, Some(team), failure);
             }
             deleted => deleted?,
         }
@@ -74,13 +74,22 @@ fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure,
     }
 }
 
+/// The team that the command line or the environment names.
+fn asked_for(app: &App, args: &TeamDeleteArgs) -> Result<Option<TeamName>, Failure> {
+    match &args.name {
+        Some(name) => Ok(Some(TeamName::parse(name)?)),
+        None => app.asked_team(),
+    }
+}
+
 /// Deletes a team whose roster cannot be read: its processes are found by their marks, its panes by the journal.
-fn delete_damaged(app: &App, args: &TeamDeleteArgs, damage: Failure) -> Result<ExitCode, Failure> {
-    let name = match &args.name {
-        Some(name) => Some(TeamName::parse(name)?),
-        None => app.asked_team()?,
-    };
-    let Some(team) = name else {
+fn delete_damaged(
+    app: &App,
+    args: &TeamDeleteArgs,
+    team: Option<TeamName>,
+    damage: Failure,
+) -> Result<ExitCode, Failure> {
+    let Some(team) = team else {
         return Err(damage);
     };
     if swarm_fs::probe(&app.store.life_path(&team, &MemberName::lead()))
@@ -142,7 +151,10 @@ fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<b
 
 /// Takes the dead out of the roster, with what they have left.
 fn clear(app: &App, team: &TeamName, stopped: &mut Vec<Stopped>) -> Result<(), Failure> {
-    let cleared = runtime()?.block_on(clear_dead(&for_stopping(app), team))?;
+    let deployment = for_stopping(app);
+    // Ctrl-C, once listened to, ends nothing by itself any more.
+    let clearing = told_on_ctrl_c(|| standing(app, team, &[]), clear_dead(&deployment, team));
+    let cleared = runtime()?.block_on(clearing)??;
     for one in &cleared {
         tell_left(app, one);
     }
