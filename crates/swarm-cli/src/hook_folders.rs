@@ -62,8 +62,8 @@ impl HookFolders {
         let outcome = in_runtime(&hooks, event, &subject(from, owner), fields, cancel)?;
         if outcome.interrupted {
             let target = Target {
-                group: None,
                 env: Some((HOOK_MARK.to_owned(), mark)),
+                ..Target::default()
             };
             let ended = processes::end_blocking(&target, GRACE);
             if ended.left > 0 {

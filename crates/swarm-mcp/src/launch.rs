@@ -72,6 +72,7 @@ pub(crate) fn launch(
         target: Target {
             group: child.id().and_then(|pid| i32::try_from(pid).ok()),
             env: Some((MARK.to_owned(), mark)),
+            ..Target::default()
         },
         child,
         over: false,

@@ -145,3 +145,12 @@ pub struct TaggedPane {
     /// What its process is doing.
     pub status: PaneStatus,
 }
+
+impl TaggedPane {
+    /// Whether it says of itself that it belongs to another root folder that is there. Ids and names are copied with a root
+    /// folder, and then it is the other one's pane that bears them. `root` is without symbolic links.
+    pub fn is_of_another(&self, root: &Path) -> bool {
+        let theirs = self.root.as_deref();
+        theirs.is_some_and(|theirs| theirs != root && theirs.is_dir())
+    }
+}

@@ -51,7 +51,8 @@ pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmM
 pub use journal::{Event, JournalEntry};
 pub use mode::{PermissionMode, UnknownMode};
 pub use names::{
-    AgentId, LEAD_NAME, MemberName, NameError, SPAWN_MARK, TeamName, sanitized_collision,
+    AgentId, LEAD_NAME, MemberName, NameError, ROOT_VARIABLE, SPAWN_MARK, TeamName,
+    sanitized_collision,
 };
 pub use request::{Answer, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};

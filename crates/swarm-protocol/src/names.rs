@@ -15,6 +15,9 @@ pub const LEAD_NAME: &str = "team-lead";
 /// The variable that marks every process of a member, and of what works for it: its value is the spawn id.
 pub const SPAWN_MARK: &str = "SWARM_SPAWN_ID";
 
+/// The variable that names the root folder of all files, in every process of a member and of what works for it.
+pub const ROOT_VARIABLE: &str = "CLAUDE_CONFIG_DIR";
+
 /// Longest name in bytes (`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`, the pattern of Claude Code's Agent tool).
 const MAX_NAME: usize = 64;
 

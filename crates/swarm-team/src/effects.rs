@@ -1,15 +1,17 @@
 //! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
 
+use std::path::Path;
 use std::time::Duration;
 
 use swarm_protocol::{
-    ControlFrame, LEAD_NAME, Member, MemberName, SPAWN_MARK, SpawnId, Task, TaskAssignment,
-    TaskState, TeamName, UnixMs,
+    ControlFrame, LEAD_NAME, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState,
+    TeamName, UnixMs,
 };
 use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamStore, TeamView};
-use swarm_tools::processes::{self, Target};
+use swarm_tools::processes;
 
 use crate::SpawnOrder;
+use crate::marked::processes_of_spawn;
 use crate::send::summary_of;
 
 /// How long the processes of a spawn that is no more get to end by themselves.
@@ -108,11 +110,8 @@ fn system(text: &str) -> Draft {
 
 /// Ends what bears the mark of a spawn that is no more: what a dead member's shell left running, and what a spawner that died had
 /// begun to start.
-fn end_leftovers(member: &MemberName, spawn_id: SpawnId) {
-    let target = Target {
-        group: None,
-        env: Some((SPAWN_MARK.to_owned(), spawn_id.to_string())),
-    };
+fn end_leftovers(root: &Path, member: &MemberName, spawn_id: SpawnId) {
+    let target = processes_of_spawn(root, &spawn_id.to_string());
     let ended = processes::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
         tracing::error!(%member, left = ended.left, "processes of a spawn that is no more are left");
@@ -169,15 +168,18 @@ pub fn reserve(
 
 /// Looks after what members that died and spawns that were undone have left beside the records.
 fn attend(store: &dyn TeamStore, team: &TeamName, done: &ReconcileReport) {
+    let folder = store.team_folder(team);
+    // It is `teams/<team>` in there.
+    let root = folder.ancestors().nth(2).unwrap_or(&folder);
     for undone in &done.rolled_back {
         // Its spawner died, perhaps before the child took its order, with the keys in it.
         let folder = store.member_dir(team, &undone.member);
         if let Err(error) = SpawnOrder::discard(&folder, undone.spawn_id) {
             tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
         }
-        end_leftovers(&undone.member, undone.spawn_id);
+        end_leftovers(root, &undone.member, undone.spawn_id);
     }
     for departure in done.died.iter().filter(|departure| !departure.in_order) {
-        end_leftovers(&departure.member, departure.spawn_id);
+        end_leftovers(root, &departure.member, departure.spawn_id);
     }
 }

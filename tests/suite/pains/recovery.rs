@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script, Step};
 use swarm_tests::stage::{Running, World};
 
-use crate::scene::{MODEL, column, kill_process_of, wait_for_state, world};
+use crate::scene::{MODEL, column, kill_process_of, spawn_over, wait_for_state, world, world_over};
 
 /// A run of the team `demo` without a terminal.
 fn run<'a>(prompt: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -76,6 +76,34 @@ fn ps(world: &World) -> Vec<Value> {
     let mut seen = seen.as_array().cloned().unwrap();
     seen.retain(|one| one["root"].is_null() || one["root"] == root.display().to_string());
     seen
+}
+
+#[test]
+fn who_looks_at_a_copy_of_the_files_ends_nobody_of_the_original() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let copy = world.folder().join("copy");
+    let (from, to) = (world.root(), copy.to_str().unwrap());
+    let copied = world.start_program("cp", &["-r", from.to_str().unwrap(), to]);
+    copied.wait().ok();
+    let in_copy = [("CLAUDE_CONFIG_DIR".to_owned(), to.to_owned())];
+    for words in [
+        &["team", "list"][..],
+        &["status", "--team", "demo"],
+        &["reap"],
+        &["gc"],
+        &["team", "delete", "demo", "--force"],
+    ] {
+        world.start_with(words, &in_copy).wait().ok();
+    }
+    world
+        .swarm(&["send", "bob", "and you?", "--wait", "acked"])
+        .ok();
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["peek", "bob"]).ok();
+    world.swarm(&["shutdown", "bob"]).ok();
 }
 
 #[test]

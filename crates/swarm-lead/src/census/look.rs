@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_protocol::ROOT_VARIABLE as ROOT;
 pub(crate) use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SpawnId};
 use swarm_store::process::{is_running, is_stopped, start_time};
@@ -14,7 +15,6 @@ use crate::ProcessIdentity;
 
 const TEAM: &str = "SWARM_TEAM";
 const NAME: &str = "SWARM_NAME";
-const ROOT: &str = "CLAUDE_CONFIG_DIR";
 
 /// The variable that tells what a lead's shell started which process that lead is.
 const LEAD: &str = "SWARM_LEAD_PROCESS";

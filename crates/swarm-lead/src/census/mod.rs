@@ -5,6 +5,7 @@ mod look;
 mod reap;
 mod rosters;
 mod seen;
+mod spawn;
 
 pub use leads::{LeadStanding, lead_standing};
 #[cfg(test)]
@@ -14,3 +15,4 @@ pub use look::{census, lead_marks};
 pub(crate) use reap::end_marked_of;
 pub use reap::{Reaped, reap};
 pub use seen::{ProcessKind, Seen, Standing, Stray};
+pub(crate) use spawn::end_spawn;

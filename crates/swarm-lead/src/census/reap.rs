@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use swarm_protocol::{MemberName, SpawnId, TeamName};
-use swarm_tools::processes;
 
-use super::look::{MARK, census};
+use super::look::census;
+use super::spawn::end_spawn;
 use super::{LeadStanding, ProcessKind, Seen, Standing, lead_standing};
 use crate::stop::kill_spawn;
 use crate::{Deployment, LeadError};
@@ -80,7 +80,7 @@ pub(crate) async fn end_marked_of(
         .collect();
     let work = spawns
         .iter()
-        .map(|spawn| processes::end_marked(MARK, spawn, deployment.kill_grace));
+        .map(|spawn| end_spawn(deployment, spawn, deployment.kill_grace));
     let ended = join_all(work).await;
     Ok(ended.iter().map(|ended| ended.left).sum())
 }
@@ -111,7 +111,7 @@ async fn end_one(deployment: &Deployment, mut reaped: Reaped, placed: Option<Tea
         return reaped;
     }
     let marker = reaped.spawn_id.to_string();
-    let ended = processes::end_marked(MARK, &marker, deployment.kill_grace).await;
+    let ended = end_spawn(deployment, &marker, deployment.kill_grace).await;
     reaped.left = ended.left;
     reaped
 }

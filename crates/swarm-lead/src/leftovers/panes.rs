@@ -9,6 +9,7 @@ use swarm_protocol::{BackendType, Event, Member, SpawnId, TeamName};
 use swarm_store::StoreError;
 
 use super::sockets::own_sockets;
+use crate::census::canonical;
 use crate::{Deployment, LeadError};
 
 /// A pane that nobody needs any more.
@@ -55,6 +56,7 @@ pub(crate) async fn panes_without_roster(
 }
 
 async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -> Vec<LeftPane> {
+    let root = canonical(&deployment.root);
     let mut left = Vec::new();
     for backend in places(&deployment.terminal, former.sockets) {
         let panes = match backend.panes(team).await {
@@ -64,7 +66,9 @@ async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -
                 continue;
             }
         };
-        let ended = |pane: &TaggedPane| !matches!(pane.status, PaneStatus::Running { .. });
+        let ended = |pane: &TaggedPane| {
+            !matches!(pane.status, PaneStatus::Running { .. }) && !pane.is_of_another(&root)
+        };
         left.extend(
             panes
                 .into_iter()

@@ -8,12 +8,11 @@ use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
 use swarm_protocol::{Color, Hello, Member, TeamName};
 use swarm_store::StoreError;
 use swarm_team::{SpawnOrder, check_hello};
-use swarm_tools::processes;
 use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order, worktree};
-use crate::census::canonical;
+use crate::census::{canonical, end_spawn};
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
 
@@ -163,8 +162,8 @@ impl Attempt<'_> {
     /// since the error that began it is what the caller must hear. `false` when the reservation was gone already.
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
         let (store, spawn_id) = (&self.deployment.store, self.order.spawn_id);
-        let ended = processes::end_marked(
-            crate::census::MARK,
+        let ended = end_spawn(
+            self.deployment,
             &spawn_id.to_string(),
             self.deployment.kill_grace,
         )

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use swarm_policy::{AgentDefinition, Anchors, ChosenModel};
 use swarm_protocol::{
-    AgentId, Member, PermissionMode, SPAWN_MARK, SessionId, SpawnId, TeamName, UnixMs,
-    WorktreeReport,
+    AgentId, Member, PermissionMode, ROOT_VARIABLE, SPAWN_MARK, SessionId, SpawnId, TeamName,
+    UnixMs, WorktreeReport,
 };
 use swarm_team::SpawnOrder;
 use swarm_worktree::{Created, MergeMode};
@@ -22,7 +22,7 @@ pub(super) fn marks(
 ) -> BTreeMap<String, String> {
     BTreeMap::from([
         (
-            "CLAUDE_CONFIG_DIR".to_owned(),
+            ROOT_VARIABLE.to_owned(),
             deployment.root.display().to_string(),
         ),
         ("SWARM_TEAM".to_owned(), agent.team.to_string()),

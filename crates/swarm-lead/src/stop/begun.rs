@@ -5,10 +5,9 @@ use std::time::Duration;
 use swarm_panes::{PaneError, reach};
 use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
 use swarm_team::SpawnOrder;
-use swarm_tools::processes;
 
 use super::finish::Finished;
-use crate::census::MARK;
+use crate::census::{canonical, end_spawn};
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
 
@@ -41,7 +40,7 @@ pub(super) async fn call_off(
         return Ok(None);
     }
     // Also where its place cannot be taken back: nothing that was to end goes on for that.
-    let ended = processes::end_marked(MARK, &spawn_id.to_string(), grace).await;
+    let ended = end_spawn(deployment, &spawn_id.to_string(), grace).await;
     undone?;
     let closed = close_begun_pane(deployment, team, entry, spawn_id).await;
     SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
@@ -69,8 +68,9 @@ async fn close_begun_pane(
     };
     let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
     let backend = reach(kind, socket, &deployment.terminal)?;
+    let root = canonical(&deployment.root);
     for tagged in backend.panes(team).await? {
-        if tagged.spawn_id == spawn_id {
+        if tagged.spawn_id == spawn_id && !tagged.is_of_another(&root) {
             backend.close(&tagged.pane, &spawn_id).await?;
         }
     }

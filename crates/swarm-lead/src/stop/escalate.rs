@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use swarm_fs::{FsError, Liveness};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
-use swarm_tools::processes;
 
 use super::StopOutcome;
+use crate::census::end_spawn;
 use crate::{Deployment, LeadError};
 
 /// A future that resolves when the member's life lock falls. One plain thread waits in the kernel.
@@ -62,7 +62,7 @@ pub(super) async fn end_processes(
     grace: Duration,
 ) -> Result<StopOutcome, LeadError> {
     let marker = spawn_id.to_string();
-    let terminated = processes::end_marked(crate::census::MARK, &marker, grace).await;
+    let terminated = end_spawn(deployment, &marker, grace).await;
     if terminated.left > 0 {
         return Err(LeadError::StillAlive {
             member: name.clone(),

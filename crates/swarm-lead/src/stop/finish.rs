@@ -12,7 +12,7 @@ use swarm_tools::processes;
 use super::begun::call_off;
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
-use crate::census::MARK;
+use crate::census::{MARK, canonical, end_spawn};
 use crate::leftovers::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
 use crate::reconcile::reconcile;
@@ -68,7 +68,7 @@ pub(crate) async fn finish(
         return Ok(undone);
     }
     // Programs that its shell left behind carry its mark.
-    let ended = processes::end_marked(MARK, &spawn_id.to_string(), grace).await;
+    let ended = end_spawn(deployment, &spawn_id.to_string(), grace).await;
     let store = &deployment.store;
     let (of, who) = (team.clone(), name.clone());
     let taken = off_thread(store, move |store| {
@@ -149,7 +149,7 @@ pub async fn end_leftovers_of_lead(
         && let Some(record) = record
     {
         let marker = record.spawn_id.to_string();
-        let ended = processes::end_marked(MARK, &marker, deployment.kill_grace).await;
+        let ended = end_spawn(deployment, &marker, deployment.kill_grace).await;
         if ended.left > 0 {
             tracing::error!(%team, left = ended.left, "processes of a lost lead are left");
         }
@@ -161,7 +161,7 @@ pub async fn end_leftovers_of_lead(
 pub(crate) async fn end_leftovers(deployment: &Deployment, member: &Member) {
     if let Some(spawn_id) = member.spawn_id() {
         let marker = spawn_id.to_string();
-        let ended = processes::end_marked(MARK, &marker, deployment.kill_grace).await;
+        let ended = end_spawn(deployment, &marker, deployment.kill_grace).await;
         if ended.left > 0 {
             tracing::error!(member = %member.name, left = ended.left, "processes of a dead member are left");
         }
@@ -223,7 +223,7 @@ pub(super) async fn end_begun(deployment: &Deployment, team: &TeamName, spawns: 
         .filter(|mark| mark.parse().is_ok_and(|spawn| spawns.contains(&spawn)))
         .collect();
     for mark in marks {
-        let ended = processes::end_marked(MARK, &mark, deployment.kill_grace).await;
+        let ended = end_spawn(deployment, &mark, deployment.kill_grace).await;
         if ended.left > 0 {
             tracing::error!(%team, spawn = mark, left = ended.left, "processes of a former spawn are left");
         }
@@ -266,5 +266,11 @@ async fn close_pane(
         spot: None,
     };
     let backend = reach(backend, socket.as_deref(), &deployment.terminal)?;
+    let root = canonical(&deployment.root);
+    let panes = backend.all_panes().await?;
+    let mut its = panes.iter().filter(|tagged| tagged.spawn_id == spawn_id);
+    if its.any(|tagged| tagged.is_of_another(&root)) {
+        return Ok(());
+    }
     backend.close(&pane, &spawn_id).await
 }

@@ -387,6 +387,7 @@ async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
         .args(["-c", script, "sh"])
         .args([&roster, &seen])
         .env("SWARM_SPAWN_ID", spawn.to_string())
+        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -444,6 +445,7 @@ async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left()
     let mut left = Command::new("sh")
         .args(["-c", script])
         .env("SWARM_SPAWN_ID", spawn.to_string())
+        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

@@ -91,6 +91,7 @@ impl Left {
         let mut process = Command::new("sh")
             .args(["-c", "echo; exec sleep 600"])
             .env("SWARM_SPAWN_ID", spawn_id.to_string())
+            .env_remove("CLAUDE_CONFIG_DIR")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

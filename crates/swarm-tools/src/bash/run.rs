@@ -137,6 +137,7 @@ impl Running {
         Target {
             group: self.group,
             env: Some((CALL_MARK.to_owned(), self.mark.clone())),
+            ..Target::default()
         }
     }
 

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
+use super::scan::environ;
 use super::surroundings::Surroundings;
 use super::table::{self, Process, Stat};
 
@@ -25,6 +28,9 @@ pub struct Target {
     pub group: Option<i32>,
     /// The name and value of a variable that marks processes.
     pub env: Option<(String, String)>,
+    /// The name of a variable, and the folder that it names. Marked processes in which it names another folder that is there are
+    /// spared: a mark is copied with the files that it stands in, and then it is those of the other folder that bear it.
+    pub home: Option<(String, PathBuf)>,
 }
 
 /// What became of the processes that were found.
@@ -43,7 +49,11 @@ pub struct Ended {
 /// descend from one of these or from us.
 pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
     let env = Some((name.to_owned(), value.to_owned()));
-    end(Target { group: None, env }, grace).await
+    let target = Target {
+        env,
+        ..Target::default()
+    };
+    end(target, grace).await
 }
 
 /// Ends the processes of a target: SIGTERM, then after `grace` SIGKILL, until two looks in a row find none.
@@ -136,7 +146,11 @@ fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd>
         let here = Surroundings::own();
         let is_ours = |pid: i32| here.hold(pid) || descends(&table, pid, own);
         let marked = table.keys().filter(|pid| table::has_env(**pid, &entry));
-        roots.extend(marked.filter(|pid| is_ours(**pid)));
+        let is_at_home = |pid: i32| {
+            let home = target.home.as_ref();
+            home.is_none_or(|(name, folder)| !names_another(pid, name, folder))
+        };
+        roots.extend(marked.filter(|pid| is_ours(**pid) && is_at_home(**pid)));
     }
     if let Some(group) = target.group {
         roots.extend(
@@ -153,6 +167,20 @@ fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd>
         .filter_map(|pid| table.get(&pid))
         .filter_map(|stat| Some((stat.process, open(stat.process)?)))
         .collect()
+}
+
+/// Whether a variable of a process names a folder that is there and is not this one.
+fn names_another(pid: i32, variable: &str, folder: &Path) -> bool {
+    let identity = |path: &Path| {
+        let found = std::fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let theirs = environ(pid).remove(variable).map(PathBuf::from);
+    let theirs = theirs.filter(|path| path.is_absolute());
+    match (theirs.and_then(|path| identity(&path)), identity(folder)) {
+        (Some(theirs), Some(ours)) => theirs != ours,
+        _ => false,
+    }
 }
 
 /// Whether a process has `ancestor` above it: what we started is ours wherever it went.

@@ -60,7 +60,7 @@ fn wanted(environ: &BTreeMap<String, String>, variables: &[&str]) -> BTreeMap<St
 }
 
 /// What a process was started with; empty where we may not look.
-fn environ(pid: i32) -> BTreeMap<String, String> {
+pub(super) fn environ(pid: i32) -> BTreeMap<String, String> {
     let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let entries = bytes.split(|byte| *byte == 0);
     let pairs = entries.filter_map(|entry| {

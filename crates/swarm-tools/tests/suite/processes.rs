@@ -100,12 +100,44 @@ async fn nobody_else_is_touched() {
 }
 
 #[tokio::test]
+async fn those_that_name_another_home_are_spared_and_those_whose_home_is_gone_are_not() {
+    const HOME: &str = "SWARM_TEST_HOME";
+    let mark = mark("home");
+    let folder = tempfile::tempdir().unwrap();
+    let [ours, theirs, link, gone] =
+        ["ours", "theirs", "link", "gone"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&ours).unwrap();
+    std::fs::create_dir(&theirs).unwrap();
+    std::os::unix::fs::symlink(&ours, &link).unwrap();
+    let mut children = [&ours, &link, &gone, &theirs].map(|home| {
+        let mut command = Command::new("sleep");
+        command.arg("1008").env(MARK, &mark).env(HOME, home);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.spawn().unwrap()
+    });
+    until(|| count(&mark) == children.len());
+    let target = Target {
+        env: Some((MARK.to_owned(), mark.clone())),
+        home: Some((HOME.to_owned(), ours)),
+        ..Target::default()
+    };
+    processes::end(target, Duration::from_secs(20)).await;
+    let other = children.last_mut().unwrap();
+    assert_eq!(other.try_wait().unwrap(), None);
+    assert_eq!(count(&mark), 1);
+    other.kill().unwrap();
+    for child in &mut children {
+        child.wait().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn nothing_to_end_is_no_error() {
     let ended = processes::end_marked(MARK, "no such mark", Duration::from_secs(20)).await;
     assert_eq!(ended, Ended::default());
     processes::end_now(&Target {
-        group: None,
         env: Some((MARK.into(), "no such mark".into())),
+        ..Target::default()
     });
 }
 

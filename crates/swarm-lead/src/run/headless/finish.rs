@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use swarm_policy::HookEvent;
 use swarm_protocol::{MemberState, TeamName};
-use swarm_tools::processes;
 
 use super::Run;
 use crate::LeadError;
+use crate::census::end_spawn;
 use crate::reconcile;
 use crate::run::farewell::{end_members, left_worktrees, take_stock};
 use crate::run::report::{Outcome, RunReport};
@@ -44,12 +44,7 @@ impl Run {
             servers.close().await;
         }
         let dep = &self.parts.deployment;
-        processes::end_marked(
-            crate::census::MARK,
-            &dep.spawn_id.to_string(),
-            dep.kill_grace,
-        )
-        .await;
+        end_spawn(dep, &dep.spawn_id.to_string(), dep.kill_grace).await;
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
     }
