@@ -140,6 +140,15 @@ fn what_a_lead_has_started_is_shown_in_the_team_of_the_lead() {
 #[test]
 fn l4_after_kill_9_of_the_lead_its_members_are_seen_adopted_or_ended() {
     let (world, api) = lost_lead();
+    let checked = world.swarm(&["doctor", "--json"]).json();
+    let lead = checked.as_array().unwrap().iter().find(|one| {
+        let found = one["found"].as_str().unwrap_or_default();
+        found.contains("team-lead")
+    });
+    let hint = lead
+        .map(|lead| lead["hint"].to_string())
+        .unwrap_or_default();
+    assert!(hint.contains("swarm resume demo"), "{checked:#}");
     let seen = ps(&world);
     let of = |name: &str| {
         let its: Vec<&Value> = seen.iter().filter(|one| one["member"] == name).collect();

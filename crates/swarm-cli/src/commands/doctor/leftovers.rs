@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use swarm_lead::{dead_sockets, orphaned_panes};
-use swarm_protocol::{MemberState, SystemClock};
+use swarm_protocol::{MemberName, MemberState, SystemClock, TeamName};
 use swarm_store::{FileStore, TeamStore};
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -18,6 +18,9 @@ use crate::environment::Environment;
 use crate::hook_folders::records;
 use crate::which_team::without_roster;
 
+/// What findings about teams go by.
+const NAME: &str = "teams";
+
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let Ok(root) = env.root() else {
         return Vec::new();
@@ -29,8 +32,8 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let dead = dead_sockets(&folder);
     if !dead.is_empty() {
         let found = format!(
-            "{} sockets of tmux servers that are gone, in {}",
-            dead.len(),
+            "{} left of tmux servers that are gone, in {}",
+            counted(dead.len() as u64, "socket"),
             folder.display()
         );
         findings.push(Finding::warning(
@@ -77,7 +80,6 @@ fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
 }
 
 fn teams(root: &Path) -> Vec<Finding> {
-    const NAME: &str = "teams";
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
     let (names, remains) = match store.teams_and_remains() {
         Ok(found) => found,
@@ -96,14 +98,8 @@ fn teams(root: &Path) -> Vec<Finding> {
                 let dead = members
                     .iter()
                     .filter(|member| member.state == MemberState::Dead);
-                let dead: Vec<&str> = dead.map(|member| member.member.name.as_str()).collect();
-                if !dead.is_empty() {
-                    let found = format!("{team}: {} ended without a word", dead.join(", "));
-                    let hint = format!(
-                        "`swarm spawn NAME --team {team}` takes one up again, `swarm team delete {team}` ends it all"
-                    );
-                    findings.push(Finding::warning(NAME, found, hint));
-                }
+                let dead: Vec<&MemberName> = dead.map(|member| &member.member.name).collect();
+                findings.extend(ended(team, &dead));
             }
             Err(error) => {
                 let hint = error
@@ -127,4 +123,20 @@ fn teams(root: &Path) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Members that have ended, and what can be done: without a lead nobody else is taken up again.
+fn ended(team: &TeamName, dead: &[&MemberName]) -> Option<Finding> {
+    if dead.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = dead.iter().map(|name| name.as_str()).collect();
+    let found = format!("{team}: {} ended without a word", names.join(", "));
+    let next = if dead.iter().any(|name| name.is_lead()) {
+        format!("`swarm resume {team}` takes the team over")
+    } else {
+        format!("`swarm spawn NAME --team {team}` takes one up again")
+    };
+    let hint = format!("{next}, `swarm team delete {team}` ends it all");
+    Some(Finding::warning(NAME, found, hint))
 }

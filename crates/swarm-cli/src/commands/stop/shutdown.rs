@@ -53,8 +53,8 @@ fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     };
     let grace = for_stopping(app).limits.shutdown_grace().as_secs();
     let message = format!(
-        "interrupted, and the request stands: {alive} ends with its turn, after {grace} s at the latest, unless its agent \
-         refuses; nobody ends it by force"
+        "interrupted, and the request stands: {alive} to end with the turn, after {grace} s at the latest, unless an agent \
+         refuses; nobody is ended by force"
     );
     Failure::new(ErrorKind::Interrupted, message).with_hint(
         "`swarm status` shows how far it is, `swarm kill NAME` ends it now, `swarm shutdown NAME` waits again",

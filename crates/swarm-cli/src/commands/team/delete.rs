@@ -193,7 +193,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
 /// What stands once nobody waits for the members of a team that was to go.
 fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     let asked = who_lives(app, team, names).map_or_else(String::new, |alive| {
-        format!("; {alive} has been asked to end and does so with its turn")
+        format!("; asked to end with the turn: {alive}")
     });
     let message = format!("interrupted: {team} is not deleted{asked}");
     Failure::new(ErrorKind::Interrupted, message).with_hint(format!(
