@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process};
 use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
-use swarm_protocol::{MemberState, SpawnId, SystemClock};
+use swarm_protocol::{MemberState, ROOT_VARIABLE as ROOT, SpawnId, SystemClock};
 use swarm_store::{FileStore, TeamStore as _};
 
 use super::world::{hold_life, report_state, team};
 
-const ROOT: &str = "SWARM_LEAD_TEST_ROOT";
 const NAME: &str = "SWARM_LEAD_TEST_NAME";
 const LOCK: &str = "SWARM_LEAD_TEST_LOCK";
 const SPAWN: &str = "SWARM_SPAWN_ID";
