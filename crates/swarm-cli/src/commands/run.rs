@@ -13,6 +13,7 @@ use swarm_store::StoreError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::acting::require_person;
 use super::run_events::{LiveView, StreamJson};
 use super::worktree::{OwnWorktree, leave_entered, wish};
 use crate::app::App;
@@ -20,7 +21,6 @@ use crate::args::{OutputFormat, RunArgs};
 use crate::claude_settings::ClaudeSettings;
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
-use crate::identity::Acting;
 use crate::models;
 use crate::output::{Output, plain, say};
 use crate::root_folder;
@@ -28,11 +28,7 @@ use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
-    Acting::find(
-        &*app.store,
-        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
-    )?
-    .require_person("run")?;
+    require_person(app, "run")?;
     let prompt = prompt(&args.prompt)?;
     let choices = Choices {
         model: args.model.clone(),

@@ -12,6 +12,7 @@ use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, TeamName};
 use swarm_store::Draft;
 use tokio_util::sync::CancellationToken;
 
+use super::acting::require_person;
 use super::agents;
 use super::stop::saying_who_goes;
 use super::worktree::wish;
@@ -19,16 +20,11 @@ use crate::app::App;
 use crate::args::SpawnArgs;
 use crate::deployment::{Choices, backend, deployment, former_backend};
 use crate::failure::Failure;
-use crate::identity::Acting;
 use crate::models;
 use crate::output::plain;
 
 pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
-    Acting::find(
-        &*app.store,
-        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
-    )?
-    .require_person("spawn")?;
+    require_person(app, "spawn")?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
     refuse_if_lead_lost(app, &team)?;

@@ -1,12 +1,13 @@
 //! Ending members: what they say, what they do, and what is left of them.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_fs::{Liveness, LockOptions};
-use swarm_protocol::{ErrorKind, Event, MemberState};
+use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId};
 use swarm_store::{Draft, FileStore, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 
@@ -374,6 +375,21 @@ async fn a_spawn_that_is_ended_under_way_is_undone() {
     assert_eq!(world.unread("bob"), 0, "the prompt went with its spawn");
 }
 
+/// A shell with the mark of a spawn, once its script has printed something.
+fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::process::Child {
+    let mut child = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .args(args)
+        .env("SWARM_SPAWN_ID", spawn.to_string())
+        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0];
+    child.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+    child
+}
+
 #[tokio::test]
 async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
     let mut world = World::new();
@@ -383,16 +399,7 @@ async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
     let roster = world.store.team_folder(&team()).join("config.json");
     // What it saw last is what whoever waits for it sees.
     let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
-    let mut child = Command::new("sh")
-        .args(["-c", script, "sh"])
-        .args([&roster, &seen])
-        .env("SWARM_SPAWN_ID", spawn.to_string())
-        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut ready = [0];
-    child.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+    let mut child = marked(&world, spawn, script, &[&roster, &seen]);
     shutdown(&world.deployment, &team(), &name("bob"), &options())
         .await
         .unwrap();
@@ -442,15 +449,7 @@ async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left()
     drop(world.live("bob", spawn));
     // It outlives SIGTERM, and a test that fails by half a minute.
     let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";
-    let mut left = Command::new("sh")
-        .args(["-c", script])
-        .env("SWARM_SPAWN_ID", spawn.to_string())
-        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut ready = [0];
-    left.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+    let mut left = marked(&world, spawn, script, &[]);
     let (store, crew) = (&world.deployment.store, team());
     let looking = crate::reconcile::reconcile(store, &crew);
     tokio::pin!(looking);

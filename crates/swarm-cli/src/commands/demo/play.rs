@@ -19,8 +19,8 @@ use super::server::DemoServer;
 use super::stage::Stage;
 use crate::app::App;
 use crate::args::DemoArgs;
+use crate::commands::acting::require_person;
 use crate::failure::Failure;
-use crate::identity::Acting;
 
 /// Pace for people who read an account instead of watching.
 const ACCOUNT_PACE: f64 = 0.35;
@@ -34,11 +34,7 @@ const PROMPT: &str =
 
 /// Runs the demonstration.
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
-    Acting::find(
-        &*app.store,
-        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
-    )?
-    .require_person("demo")?;
+    require_person(app, "demo")?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let attach = terminal && !args.no_attach && args.picture.is_none() && !app.out.json;
     let pace = args.pace.unwrap_or(if attach { 1.0 } else { ACCOUNT_PACE });

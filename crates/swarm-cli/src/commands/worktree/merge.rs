@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Worktrees};
 
-use super::remove::require_person;
 use crate::app::App;
 use crate::args::WorktreeMergeArgs;
+use crate::commands::acting::require_person;
 use crate::deployment::worktrees;
 use crate::failure::Failure;
 

@@ -9,9 +9,9 @@ use swarm_worktree::{Listed, Pruned, Slug, WorktreeError};
 use super::list::{record, why};
 use crate::app::App;
 use crate::args::WorktreeRemoveArgs;
+use crate::commands::acting::require_person;
 use crate::deployment::worktrees;
 use crate::failure::Failure;
-use crate::identity::Acting;
 
 pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Failure> {
     require_person(app, "worktree remove")?;
@@ -91,12 +91,4 @@ fn ended(app: &App, mut failed: Vec<WorktreeError>) -> Result<ExitCode, Failure>
         app.out.say(&format!("not removed: {error}"));
     }
     last.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
-}
-
-pub(super) fn require_person(app: &App, what: &str) -> Result<(), Failure> {
-    Acting::find(
-        &*app.store,
-        app.env.get(swarm_protocol::SPAWN_MARK).is_some(),
-    )?
-    .require_person(what)
 }
