@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    MarkKind, MemberName, MemberState, MessageId, RequestId, SpawnId, SubAgentId, Task, TaskId,
-    TaskState, UnixMs, Usage,
+    AnsweredBy, BackendType, MarkKind, MemberName, MemberState, MessageId, PaneId, RequestId,
+    SpawnId, SubAgentId, Task, TaskId, TaskState, UnixMs, Usage,
 };
 
 /// One line of the journal.
@@ -51,6 +51,9 @@ pub enum Event {
         spawn_id: SpawnId,
         /// Its pid.
         pid: u32,
+        /// What is in force in it.
+        #[serde(flatten)]
+        terms: Box<SpawnTerms>,
     },
     /// A spawn failed or lapsed; its reservation was undone.
     SpawnAborted {
@@ -151,13 +154,31 @@ pub enum Event {
         from: MemberName,
         /// For which tool.
         tool: String,
+        /// The call in one line.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        /// The call's input as JSON text, cut when it is long.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        input: String,
     },
     /// A request was answered.
     RequestAnswered {
         /// Which.
         request: RequestId,
-        /// `approved`, `denied` or `expired`.
+        /// Who asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<MemberName>,
+        /// `approved`, `answered`, `denied` or `expired`.
         answer: String,
+        /// Whether the suggested grants were taken, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        always: bool,
+        /// Why it was denied, cut when it is long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// Who answered.
+        #[serde(flatten)]
+        by: AnsweredBy,
     },
     /// A turn ended.
     TurnEnded {
@@ -191,6 +212,12 @@ pub enum Event {
         member: MemberName,
         /// The request.
         request: RequestId,
+        /// `person` or `team-lead`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        by: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// A member refused to stop.
     ShutdownRejected {
@@ -259,4 +286,31 @@ pub enum Event {
     /// An event of a later version.
     #[serde(other)]
     Unknown,
+}
+
+/// What is in force in a member whose spawn was committed. Every field is absent in events of earlier versions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SpawnTerms {
+    /// Type of its definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+    /// Its model, as `provider/model`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its permission mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Its working directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// Its isolated worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
+    /// How it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<BackendType>,
+    /// Its pane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pane: Option<PaneId>,
 }

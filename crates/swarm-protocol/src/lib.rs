@@ -48,13 +48,13 @@ pub use ids::{
     TaskIdError,
 };
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
-pub use journal::{Event, JournalEntry};
+pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
 pub use names::{
-    AgentId, LEAD_NAME, MemberName, NameError, ROOT_VARIABLE, SPAWN_MARK, TeamName,
+    AgentId, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK, TeamName,
     sanitized_collision,
 };
-pub use request::{Answer, RequestKind, RequestRecord, RequestState};
+pub use request::{Answer, AnsweredBy, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SandboxUse, ShellGuards};
 pub use skill::Skill;

@@ -12,6 +12,9 @@ use crate::SYSTEM_SENDER;
 /// The reserved name of every team's lead.
 pub const LEAD_NAME: &str = "team-lead";
 
+/// What events call the person who acts through a command or in a pane.
+pub const PERSON: &str = "person";
+
 /// The variable that marks every process of a member, and of what works for it: its value is the spawn id.
 pub const SPAWN_MARK: &str = "SWARM_SPAWN_ID";
 

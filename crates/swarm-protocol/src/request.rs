@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{MemberName, RequestId, SpawnId, UnixMs};
+use crate::{LEAD_NAME, MemberName, PERSON, RequestId, SYSTEM_SENDER, SpawnId, UnixMs};
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,4 +87,46 @@ pub enum Answer {
     },
     /// Nobody answered in time.
     Expired,
+}
+
+/// Who answered a request, as far as that is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnsweredBy {
+    /// `person`, `team-lead` (the lead of another program, by mail), or `system`: nobody answered in time, or nobody
+    /// waits for the answer any more.
+    pub by: String,
+    /// The process that gave a person's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// The user who ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+}
+
+impl AnsweredBy {
+    /// A person, through this process.
+    pub fn person(pid: u32, user: Option<&str>) -> Self {
+        Self {
+            by: PERSON.to_owned(),
+            pid: Some(pid),
+            user: user.map(str::to_owned),
+        }
+    }
+
+    /// The lead, by mail.
+    pub fn lead() -> Self {
+        Self {
+            by: LEAD_NAME.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The program itself.
+    pub fn system() -> Self {
+        Self {
+            by: SYSTEM_SENDER.to_owned(),
+            ..Self::default()
+        }
+    }
 }

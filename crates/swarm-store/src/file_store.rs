@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use swarm_fs::{LifeHolder, Liveness, LockOptions};
 use swarm_protocol::{
-    Answer, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
-    MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport,
-    SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    Answer, AnsweredBy, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, LifeRecord,
+    Member, MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord,
+    RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::layout::Layout;
@@ -369,8 +369,9 @@ impl TeamStore for FileStore {
         team: &TeamName,
         id: &RequestId,
         answer: Answer,
+        by: AnsweredBy,
     ) -> Result<RequestRecord> {
-        self.on(team, |files| files.answer_request(id, answer))
+        self.on(team, |files| files.answer_request(id, answer, by))
     }
 
     fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()> {

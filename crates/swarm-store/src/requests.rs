@@ -1,11 +1,16 @@
 //! The queue of requests that wait for a person: one file each.
 
 use swarm_fs::Held;
-use swarm_protocol::{Answer, Event, Member, RequestId, RequestKind, RequestRecord, RequestState};
+use swarm_protocol::{
+    Answer, AnsweredBy, Event, Member, RequestId, RequestKind, RequestRecord, RequestState,
+};
 
 use crate::error::answered;
 use crate::team_files::{TeamFiles, is_surely_there};
 use crate::{BrokenFile, Result, StoreError, record};
+
+/// How much of a call's input and of a reason the journal repeats, in bytes.
+const EXCERPT: usize = 1024;
 
 /// The requests on file.
 #[derive(Debug, Clone, Default)]
@@ -26,11 +31,13 @@ impl TeamFiles<'_> {
                 });
             }
             held.replace(&path, &record::pretty(&path, request)?)?;
-            let RequestKind::Permission { tool, .. } = &request.request;
+            let RequestKind::Permission { tool, input, .. } = &request.request;
             self.record_done([Event::RequestOpened {
                 request: request.id.clone(),
                 from: request.from.clone(),
                 tool: tool.clone(),
+                description: request.description.clone(),
+                input: excerpt(&input.to_string()),
             }]);
             Ok(())
         })
@@ -72,7 +79,12 @@ impl TeamFiles<'_> {
         }
     }
 
-    pub(crate) fn answer_request(&self, id: &RequestId, answer: Answer) -> Result<RequestRecord> {
+    pub(crate) fn answer_request(
+        &self,
+        id: &RequestId,
+        answer: Answer,
+        by: AnsweredBy,
+    ) -> Result<RequestRecord> {
         checked(id)?;
         self.with_requests_lock(|held| {
             let mut request = self.request(id)?;
@@ -82,7 +94,7 @@ impl TeamFiles<'_> {
                     answer,
                 });
             }
-            self.write_answer(held, &mut request, answer)?;
+            self.write_answer(held, &mut request, answer, by)?;
             Ok(request)
         })
     }
@@ -104,7 +116,7 @@ impl TeamFiles<'_> {
         self.with_requests_lock(|held| {
             for mut request in self.requests()?.requests.into_iter().filter(its) {
                 if request.state == RequestState::Open {
-                    self.write_answer(held, &mut request, Answer::Expired)?;
+                    self.write_answer(held, &mut request, Answer::Expired, AnsweredBy::system())?;
                 }
                 held.remove(&self.at.request(&request.id))?;
             }
@@ -112,9 +124,20 @@ impl TeamFiles<'_> {
         })
     }
 
-    fn write_answer(&self, held: &Held, request: &mut RequestRecord, answer: Answer) -> Result<()> {
+    fn write_answer(
+        &self,
+        held: &Held,
+        request: &mut RequestRecord,
+        answer: Answer,
+        by: AnsweredBy,
+    ) -> Result<()> {
         let path = self.at.request(&request.id);
         let word = answered(&answer).to_owned();
+        let always = matches!(answer, Answer::Approved { always: true });
+        let why = match &answer {
+            Answer::Denied { why } => why.as_deref().map(excerpt),
+            _ => None,
+        };
         request.state = RequestState::Answered {
             answer,
             at: self.now(),
@@ -122,7 +145,11 @@ impl TeamFiles<'_> {
         held.replace(&path, &record::pretty(&path, request)?)?;
         self.record_done([Event::RequestAnswered {
             request: request.id.clone(),
+            to: Some(request.from.clone()),
             answer: word,
+            always,
+            why,
+            by,
         }]);
         Ok(())
     }
@@ -139,6 +166,15 @@ impl TeamFiles<'_> {
                 .map(|request| request.id)
                 .collect(),
         }
+    }
+}
+
+/// The beginning of a text, and that it goes on.
+fn excerpt(text: &str) -> String {
+    let end = text.floor_char_boundary(EXCERPT);
+    match &text[..end] {
+        all if end == text.len() => all.to_owned(),
+        cut => format!("{cut}…"),
     }
 }
 

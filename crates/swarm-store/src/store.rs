@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use swarm_fs::{LifeHolder, Liveness};
 use swarm_protocol::{
-    Answer, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName,
-    MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId,
-    StateReport, Task, TaskId, TeamConfig, TeamName,
+    Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
+    MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport,
+    SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
@@ -349,6 +349,7 @@ pub trait TeamStore: Send + Sync + Debug {
         team: &TeamName,
         id: &RequestId,
         answer: Answer,
+        by: AnsweredBy,
     ) -> Result<RequestRecord>;
 
     /// Takes a request out of the queue once its answer has been heard. One that is gone already is fine.

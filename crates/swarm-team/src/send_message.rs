@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use swarm_protocol::{MemberName, RequestId, TeamName, ToolKind};
+use swarm_protocol::{LEAD_NAME, MemberName, RequestId, TeamName, ToolKind};
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput};
 
 use crate::send::{summary_of, told};
@@ -122,7 +122,7 @@ impl SendMessageTool {
             Err(error) => return refused(&error.to_string()),
         };
         let now = self.seat.clock.now();
-        match request_shutdown(&*self.seat.store, &team, &target, now, reason) {
+        match request_shutdown(&*self.seat.store, &team, &target, now, reason, LEAD_NAME) {
             Ok(request_id) => {
                 self.seat.note_sent(&target, "shutdown request");
                 let message =
@@ -146,7 +146,14 @@ impl SendMessageTool {
         let now = self.seat.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
         for member in config.teammates() {
-            match request_shutdown(&*self.seat.store, team, &member.name, now, reason) {
+            match request_shutdown(
+                &*self.seat.store,
+                team,
+                &member.name,
+                now,
+                reason,
+                LEAD_NAME,
+            ) {
                 Ok(request_id) => {
                     self.seat.note_sent(&member.name, "shutdown request");
                     asked.push(json!({ "target": member.name, "request_id": request_id }));

@@ -11,7 +11,7 @@ use swarm_store::{Draft, StoreError, TeamStore};
 
 use crate::Seat;
 
-/// Asks a member to stop. Returns the id that its answer will name.
+/// Asks a member to stop. `by` is who asks, as the journal names it. Returns the id that its answer will name.
 ///
 /// # Errors
 /// Whatever the store says, such as an unknown member.
@@ -21,6 +21,7 @@ pub fn request_shutdown(
     member: &MemberName,
     now: UnixMs,
     reason: Option<&str>,
+    by: &str,
 ) -> Result<RequestId, StoreError> {
     let request_id = RequestId::shutdown(now.0, member);
     let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
@@ -33,6 +34,8 @@ pub fn request_shutdown(
     let event = Event::ShutdownRequested {
         member: member.clone(),
         request: request_id.clone(),
+        by: by.to_owned(),
+        reason: reason.map(str::to_owned),
     };
     store.journal(team, event)?;
     Ok(request_id)

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
-use swarm_protocol::LEAD_NAME;
+use swarm_protocol::{LEAD_NAME, PERSON};
 use swarm_store::{Draft, StoreError};
 use swarm_team::request_shutdown;
 use swarm_ui::PaneInput;
@@ -106,7 +106,14 @@ impl Person {
             }
             PaneInput::Shutdown => {
                 let now = seat.clock.now();
-                request_shutdown(&*seat.store, team, &seat.name, now, Some(ASKED_HERE))?;
+                request_shutdown(
+                    &*seat.store,
+                    team,
+                    &seat.name,
+                    now,
+                    Some(ASKED_HERE),
+                    PERSON,
+                )?;
             }
             // Only in a turn is there something to interrupt or to wait for, and whoever runs it sees to that.
             PaneInput::Interrupt | PaneInput::Background => {}

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use swarm_fs::{LifeHolder, LockOptions};
 use swarm_protocol::{
-    Answer, BackendType, LifeKind, LifeRecord, MemberName, NewTask, PaneId, RequestId, Reservation,
-    SpawnId, SystemClock, TaskId, TeamName, UnixMs,
+    Answer, AnsweredBy, BackendType, LifeKind, LifeRecord, MemberName, NewTask, PaneId, RequestId,
+    Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
 };
 use swarm_store::{
     Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, TeamStore as _, process,
@@ -250,7 +250,12 @@ impl Ground {
         let is_unknown = matches!(refused, Err(StoreError::TaskNotFound { .. }));
         assert!(is_unknown, "the list's lock: {refused:?}");
         let answer = Answer::Approved { always: false };
-        let refused = store.answer_request(&self.team, &RequestId::new("perm-0-nobody0"), answer);
+        let refused = store.answer_request(
+            &self.team,
+            &RequestId::new("perm-0-nobody0"),
+            answer,
+            AnsweredBy::default(),
+        );
         let is_unknown = matches!(refused, Err(StoreError::RequestNotFound { .. }));
         assert!(is_unknown, "the lock of requests: {refused:?}");
     }

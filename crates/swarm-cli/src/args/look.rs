@@ -60,7 +60,7 @@ pub(crate) struct LogsArgs {
 #[command(after_help = "\
 Examples:
   swarm log --from alice --to bob
-  swarm log --type task_changed --follow")]
+  swarm log --type task --follow")]
 pub(crate) struct LogArgs {
     /// Only what this member did.
     #[arg(long, value_name = "NAME")]
@@ -68,7 +68,7 @@ pub(crate) struct LogArgs {
     /// Only what was sent or given to this member.
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
-    /// Only events of this type, such as `queued` or `task_changed`.
+    /// Only events of this type (such as `queued` or `task_changed`) or kind (the word before the colon, such as `task`).
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
     /// Go on with events as they come.

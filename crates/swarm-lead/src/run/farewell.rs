@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use swarm_fs::Liveness;
-use swarm_protocol::{Event, MemberName, TeamName, Usage};
+use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
 use swarm_store::TeamStore;
 use swarm_worktree::Hazard;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,7 @@ pub(super) async fn end_members(
 ) -> Result<EndedTeam, LeadError> {
     let options = StopOptions {
         reason: Some("the run is over".to_owned()),
+        by: LEAD_NAME,
         timeout: deployment.shutdown_patience(),
         force: true,
     };

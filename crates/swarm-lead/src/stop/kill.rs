@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use swarm_fs::Liveness;
-use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
+use swarm_protocol::{Member, MemberName, PERSON, SpawnId, TeamName};
 use tokio_util::sync::CancellationToken;
 
 use super::begun::call_off;
@@ -73,6 +73,8 @@ pub(crate) async fn end_live_namesake(
     }
     let options = StopOptions {
         reason: Some("a new process takes over your name".to_owned()),
+        // Only a person replaces a member.
+        by: PERSON,
         timeout: deployment.shutdown_patience(),
         force: true,
     };

@@ -13,6 +13,8 @@ use super::LeftWorktree;
 pub struct StopOptions {
     /// What the member is told.
     pub reason: Option<String>,
+    /// Who asks, as the journal names it.
+    pub by: &'static str,
     /// How long it may take to end by itself.
     pub timeout: Duration,
     /// Ends it even if the agent refuses.

@@ -137,10 +137,11 @@ async fn send_request(
     options: &StopOptions,
 ) -> Result<Option<RequestId>, LeadError> {
     let (of, who, reason) = (team.clone(), name.clone(), options.reason.clone());
+    let by = options.by;
     let now = deployment.clock.now();
     let hasty = deployment.store.in_haste(options.timeout);
     let sent = off_thread(&hasty, move |store| {
-        request_shutdown(store, &of, &who, now, reason.as_deref())
+        request_shutdown(store, &of, &who, now, reason.as_deref(), by)
     });
     match sent.await {
         Ok(request) => Ok(Some(request)),

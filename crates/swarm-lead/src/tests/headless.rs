@@ -7,7 +7,9 @@ use serde_json::json;
 use swarm_engine::EventSink;
 use swarm_model::{Model, ModelError};
 use swarm_policy::RuleSet;
-use swarm_protocol::{AgentEvent, ErrorKind, MemberState, PermissionMode, SessionId, TaskState};
+use swarm_protocol::{
+    AgentEvent, AnsweredBy, ErrorKind, MemberState, PermissionMode, SessionId, TaskState,
+};
 use swarm_store::{StoreError, TeamStore};
 use tokio_util::sync::CancellationToken;
 
@@ -410,7 +412,14 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
                 let list = world.store.requests(&team()).ok()?;
                 list.requests.into_iter().next()
             });
-            swarm_team::approve(&*world.store, &team(), &request.id, false).unwrap();
+            swarm_team::approve(
+                &*world.store,
+                &team(),
+                &request.id,
+                false,
+                AnsweredBy::default(),
+            )
+            .unwrap();
         })
     };
     let report = run.go().await.unwrap();

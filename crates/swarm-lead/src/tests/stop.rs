@@ -19,6 +19,7 @@ use crate::{LeadError, StopOptions, StopOutcome, end_team, kill, shutdown};
 fn options() -> StopOptions {
     StopOptions {
         reason: Some("all is done".to_owned()),
+        by: "person",
         timeout: Duration::from_secs(20),
         force: false,
     }

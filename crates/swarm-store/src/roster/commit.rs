@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use swarm_fs::Unsettled;
-use swarm_protocol::{BackendType, Event, Member, PaneId, SpawnId};
+use swarm_protocol::{BackendType, Event, Hello, Member, PaneId, SpawnId, SpawnTerms};
 
 use super::config::position_of;
 use crate::team_files::TeamFiles;
@@ -48,12 +48,34 @@ impl TeamFiles<'_> {
             let entered = self.enter_done([Event::SpawnCommitted {
                 member: member.name.clone(),
                 spawn_id: spawn,
-                pid: hello.map_or(0, |hello| hello.pid),
+                pid: hello.as_ref().map_or(0, |hello| hello.pid),
+                terms: Box::new(terms(&member, hello)),
             }]);
             Ok((member, placed.and(entered)))
         })?;
         // Without the lock: the child sees its commit already, and others who spawn wait for the disk together.
         unsettled.settle()?;
         Ok(member)
+    }
+}
+
+/// What the member said of itself, and for the rest what its place in the roster says.
+fn terms(member: &Member, hello: Option<Hello>) -> SpawnTerms {
+    let reserved = SpawnTerms {
+        agent_type: member.agent_type.clone(),
+        model: member.model.clone(),
+        mode: member.mode.clone(),
+        cwd: Some(member.cwd.clone()),
+        worktree: member.worktree_path.clone(),
+        backend: member.backend_type.clone(),
+        pane: Some(member.tmux_pane_id.clone()),
+    };
+    let Some(hello) = hello else { return reserved };
+    SpawnTerms {
+        model: Some(hello.model),
+        mode: Some(hello.mode.to_string()),
+        cwd: Some(hello.cwd),
+        worktree: hello.worktree.map(|worktree| worktree.toplevel),
+        ..reserved
     }
 }

@@ -6,8 +6,8 @@ use std::thread;
 
 use swarm_fs::Liveness;
 use swarm_protocol::{
-    Answer, ErrorKind, Event, MemberState, RequestId, RequestKind, RequestRecord, RequestState,
-    SpawnId, StateReport, TaskState, TaskStatus, UnixMs, Usage,
+    Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, RequestKind, RequestRecord,
+    RequestState, SpawnId, StateReport, TaskState, TaskStatus, UnixMs, Usage,
 };
 use swarm_store::{Actor, Draft, ReconcileReport, StoreError, TaskChange, TeamStore};
 
@@ -417,7 +417,12 @@ fn requests_of_the_dead_leave_the_queue() {
     );
     let error = world
         .store
-        .answer_request(&world.team, &request.id, Answer::Approved { always: false })
+        .answer_request(
+            &world.team,
+            &request.id,
+            Answer::Approved { always: false },
+            AnsweredBy::default(),
+        )
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }

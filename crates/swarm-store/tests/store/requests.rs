@@ -4,7 +4,8 @@ use std::thread;
 
 use serde_json::json;
 use swarm_protocol::{
-    Answer, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, SpawnId, UnixMs,
+    Answer, AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState,
+    SpawnId, UnixMs,
 };
 use swarm_store::{StoreError, TeamStore};
 
@@ -44,7 +45,7 @@ fn exactly_one_of_eight_answers_wins() {
                     _ => Answer::Expired,
                 };
                 let id = asked.id.clone();
-                scope.spawn(move || store.answer_request(team, &id, answer))
+                scope.spawn(move || store.answer_request(team, &id, answer, AnsweredBy::default()))
             })
             .collect();
         answers
@@ -68,6 +69,53 @@ fn exactly_one_of_eight_answers_wins() {
     let answered = world.events().into_iter();
     let answered = answered.filter(|event| matches!(event, Event::RequestAnswered { .. }));
     assert_eq!(answered.count(), 1);
+}
+
+#[test]
+fn the_journal_says_what_was_asked_who_answered_and_how() {
+    let world = World::with_member("alice");
+    let (store, team) = (&world.store, &world.team);
+    let mut asked = request("perm-1-a", 1);
+    let RequestKind::Permission { input, .. } = &mut asked.request;
+    *input = json!({"command": "ä".repeat(4000)});
+    store.open_request(team, asked.clone()).unwrap();
+    let why = Some("not on Friday".to_owned());
+    let by = AnsweredBy::person(7, Some("eve"));
+    store
+        .answer_request(
+            team,
+            &asked.id,
+            Answer::Denied { why: why.clone() },
+            by.clone(),
+        )
+        .unwrap();
+    store.open_request(team, request("perm-2-b", 2)).unwrap();
+    let always = Answer::Approved { always: true };
+    let id = RequestId::new("perm-2-b");
+    store
+        .answer_request(team, &id, always, AnsweredBy::lead())
+        .unwrap();
+    let events = world.events();
+    let opened = events.iter().find_map(|event| match event {
+        Event::RequestOpened {
+            description, input, ..
+        } => Some((description.as_str(), input)),
+        _ => None,
+    });
+    let (description, input) = opened.unwrap();
+    assert_eq!(description, "run make");
+    assert!(input.starts_with("{\"command\":\"ää") && input.ends_with('…'));
+    assert!(input.len() < 1100, "{}", input.len());
+    let answered = |id: &RequestId, answer: &str, always, why, by| Event::RequestAnswered {
+        request: id.clone(),
+        to: Some(name("alice")),
+        answer: answer.to_owned(),
+        always,
+        why,
+        by,
+    };
+    assert!(events.contains(&answered(&asked.id, "denied", false, why, by)));
+    assert!(events.contains(&answered(&id, "approved", true, None, AnsweredBy::lead())));
 }
 
 #[test]
@@ -105,7 +153,9 @@ fn an_id_that_could_leave_the_folder_is_refused() {
         for outcome in [
             store.open_request(team, request(bad, 1)),
             store.request(team, &id).map(drop),
-            store.answer_request(team, &id, Answer::Expired).map(drop),
+            store
+                .answer_request(team, &id, Answer::Expired, AnsweredBy::system())
+                .map(drop),
             store.close_request(team, &id),
         ] {
             assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Usage, "{bad:?}");
@@ -120,7 +170,12 @@ fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
     let (store, team) = (&world.store, &world.team);
     store.open_request(team, request("perm-1-a", 1)).unwrap();
     let error = store
-        .answer_request(team, &RequestId::new("perm-1-b"), Answer::Expired)
+        .answer_request(
+            team,
+            &RequestId::new("perm-1-b"),
+            Answer::Expired,
+            AnsweredBy::system(),
+        )
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.hint().unwrap().contains("perm-1-a"));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use swarm_fs::Liveness;
 use swarm_protocol::{
     BackendType, ErrorKind, Event, Hello, MemberState, PaneId, PermissionMode, SessionId, SpawnId,
-    StateReport, UnixMs, Usage,
+    SpawnTerms, StateReport, UnixMs, Usage,
 };
 use swarm_store::{Draft, StoreError, TeamStore, process};
 
@@ -81,6 +81,15 @@ fn a_committed_spawn_is_a_full_member() {
         member: name("alice"),
         spawn_id: spawn,
         pid: 4711,
+        terms: Box::new(SpawnTerms {
+            agent_type: member.agent_type.clone(),
+            model: Some(hello.model.clone()),
+            mode: Some(hello.mode.to_string()),
+            cwd: Some(hello.cwd.clone()),
+            worktree: None,
+            backend: Some(BackendType::Tmux),
+            pane: Some(PaneId::new("%7")),
+        }),
     }));
 
     let before = world.files();

@@ -1,8 +1,8 @@
 //! A person's half: yes or no to a request in the queue.
 
 use swarm_protocol::{
-    Answer, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse, PermissionResult,
-    RequestId, RequestKind, RequestRecord, RequestState, TeamName,
+    Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
+    PermissionResult, RequestId, RequestKind, RequestRecord, RequestState, TeamName,
 };
 use swarm_store::{Draft, StoreError, TeamStore};
 
@@ -15,8 +15,9 @@ pub fn approve(
     team: &TeamName,
     id: &RequestId,
     always: bool,
+    by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, id, Answer::Approved { always })
+    settle(store, team, id, Answer::Approved { always }, by)
 }
 
 /// A person answers the questions of a call, one answer for each. Exactly one answer wins.
@@ -28,8 +29,9 @@ pub fn answer(
     team: &TeamName,
     id: &RequestId,
     answers: Vec<String>,
+    by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, id, Answer::Answered { answers })
+    settle(store, team, id, Answer::Answered { answers }, by)
 }
 
 /// A person says no.
@@ -41,8 +43,9 @@ pub fn deny(
     team: &TeamName,
     id: &RequestId,
     why: Option<String>,
+    by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, id, Answer::Denied { why })
+    settle(store, team, id, Answer::Denied { why }, by)
 }
 
 fn settle(
@@ -50,8 +53,9 @@ fn settle(
     team: &TeamName,
     id: &RequestId,
     answer: Answer,
+    by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    let record = store.answer_request(team, id, answer)?;
+    let record = store.answer_request(team, id, answer, by)?;
     // The lead asks through the queue alone, so its record is all it waits for.
     if let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) {
         let draft = Draft::control(LEAD_NAME, &frame).urgent();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use swarm_protocol::{
-    Answer, ControlFrame, MemberName, PermissionRequestFrame, PermissionResponse, RequestId,
-    RequestKind, RequestRecord, RequestState, TeamName, UnixMs, input_digest,
+    Answer, AnsweredBy, ControlFrame, MemberName, PermissionRequestFrame, PermissionResponse,
+    RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs, input_digest,
 };
 use swarm_store::StoreError;
 use tokio_util::sync::CancellationToken;
@@ -102,7 +102,7 @@ pub async fn wait_for_answer(
             }
             () = tokio::time::sleep_until(deadline) => {
                 // Somebody may answer in this very moment; whoever settles the record first wins.
-                settle(seat, team, id, Answer::Expired)?;
+                settle(seat, team, id, Answer::Expired, AnsweredBy::system())?;
             }
             () = wake.changed() => {}
         }
@@ -121,7 +121,7 @@ fn answered(
         && record.state == RequestState::Open
     {
         let answer = PermissionAnswer::of(&response, call);
-        if settle(seat, team, id, answer.for_the_record())? {
+        if settle(seat, team, id, answer.for_the_record(), AnsweredBy::lead())? {
             seat.store.close_request(team, id)?;
             return Ok(Some(answer));
         }
@@ -140,8 +140,9 @@ fn settle(
     team: &TeamName,
     id: &RequestId,
     answer: Answer,
+    by: AnsweredBy,
 ) -> Result<bool, StoreError> {
-    match seat.store.answer_request(team, id, answer) {
+    match seat.store.answer_request(team, id, answer, by) {
         Ok(_) => Ok(true),
         Err(StoreError::RequestAnswered { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -150,7 +151,7 @@ fn settle(
 
 /// Takes a question back that nobody waits for any more, so that no person answers it in vain.
 fn withdraw(seat: &Seat, team: &TeamName, id: &RequestId) -> Result<(), StoreError> {
-    settle(seat, team, id, Answer::Expired)?;
+    settle(seat, team, id, Answer::Expired, AnsweredBy::system())?;
     seat.store.close_request(team, id)
 }
 

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_policy::{Destination, Suggestion};
 use swarm_protocol::{
-    Answer, ApprovedRequest, ControlFrame, PermissionMode, PermissionResponse, PermissionResult,
-    RequestId, RequestKind, RequestState, input_digest,
+    Answer, AnsweredBy, ApprovedRequest, ControlFrame, PermissionMode, PermissionResponse,
+    PermissionResult, RequestId, RequestKind, RequestState, input_digest,
 };
 use swarm_store::{Draft, StoreError, TeamStore};
 use swarm_team::{
@@ -143,7 +143,14 @@ async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
     let bob = world.seat_of_new("bob").seat;
     for (always, updates) in [(false, vec![]), (true, call().suggestions)] {
         let id = open(&bob, &world, LONG);
-        approve(&*world.store, &world.team, &id, always).unwrap();
+        approve(
+            &*world.store,
+            &world.team,
+            &id,
+            always,
+            AnsweredBy::default(),
+        )
+        .unwrap();
         let answer = wait(&bob, &world, &id, LONG).await.unwrap();
         assert_eq!(answer, allowed(&updates));
         assert_eq!(queue(&world), 0);
@@ -161,6 +168,7 @@ async fn a_no_carries_its_reason() {
         &world.team,
         &id,
         Some("not on Friday".to_owned()),
+        AnsweredBy::default(),
     )
     .unwrap();
     let answer = wait(&bob, &world, &id, LONG).await.unwrap();
@@ -178,7 +186,14 @@ async fn a_changed_call_is_not_what_was_approved() {
     ];
     for change in changes {
         let id = open(&bob, &world, LONG);
-        approve(&*world.store, &world.team, &id, false).unwrap();
+        approve(
+            &*world.store,
+            &world.team,
+            &id,
+            false,
+            AnsweredBy::default(),
+        )
+        .unwrap();
         let mut other = call();
         change(&mut other);
         let cancel = CancellationToken::new();
@@ -198,9 +213,9 @@ fn exactly_one_answer_wins() {
                 let (world, id) = (&world, &id);
                 scope.spawn(move || {
                     let answered = if n % 2 == 0 {
-                        approve(&*world.store, &world.team, id, false)
+                        approve(&*world.store, &world.team, id, false, AnsweredBy::default())
                     } else {
-                        deny(&*world.store, &world.team, id, None)
+                        deny(&*world.store, &world.team, id, None, AnsweredBy::default())
                     };
                     match answered {
                         Ok(_) => 1,
@@ -231,7 +246,14 @@ async fn silence_means_no() {
     };
     assert!(why.contains("Nobody answered"), "{why}");
     assert_eq!(queue(&world), 0);
-    let late = approve(&*world.store, &world.team, &id, false).unwrap_err();
+    let late = approve(
+        &*world.store,
+        &world.team,
+        &id,
+        false,
+        AnsweredBy::default(),
+    )
+    .unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 }
 
@@ -277,7 +299,14 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
         assert_eq!(wait(&bob, &world, &id, LONG).await.unwrap(), wanted);
         assert!(world.unread("bob").is_empty());
         assert_eq!(queue(&world), 0);
-        let late = approve(&*world.store, &world.team, &id, false).unwrap_err();
+        let late = approve(
+            &*world.store,
+            &world.team,
+            &id,
+            false,
+            AnsweredBy::default(),
+        )
+        .unwrap_err();
         assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
     }
 }
@@ -308,7 +337,10 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
     let no = Answer::Denied {
         why: Some("no".to_owned()),
     };
-    world.store.answer_request(&world.team, &id, no).unwrap();
+    world
+        .store
+        .answer_request(&world.team, &id, no, AnsweredBy::default())
+        .unwrap();
     mail_response(&world, "team-lead", &success(&id, None));
     let answer = wait(&bob, &world, &id, LONG).await.unwrap();
     assert_eq!(answer, PermissionAnswer::Denied("no".to_owned()));
@@ -341,7 +373,14 @@ async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
     assert_eq!(world.unread("bob").len(), 2);
     let record = world.store.request(&world.team, &id).unwrap();
     assert_eq!(record.state, RequestState::Open);
-    approve(&*world.store, &world.team, &id, false).unwrap();
+    approve(
+        &*world.store,
+        &world.team,
+        &id,
+        false,
+        AnsweredBy::default(),
+    )
+    .unwrap();
     bell.notify_one();
     assert_eq!(waiting.await.unwrap(), allowed(&[]));
 }
@@ -352,7 +391,14 @@ async fn the_lead_asks_through_the_queue_alone() {
     let lead = world.lead().seat;
     let id = open(&lead, &world, LONG);
     assert!(world.unread("team-lead").is_empty());
-    approve(&*world.store, &world.team, &id, false).unwrap();
+    approve(
+        &*world.store,
+        &world.team,
+        &id,
+        false,
+        AnsweredBy::default(),
+    )
+    .unwrap();
     assert!(world.unread("team-lead").is_empty());
     assert_eq!(wait(&lead, &world, &id, LONG).await.unwrap(), allowed(&[]));
     assert_eq!(queue(&world), 0);

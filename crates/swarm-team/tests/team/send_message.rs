@@ -174,7 +174,8 @@ async fn the_lead_asks_a_member_to_stop_with_a_marked_urgent_frame() {
         (&id, Some("done"))
     );
     assert!(world.journal().iter().any(|event| matches!(
-        event, Event::ShutdownRequested { request, .. } if *request == id
+        event, Event::ShutdownRequested { request, by, reason, .. }
+            if *request == id && by == "team-lead" && reason.as_deref() == Some("done")
     )));
 }
 

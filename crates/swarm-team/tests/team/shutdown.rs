@@ -9,7 +9,15 @@ use crate::world::{World, name, now, request_id};
 fn an_approval_names_request_member_pane_and_backend() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
-    let id = request_shutdown(&*world.store, &world.team, &name("bob"), now(), None).unwrap();
+    let id = request_shutdown(
+        &*world.store,
+        &world.team,
+        &name("bob"),
+        now(),
+        None,
+        "person",
+    )
+    .unwrap();
     let mail = world.mail("bob");
     let [Incoming::ShutdownRequest(_, request)] = &mail[..] else {
         panic!("{mail:?}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use swarm_fs::Liveness;
 use swarm_model::ModelError;
-use swarm_protocol::{AgentEvent, Event, IdleReason, MemberState};
+use swarm_protocol::{AgentEvent, AnsweredBy, Event, IdleReason, MemberState};
 use swarm_store::{Draft, TeamStore};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
@@ -336,7 +336,14 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     .await;
     world.in_state(MemberState::WaitingPermission).await;
     assert!(!world.folder.path().join("made").exists());
-    swarm_team::approve(&*world.store, &world.team, &request.id, false).unwrap();
+    swarm_team::approve(
+        &*world.store,
+        &world.team,
+        &request.id,
+        false,
+        AnsweredBy::default(),
+    )
+    .unwrap();
     world.idle(1).await;
     assert!(world.folder.path().join("made").exists());
     assert!(

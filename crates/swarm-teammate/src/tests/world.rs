@@ -302,7 +302,15 @@ impl World {
 
     pub(crate) fn ask_to_stop(&self) -> RequestId {
         let now = SystemClock.now();
-        request_shutdown(&*self.store, &self.team, &bob(), now, Some("all is done")).unwrap()
+        request_shutdown(
+            &*self.store,
+            &self.team,
+            &bob(),
+            now,
+            Some("all is done"),
+            "team-lead",
+        )
+        .unwrap()
     }
 
     pub(crate) fn unread(&self, member: &str) -> usize {

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use swarm_protocol::{
-    Answer, BackendType, Event, Member, PaneId, RequestId, RequestKind, RequestRecord,
+    Answer, AnsweredBy, BackendType, Event, Member, PaneId, RequestId, RequestKind, RequestRecord,
     RequestState, SpawnId, TaskId, TaskStatus, UnixMs,
 };
 use swarm_store::{Actor, Draft, FileStore, Result, StoreError, TaskChange, TeamStore};
@@ -234,7 +234,9 @@ impl Operation {
             Self::Reconcile => store.reconcile(team).map(drop),
             Self::Answer => {
                 let answer = Answer::Approved { always: false };
-                store.answer_request(team, &request().id, answer).map(drop)
+                store
+                    .answer_request(team, &request().id, answer, AnsweredBy::default())
+                    .map(drop)
             }
             Self::Delete => store.delete_team(team, false, true).map(drop),
             Self::Purge => store.delete_team(team, true, true).map(drop),

@@ -66,7 +66,7 @@ fn select(events: Events, args: &LogArgs) -> Result<(Vec<Shown>, BTreeSet<String
     for entry in events.entries {
         let record = serde_json::to_value(&entry).map_err(anyhow::Error::from)?;
         names.extend(actors(&record).chain(receivers(&record)));
-        if is_wanted(&record, args) {
+        if is_wanted(&record, text::word(&entry.event), args) {
             shown.push(Shown { entry, record });
         }
     }
@@ -102,7 +102,7 @@ fn texts<'a>(record: &'a Value, keys: &'a [&str]) -> impl Iterator<Item = String
 }
 
 /// Whether a record passes the filters.
-fn is_wanted(record: &Value, args: &LogArgs) -> bool {
+fn is_wanted(record: &Value, word: &str, args: &LogArgs) -> bool {
     let passes = |wanted: &Option<String>, mut among: Box<dyn Iterator<Item = String> + '_>| {
         let Some(wanted) = wanted else { return true };
         among.any(|name| name == *wanted)
@@ -112,7 +112,7 @@ fn is_wanted(record: &Value, args: &LogArgs) -> bool {
         && args
             .kind
             .as_deref()
-            .is_none_or(|kind| record["type"] == kind)
+            .is_none_or(|kind| record["type"] == kind || word == kind)
 }
 
 /// Types of events that people ask for.
@@ -128,13 +128,19 @@ const EXAMPLES: [&str; 7] = [
 
 /// Refuses a type that no event has. An event of a known type either lacks fields or can be read.
 fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
-    let Some(kind) = kind else { return Ok(()) };
+    let Some(kind) = kind.filter(|kind| !text::WORDS.contains(kind)) else {
+        return Ok(());
+    };
     match serde_json::from_value(json!({ "type": kind })) {
         Ok(Event::Unknown) => {
             let message = format!("there is no event of the type `{}`", kind.escape_debug());
-            let hint = match nearest(kind, EXAMPLES) {
+            let hint = match nearest(kind, EXAMPLES.into_iter().chain(text::WORDS)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("there are for example {}", EXAMPLES.join(", ")),
+                None => format!(
+                    "there are {}, and for example {}",
+                    text::WORDS.join(", "),
+                    EXAMPLES.join(", ")
+                ),
             };
             Err(Failure::usage(message).with_hint(hint))
         }
@@ -202,7 +208,14 @@ mod tests {
                 ErrorKind::Usage
             );
         }
-        for kind in ["queued", "task_changed", "team_created"] {
+        for kind in [
+            "queued",
+            "task_changed",
+            "team_created",
+            "task",
+            "mail",
+            "member",
+        ] {
             refuse_unknown_type(Some(kind)).unwrap();
         }
     }
@@ -213,14 +226,20 @@ mod tests {
         let task = json!({"type": "task_changed", "by": "bob", "owner": "ann"});
         let died = json!({"type": "member_died", "member": "bob"});
         let all = [&mail, &task, &died];
-        let found = |args: &LogArgs| all.map(|record| is_wanted(record, args));
+        let found = |args: &LogArgs| all.map(|record| is_wanted(record, "x", args));
         assert_eq!(found(&args(None, None, None)), [true, true, true]);
         assert_eq!(found(&args(Some("bob"), None, None)), [true, true, true]);
         assert_eq!(found(&args(None, Some("ann"), None)), [true, true, false]);
         assert_eq!(found(&args(Some("ann"), None, None)), [false, false, false]);
+        assert!(is_wanted(&task, "task", &args(None, None, Some("task"))));
+        assert!(!is_wanted(&task, "task", &args(None, None, Some("mail"))));
         let program = json!({"type": "queued", "from": "bob", "to": "ann", "kind": "system"});
-        assert!(!is_wanted(&program, &args(Some("bob"), None, None)));
-        assert!(is_wanted(&program, &args(Some("system"), None, None)));
+        assert!(!is_wanted(&program, "mail", &args(Some("bob"), None, None)));
+        assert!(is_wanted(
+            &program,
+            "mail",
+            &args(Some("system"), None, None)
+        ));
         assert_eq!(
             found(&args(Some("bob"), None, Some("queued"))),
             [true, false, false]

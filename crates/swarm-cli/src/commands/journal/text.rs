@@ -2,8 +2,19 @@
 
 use std::fmt::Display;
 
-use swarm_protocol::{Event, JournalEntry};
+use serde_json::{Map, Value};
+use swarm_protocol::{AnsweredBy, Event, JournalEntry, LEAD_NAME, PERSON, SpawnTerms};
 use swarm_team::speaker;
+
+/// The words that say what kind of thing happened.
+pub(super) const WORDS: [&str; 8] = [
+    "agent", "mail", "member", "other", "request", "task", "team", "turn",
+];
+
+/// What kind of thing an event is: one of [`WORDS`].
+pub(super) fn word(event: &Event) -> &'static str {
+    words(event).0
+}
 
 /// Time, what kind of thing happened, and the thing, in one line.
 pub(super) fn line(entry: &JournalEntry) -> String {
@@ -29,12 +40,7 @@ fn words(event: &Event) -> (&'static str, String) {
                 None => "taken over by hand".to_owned(),
             },
         ),
-        Event::RequestOpened {
-            request,
-            from,
-            tool,
-        } => ("request", format!("{from} asks for {tool} ({request})")),
-        Event::RequestAnswered { request, answer } => ("request", format!("{answer} ({request})")),
+        Event::RequestOpened { .. } | Event::RequestAnswered { .. } => ("request", request(event)),
         Event::TurnEnded {
             member,
             outcome,
@@ -100,6 +106,67 @@ fn mail(event: &Event) -> String {
     }
 }
 
+fn request(event: &Event) -> String {
+    match event {
+        Event::RequestOpened {
+            request,
+            from,
+            tool,
+            description,
+            ..
+        } => {
+            let call = if description.is_empty() {
+                tool
+            } else {
+                description
+            };
+            format!("{from} asks: {call} ({request})")
+        }
+        Event::RequestAnswered {
+            request,
+            to,
+            answer,
+            always,
+            why,
+            by,
+        } => {
+            let always = if *always { " with --always" } else { "" };
+            let to = match to {
+                Some(to) => format!(" for {to}"),
+                None => String::new(),
+            };
+            let why = because(why.as_deref());
+            format!("{answer}{always}{to}{} ({request}){why}", answerer(by))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Who answered, where that is known.
+fn answerer(by: &AnsweredBy) -> String {
+    let process = by.pid.map(|pid| format!("process {pid}"));
+    let user = by.user.as_ref().map(|user| format!("user {user}"));
+    let known: Vec<String> = user.into_iter().chain(process).collect();
+    match (by_whom(&by.by), &known[..]) {
+        (whom, []) => whom,
+        (whom, known) => format!("{whom}, {}", known.join(", ")),
+    }
+}
+
+/// ` by bob`; nothing where that is not known.
+fn by_whom(by: &str) -> String {
+    match by {
+        "" => String::new(),
+        PERSON => " by a person".to_owned(),
+        LEAD_NAME => " by the lead".to_owned(),
+        by => format!(" by {by}"),
+    }
+}
+
+fn because(why: Option<&str>) -> String {
+    why.map_or_else(String::new, |why| format!(": {why}"))
+}
+
 fn task(event: &Event) -> String {
     match event {
         Event::TaskCreated {
@@ -113,17 +180,12 @@ fn task(event: &Event) -> String {
             by,
             set,
         } => {
+            if from == to {
+                return format!("#{task} changed by {by}: {}", changed(set));
+            }
             let owner = owner
                 .as_ref()
                 .map_or_else(String::new, |owner| format!(", owner {owner}"));
-            if from == to {
-                let fields = set
-                    .keys()
-                    .map(String::as_str)
-                    .filter(|key| *key != "metadata");
-                let fields: Vec<&str> = fields.collect();
-                return format!("#{task} changed by {by}: {}{owner}", fields.join(", "));
-            }
             format!("#{task} {} → {} by {by}{owner}", from.name(), to.name())
         }
         Event::TaskDeleted { task, by } => format!("#{task} deleted by {by}"),
@@ -131,25 +193,69 @@ fn task(event: &Event) -> String {
     }
 }
 
+/// The fields that changed. Every change raises a number in the metadata, so that is named only where it is all.
+fn changed(set: &Map<String, Value>) -> String {
+    let fields = set.iter().filter(|(key, _)| *key != "metadata");
+    let named = fields.map(|(key, value)| match (key.as_str(), value) {
+        ("owner", Value::String(owner)) => format!("owner {owner}"),
+        ("owner", _) => "no owner".to_owned(),
+        (key, _) => key.to_owned(),
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return "metadata".to_owned();
+    }
+    named.join(", ")
+}
+
+/// What is in force in a new member, as far as the event says.
+fn in_force(terms: &SpawnTerms) -> String {
+    let words = [
+        terms.agent_type.clone(),
+        terms.model.clone(),
+        terms.mode.as_ref().map(|mode| format!("mode {mode}")),
+        terms
+            .cwd
+            .as_ref()
+            .map(|cwd| format!("in {}", cwd.display())),
+        terms.worktree.as_ref().map(|_| "own worktree".to_owned()),
+        match (&terms.backend, &terms.pane) {
+            (Some(backend), Some(pane)) => Some(format!("{} {}", backend.name(), pane.as_str())),
+            _ => None,
+        },
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!(": {}", words.join(", "))
+}
+
 fn member(event: &Event) -> String {
     match event {
         Event::SpawnReserved { member, .. } => format!("{member} is being started"),
-        Event::SpawnCommitted { member, pid, .. } => format!("{member} is in, process {pid}"),
+        Event::SpawnCommitted {
+            member, pid, terms, ..
+        } => format!("{member} is in, process {pid}{}", in_force(terms)),
         Event::SpawnAborted { member, reason, .. } => {
             format!("{member} was not started: {reason}")
         }
-        Event::ShutdownRequested { member, request } => {
-            format!("{member} is asked to shut down ({request})")
+        Event::ShutdownRequested {
+            member,
+            request,
+            by,
+            reason,
+        } => {
+            let (by, why) = (by_whom(by), because(reason.as_deref()));
+            format!("{member} is asked to shut down{by} ({request}){why}")
         }
         Event::ShutdownRejected { member, reason } => {
             format!("{member} does not shut down: {reason}")
         }
         Event::MemberParked { member, reason } => format!("{member} parks: {reason}"),
         Event::MemberPaused { member, by, reason } => {
-            let why = reason
-                .as_ref()
-                .map_or_else(String::new, |why| format!(": {why}"));
-            format!("{member} is paused by {by}{why}")
+            let why = because(reason.as_deref());
+            format!("{member} is paused{}{why}", by_whom(by))
         }
         Event::MemberContinued { member, from } => {
             format!("{member} goes on and is no longer {}", from.name())
@@ -183,6 +289,53 @@ mod tests {
     use swarm_protocol::{MemberName, MessageId, TaskId, TaskState, UnixMs};
 
     use super::*;
+
+    #[test]
+    fn a_change_names_what_changed_and_an_answer_who_gave_it() {
+        let show = |event: serde_json::Value| {
+            let event: Event = serde_json::from_value(event).unwrap();
+            words(&event).1
+        };
+        let set = |set: serde_json::Value| {
+            show(serde_json::json!({
+                "type": "task_changed", "task": "1", "from": "pending", "to": "pending",
+                "owner": "ann", "by": "ann", "set": set,
+            }))
+        };
+        assert_eq!(
+            set(serde_json::json!({"metadata": {}})),
+            "#1 changed by ann: metadata"
+        );
+        assert_eq!(
+            set(serde_json::json!({"owner": "ann", "subject": "x", "metadata": {}})),
+            "#1 changed by ann: owner ann, subject"
+        );
+        assert_eq!(
+            show(serde_json::json!({
+                "type": "request_answered", "request": "perm-1-a", "to": "bob", "answer": "denied",
+                "why": "not now", "by": "person", "pid": 7, "user": "eve",
+            })),
+            "denied for bob by a person, user eve, process 7 (perm-1-a): not now"
+        );
+        // Written by an earlier version.
+        let old =
+            serde_json::json!({"type": "request_answered", "request": "p", "answer": "expired"});
+        assert_eq!(show(old), "expired (p)");
+        let old =
+            serde_json::json!({"type": "shutdown_requested", "member": "bob", "request": "s"});
+        assert_eq!(show(old), "bob is asked to shut down (s)");
+        let spawn = swarm_protocol::SpawnId::random();
+        let old = serde_json::json!({"type": "spawn_committed", "member": "bob", "spawnId": spawn, "pid": 7});
+        assert_eq!(show(old), "bob is in, process 7");
+        let new = serde_json::json!({
+            "type": "spawn_committed", "member": "bob", "spawnId": spawn, "pid": 7, "model": "a/b",
+            "mode": "plan", "cwd": "/repo", "backend": "tmux", "pane": "%3",
+        });
+        assert_eq!(
+            show(new),
+            "bob is in, process 7: a/b, mode plan, in /repo, tmux %3"
+        );
+    }
 
     #[test]
     fn events_are_one_line_each_whatever_is_in_them() {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use swarm_protocol::{ErrorKind, MemberState, PauseMark};
+use swarm_protocol::{ErrorKind, MemberState, PERSON, PauseMark};
 use swarm_store::MemberView;
 
 use super::look::{PROMPTLY, Subject};
@@ -20,7 +20,7 @@ pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, F
     let mut subject = Subject::find(app, &args.name, "pause")?;
     let mark = PauseMark {
         spawn_id: subject.spawn_id,
-        by: "person".to_owned(),
+        by: PERSON.to_owned(),
         at: app.clock.now(),
         reason: args.reason,
     };

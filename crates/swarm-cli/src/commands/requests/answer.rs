@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use swarm_protocol::{
-    ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs,
+    AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, TeamName,
+    UnixMs,
 };
 use swarm_store::StoreError;
 
@@ -23,7 +24,7 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
     if asked.state == RequestState::Open && (text::asks(&asked) || !args.answer.is_empty()) {
         return answer(app, &team, &asked, &args.answer);
     }
-    let answered = swarm_team::approve(&*app.store, &team, &id, args.always);
+    let answered = swarm_team::approve(&*app.store, &team, &id, args.always, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
     let granted = granted(&record).filter(|_| args.always);
     let more = granted.map_or_else(String::new, |granted| {
@@ -52,7 +53,7 @@ fn answer(
             format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
         return Err(Failure::usage(message).with_hint(hint));
     }
-    let answered = swarm_team::answer(&*app.store, team, id, answers.to_vec());
+    let answered = swarm_team::answer(&*app.store, team, id, answers.to_vec(), person(app));
     let record = answered.map_err(|error| explained(app, team, error))?;
     show(app, &record, "has your answer", "")
 }
@@ -61,9 +62,15 @@ pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, F
     require_person(app, "deny")?;
     let team = app.team_to_change()?;
     let id = RequestId::new(args.id);
-    let answered = swarm_team::deny(&*app.store, &team, &id, args.why);
+    let answered = swarm_team::deny(&*app.store, &team, &id, args.why, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
     show(app, &record, "may not make this call", "")
+}
+
+/// Who answers, as the journal names it.
+fn person(app: &App) -> AnsweredBy {
+    let user = app.env.get("USER").or_else(|| app.env.get("LOGNAME"));
+    AnsweredBy::person(std::process::id(), user)
 }
 
 /// Of several answers one wins. Who comes later is told which, also when it was heard and is no longer on file.
@@ -93,7 +100,9 @@ fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String,
     events.entries.into_iter().find_map(|entry| {
         let at = entry.at;
         match entry.event {
-            Event::RequestAnswered { request, answer } if &request == id => Some((answer, at)),
+            Event::RequestAnswered {
+                request, answer, ..
+            } if &request == id => Some((answer, at)),
             _ => None,
         }
     })

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use futures::future::join_all;
 use swarm_lead::{DeadMember, Handover, Restored, bring_back, handover};
-use swarm_protocol::{Event, TeamConfig, TeamName};
+use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
 use tokio_util::sync::CancellationToken;
 
 use super::report;
@@ -21,7 +21,7 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<E
     if let Some(lost) = &config.lead_process {
         app.store.clear_lost_lead(team, lost)?;
         let taken = Event::LeadTaken {
-            by: "person".to_owned(),
+            by: PERSON.to_owned(),
             pid: None,
         };
         app.store.journal(team, taken)?;

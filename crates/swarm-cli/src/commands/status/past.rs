@@ -73,7 +73,7 @@ mod tests {
     use std::os::unix::fs::FileExt as _;
     use std::sync::Arc;
 
-    use swarm_protocol::{SystemClock, TeamName};
+    use swarm_protocol::{PERSON, SystemClock, TeamName};
     use swarm_store::{FileStore, NewTeam};
 
     use super::*;
@@ -98,7 +98,7 @@ mod tests {
             lead_process: None,
             cwd: "/".into(),
             lead_model: None,
-            created_by: "person".to_owned(),
+            created_by: PERSON.to_owned(),
         };
         let config = store.create_team(new).unwrap();
         store.journal(&team, damaged("first")).unwrap();

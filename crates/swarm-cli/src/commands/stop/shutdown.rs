@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use swarm_lead::StopOptions;
-use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 
 use super::report;
 use super::waiting::{saying_who, who_lives};
@@ -26,6 +26,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     let deployment = for_stopping(app);
     let options = StopOptions {
         reason: args.reason,
+        by: PERSON,
         timeout: args.timeout.map_or_else(
             || deployment.limits.shutdown_grace() + MARGIN,
             Duration::from_secs,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_lead::{LeadStanding, lead_standing};
-use swarm_protocol::TeamName;
+use swarm_protocol::{PERSON, TeamName};
 use swarm_store::{NewTeam, StoreError};
 
 use super::list::state_in;
@@ -23,7 +23,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
         lead_process: None,
         cwd: app.env.cwd.clone(),
         lead_model: None,
-        created_by: "person".to_owned(),
+        created_by: PERSON.to_owned(),
     });
     let config = match made {
         Err(StoreError::TeamExists { team, state }) => {

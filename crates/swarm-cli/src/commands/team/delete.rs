@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use swarm_fs::Liveness;
 use swarm_lead::{StopOptions, Stopped, clear_dead, end_team};
-use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 use swarm_store::StoreError;
 use swarm_ui::clean_line;
 
@@ -169,6 +169,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
     let deployment = for_stopping(app);
     let options = StopOptions {
         reason: Some("the team is deleted".to_owned()),
+        by: PERSON,
         timeout: deployment.limits.shutdown_grace().min(PATIENCE),
         force: true,
     };
