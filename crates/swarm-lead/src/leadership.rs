@@ -19,6 +19,22 @@ pub fn implicit_team_name(session: SessionId) -> Result<TeamName, swarm_protocol
     TeamName::parse(&format!("session-{}", &hex[..8]))
 }
 
+/// Beyond this many teams of one name no other name is tried.
+const MOST_NAMESAKES: u32 = 1000;
+
+/// Bytes of a name that leave room for the number behind it.
+const STEM: usize = 59;
+
+/// The name of the first, the second, … team that asks for this name.
+fn numbered(asked: &TeamName, number: u32) -> TeamName {
+    // Names are ASCII.
+    let stem: String = asked.as_str().chars().take(STEM).collect();
+    TeamName::parse(&format!("{stem}-{number}"))
+        .ok()
+        .filter(|_| number > 1)
+        .unwrap_or_else(|| asked.clone())
+}
+
 /// A lead's hold on its team.
 #[derive(Debug)]
 pub struct Leadership {
@@ -32,6 +48,8 @@ pub struct Leadership {
 #[derive(Debug)]
 struct Held {
     team: TeamName,
+    /// The name that was asked for.
+    asked: TeamName,
     // Kept for its lock, which falls with it.
     _life: LifeHolder,
 }
@@ -86,9 +104,45 @@ impl Leadership {
         let life = self.take_life(&name, dep.spawn_id)?;
         *held = Some(Held {
             team: name.clone(),
+            asked: name.clone(),
             _life: life,
         });
         Ok(name)
+    }
+
+    /// Makes a team and takes its lead; where the name is taken, under the next one that is free: `parser-2` for `parser`.
+    /// [`Self::answers_to`] knows both names.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub fn create_under_free_name(
+        &self,
+        asked: &TeamName,
+        description: Option<&str>,
+    ) -> Result<TeamName, StoreError> {
+        let mut number = 1;
+        let name = loop {
+            let name = numbered(asked, number);
+            match self.create(name, description.map(str::to_owned)) {
+                Err(StoreError::TeamExists { .. } | StoreError::TeamCollides { .. })
+                    if number < MOST_NAMESAKES =>
+                {
+                    number += 1;
+                }
+                created => break created?,
+            }
+        };
+        if let Some(held) = self.lock().as_mut() {
+            held.asked = asked.clone();
+        }
+        Ok(name)
+    }
+
+    /// Whether this is the name of the team that is led, or the one that was asked for it.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.lock()
+            .as_ref()
+            .is_some_and(|held| held.team.as_str() == name || held.asked.as_str() == name)
     }
 
     /// Takes the lead of a team that has none, for the conversation of this lead. Of two that try at once one wins.
@@ -130,7 +184,11 @@ impl Leadership {
                 pid: Some(dep.process.pid),
             },
         )?;
-        *held = Some(Held { team, _life: life });
+        *held = Some(Held {
+            asked: team.clone(),
+            team,
+            _life: life,
+        });
         Ok(())
     }
 

@@ -1,7 +1,8 @@
-//! What the lead is told of a member's death.
+//! What the lead is told of a member's end.
 
-use swarm_protocol::{Event, LEAD_NAME, MemberName, MessageId, TaskId};
+use swarm_protocol::{Event, LEAD_NAME, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
+use crate::member_files::has_stopped;
 use crate::reconcile::Departure;
 use crate::team_files::TeamFiles;
 use crate::{Draft, Result};
@@ -29,19 +30,50 @@ impl TeamFiles<'_> {
         let draft = news(departure, released);
         self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
     }
+
+    /// Writes to the lead process that a member shut down or was terminated, once for each spawn. A team without a lead
+    /// process gets no message, and neither does a lead that is ending: whoever ended the member knows the outcome.
+    pub(crate) fn tell_of_stop(
+        &self,
+        config: &TeamConfig,
+        member: &MemberName,
+        spawn_id: SpawnId,
+        released: &[TaskId],
+    ) -> Result<()> {
+        let lead = MemberName::lead();
+        let is_ending = |name| -> Result<bool> {
+            let report = self.state(name)?;
+            Ok(report.as_ref().is_some_and(has_stopped))
+        };
+        if config.lead_process.is_none() || is_ending(&lead)? {
+            return Ok(());
+        }
+        let what = if is_ending(member)? {
+            "has shut down"
+        } else {
+            "was terminated"
+        };
+        let text = format!("{member} {what}.{}", given_back(released));
+        let draft = Draft::system(LEAD_NAME, text.clone()).with_summary(text);
+        let id = MessageId::new(spawn_id.to_string());
+        self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
+    }
+}
+
+/// The end of a message that names the tasks that are free again; empty without any.
+fn given_back(released: &[TaskId]) -> String {
+    if released.is_empty() {
+        return String::new();
+    }
+    let ids: Vec<String> = released.iter().map(|id| format!("#{id}")).collect();
+    format!(" Given back: {}.", ids.join(", "))
 }
 
 /// The message; its first words are also its summary.
 fn news(departure: &Departure, released: &[TaskId]) -> Draft {
     let (member, reason) = (&departure.member, &departure.reason);
     let died = format!("{member} died unexpectedly ({reason}).");
-    let tasks = match released {
-        [] => String::new(),
-        ids => {
-            let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-            format!(" Given back: {}.", ids.join(", "))
-        }
-    };
+    let tasks = given_back(released);
     let text = format!(
         "{died}{tasks} Spawn it again under the same name to carry on its conversation, or give its work to somebody \
          else."

@@ -148,13 +148,11 @@ impl TeamFiles<'_> {
     /// Enters a death, gives back what the dead member held and tells the lead, unless it ended in order. The roster
     /// says last that all of it is done.
     fn bury(&self, config: &mut TeamConfig, spawn_id: SpawnId) -> Result<Option<Departure>> {
-        let Some(member) = config
-            .members
-            .iter_mut()
-            .find(|member| member.spawn_id() == Some(spawn_id))
-        else {
+        let mut members = config.members.iter();
+        let Some(at) = members.position(|member| member.spawn_id() == Some(spawn_id)) else {
             return Ok(None);
         };
+        let member = &config.members[at];
         let report = self.state(&member.name).unwrap_or_default();
         let report = report.filter(|report| report.spawn_id == spawn_id);
         let in_order = report.as_ref().is_some_and(has_stopped);
@@ -168,9 +166,13 @@ impl TeamFiles<'_> {
             reason,
             released,
         };
-        if !in_order {
+        if in_order {
+            let (name, released) = (&departure.member, &departure.released);
+            self.tell_of_stop(config, name, spawn_id, released)?;
+        } else {
             self.tell_of_death(&departure)?;
         }
+        let member = &mut config.members[at];
         member.is_active = Some(false);
         if let Some(mark) = &mut member.swarm {
             mark.died_at = Some(self.now());

@@ -51,6 +51,8 @@ pub(super) fn assemble(
         seat: Arc::clone(&seat),
         reporter: Arc::clone(&reporter),
         partings: TaskTracker::new(),
+        parted: Arc::default(),
+        person_wrote: std::sync::atomic::AtomicBool::default(),
     });
     let gate = LeadGate {
         seat: Arc::clone(&seat),
@@ -88,7 +90,12 @@ pub(super) fn assemble(
         tool_context,
     };
     let transcript = transcript(parts, leadership)?;
-    let spawner = LeadSpawner::new(dep.clone(), Arc::clone(&seat), Arc::clone(&agent.rights));
+    let spawner = LeadSpawner::new(
+        dep.clone(),
+        Arc::clone(&seat),
+        Arc::clone(leadership),
+        Arc::clone(&agent.rights),
+    );
     sub_agents.equip(&mut agent, Arc::new(spawner), None, &transcript);
     let session = Session::open(transcript, agent)?;
     Ok(Assembled {

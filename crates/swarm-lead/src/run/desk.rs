@@ -1,15 +1,17 @@
 //! The lead's mail: frames are handled by the program, the rest is for the model.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use swarm_engine::{Injected, Interjections};
 use swarm_protocol::{
-    IdleNotification, LEAD_NAME, Member, MemberName, MemberState, MessageId, ShutdownApproved,
-    TeamName,
+    IdleNotification, LEAD_NAME, MarkKind, Member, MemberName, MemberState, MessageId,
+    ShutdownApproved, TeamName,
 };
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, sort_mail};
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::reporter::Reporter;
@@ -24,6 +26,10 @@ pub(super) struct LeadDesk {
     pub(super) reporter: Arc<Reporter>,
     /// Members that have agreed to stop and are being taken out of the roster.
     pub(super) partings: TaskTracker,
+    /// Notified when one of them has left.
+    pub(super) parted: Arc<Notify>,
+    /// Whether the lead has read something from a person since this was last looked at.
+    pub(super) person_wrote: AtomicBool,
 }
 
 impl LeadDesk {
@@ -81,6 +87,7 @@ impl LeadDesk {
         };
         self.reporter.notice(format!("{name} shuts down"));
         let (deployment, team) = (self.deployment.clone(), team.clone());
+        let parted = Arc::clone(&self.parted);
         self.partings.spawn(async move {
             match part(&deployment, &team, &name).await {
                 // Somebody else has seen to it.
@@ -92,13 +99,23 @@ impl LeadDesk {
                     tracing::warn!(member = %name, %error, "member that left is still in the roster");
                 }
             }
+            parted.notify_one();
         });
+    }
+
+    /// Whether a member that has agreed to stop is still being taken out of the roster. The lead is told once it has left.
+    pub(super) fn is_parting(&self) -> bool {
+        !self.partings.is_empty()
     }
 
     /// The form in which messages go into the transcript; shows them too.
     pub(super) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
         let show = |incoming: &Incoming| {
             self.seat.emit(incoming.shown());
+            let mark = incoming.entry().swarm.as_ref();
+            if mark.is_some_and(|mark| mark.kind == Some(MarkKind::Person)) {
+                self.person_wrote.store(true, Ordering::Relaxed);
+            }
             Injected {
                 text: incoming.render(),
                 message_ids: incoming.id().cloned().into_iter().collect(),

@@ -47,6 +47,8 @@ fn desk(world: &World) -> (LeadDesk, Arc<Events>) {
         seat: Arc::new(seat),
         reporter: Arc::new(reporter),
         partings: TaskTracker::new(),
+        parted: Arc::default(),
+        person_wrote: std::sync::atomic::AtomicBool::default(),
     };
     (desk, events)
 }
@@ -225,6 +227,42 @@ async fn a_member_that_agreed_to_stop_leaves_the_roster_once_it_has_ended() {
     desk.partings.close();
     desk.partings.wait().await;
     assert_eq!(world.stops(), ["approved"]);
+    assert_eq!(
+        world.unread("team-lead"),
+        0,
+        "a person who leads by hand is not mailed"
+    );
+}
+
+#[tokio::test]
+async fn a_running_lead_is_told_who_has_shut_down_and_which_tasks_came_back() {
+    for (state, told) in [(MemberState::Idle, true), (MemberState::Stopping, false)] {
+        let world = World::new();
+        let dep = &world.deployment;
+        let process = dep.process.lead_process(&*dep.clock);
+        world
+            .store
+            .set_lead_process(&team(), Some(process))
+            .unwrap();
+        world.report("team-lead", dep.spawn_id, state);
+        let (desk, _) = desk(&world);
+        let (spawn, life) = leaving(&world, MemberState::Stopped);
+        let task = world.task_of("bob", spawn);
+        assert!(desk.take().unwrap().is_empty());
+        assert!(desk.is_parting());
+        drop(life);
+        desk.parted.notified().await;
+        let messages = desk.take().unwrap();
+        if !told {
+            assert!(messages.is_empty(), "{messages:?}");
+            continue;
+        }
+        let text = messages[0].render();
+        assert!(text.contains("teammate_id=\"system\""), "{text}");
+        let words = format!("bob has shut down. Given back: #{task}");
+        assert!(text.contains(&words), "{text}");
+        assert_eq!(messages.len(), 1);
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod finish;
 mod mail;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
@@ -19,8 +20,11 @@ use super::assemble::{Assembled, assemble};
 use super::desk::LeadDesk;
 use super::report::{Outcome, RunReport};
 use super::reporter::Reporter;
+use super::result_text::ResultText;
 use super::servers;
-use super::settle::{Situation, any_failed, paused_alone, situation, stalled_text};
+use super::settle::{
+    Situation, any_failed, is_work_finished, paused_alone, situation, stalled_text,
+};
 use super::turn::run_turn;
 use crate::reconcile::{self, Reconciling};
 use crate::stop::end_leftovers_of_lead;
@@ -80,7 +84,7 @@ pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunRep
         servers: Some(servers),
         inbox: None,
         watched: None,
-        last_text: String::new(),
+        result: ResultText::default(),
         reconciling: None,
         nudged: None,
         told_paused: None,
@@ -112,7 +116,7 @@ struct Run {
     inbox: Option<Subscription>,
     /// Whose inbox that is.
     watched: Option<TeamName>,
-    last_text: String,
+    result: ResultText,
     /// Begun by a step that was cut.
     reconciling: Option<Reconciling>,
     /// The state of the task list when the lead was last told that everybody waits.
@@ -243,6 +247,8 @@ impl Run {
         if !self.reconcile(&team, cut).await? {
             return Ok(None);
         }
+        // Before the mail is read: the word of one that has left by now is in it.
+        let was_parting = self.desk.is_parting();
         // Read after the members' states: a member's last mail is in the inbox before it says that it is idle.
         if self.receive()? {
             return Ok(None);
@@ -251,6 +257,10 @@ impl Run {
         let after = store.member_view(&team)?;
         if self.sub_agents.is_busy() {
             self.rest_in_background();
+            self.wait(cut).await;
+            return Ok(None);
+        }
+        if was_parting || self.desk.is_parting() {
             self.wait(cut).await;
             return Ok(None);
         }
@@ -265,7 +275,7 @@ impl Run {
         Ok(None)
     }
 
-    /// Waits for mail, for the end of a member, and for the end of a sub-agent.
+    /// Waits for mail, for the end of a member or its departure, and for the end of a sub-agent.
     async fn wait(&mut self, cut: &tokio_util::sync::CancellationToken) {
         let inbox = async {
             match self.inbox.as_mut() {
@@ -276,6 +286,7 @@ impl Run {
         tokio::select! {
             () = inbox => {}
             () = self.supervisor.changed() => {}
+            () = self.desk.parted.notified() => {}
             () = self.sub_agents.changed() => {}
             () = cut.cancelled() => {}
         }
@@ -331,6 +342,21 @@ impl Run {
         Ok(None)
     }
 
+    /// Whether the work of the run is finished as far as the files tell.
+    fn is_work_finished(&self) -> Result<bool, LeadError> {
+        if self.sub_agents.is_busy() {
+            return Ok(false);
+        }
+        let Some(team) = self.seat.team() else {
+            return Ok(true);
+        };
+        let store = &self.parts.deployment.store;
+        Ok(is_work_finished(
+            &store.tasks(&team)?,
+            &store.member_view(&team)?,
+        ))
+    }
+
     async fn turn(
         &mut self,
         cut: &tokio_util::sync::CancellationToken,
@@ -349,9 +375,11 @@ impl Run {
                 },
             )?;
         }
-        if !outcome.text().trim().is_empty() {
-            outcome.text().clone_into(&mut self.last_text);
+        let is_work_finished = self.is_work_finished()?;
+        if self.desk.person_wrote.swap(false, Ordering::Relaxed) {
+            self.result.person_wrote();
         }
+        self.result.turn_ended(outcome.text(), is_work_finished);
         self.reporter.state(MemberState::Idle, None);
         Ok(match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),

@@ -9,6 +9,7 @@ mod parts;
 mod prompt;
 mod report;
 mod reporter;
+mod result_text;
 mod servers;
 mod settle;
 mod turn;

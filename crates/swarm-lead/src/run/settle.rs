@@ -41,6 +41,17 @@ pub(super) fn situation(
     }
 }
 
+/// Whether the work is finished: every task is, or, where there are none, nobody works.
+pub(super) fn is_work_finished(tasks: &TaskList, members: &[MemberView]) -> bool {
+    if tasks.tasks.is_empty() {
+        return !members.iter().any(is_busy);
+    }
+    tasks
+        .tasks
+        .iter()
+        .all(|task| tasks.state(task).is_terminal())
+}
+
 fn is_busy(view: &MemberView) -> bool {
     if view.member.name.is_lead() {
         return false;

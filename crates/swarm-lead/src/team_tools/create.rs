@@ -81,15 +81,20 @@ impl TeamCreate {
         let name = TeamName::parse(input.team_name.trim()).map_err(|error| error.to_string())?;
         let team = self
             .leadership
-            .create(name, input.description)
+            .create_under_free_name(&name, input.description.as_deref())
             .map_err(|error| error.to_string())?;
         self.seat.set_team(Some(team.clone()));
         let file = self.deployment.store.team_folder(&team).join("config.json");
-        let out = json!({
+        let mut out = json!({
             "team_name": team,
             "team_file_path": file,
             "lead_agent_id": AgentId::new(MemberName::lead(), team.clone()),
         });
+        if team != name {
+            out["message"] = json!(format!(
+                "There is a team {name} already, so yours is called {team}. In your calls, team_name {name} means yours."
+            ));
+        }
         Ok(ToolOutput::ok(out.to_string(), format!("team {team}")))
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_protocol::ToolKind;
+use swarm_protocol::{TeamName, ToolKind};
 use swarm_team::Seat;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use crate::stop::clear_dead;
-use crate::{Deployment, Leadership};
+use crate::stop::{await_reported_end, clear_dead};
+use crate::{Deployment, LeadError, Leadership};
 
 /// Deletes the lead's team once its members have left.
 #[derive(Debug)]
@@ -51,6 +51,9 @@ impl Tool for TeamDelete {
         let Some(team) = self.seat.team() else {
             return ToolOutput::error("you lead no team");
         };
+        if let Err(error) = self.await_departing(&team).await {
+            return ToolOutput::error(error.to_string());
+        }
         if let Err(error) = clear_dead(&self.deployment, &team).await {
             return ToolOutput::error(error.to_string());
         }
@@ -67,5 +70,15 @@ impl Tool for TeamDelete {
             }
             Err(error) => ToolOutput::error(error.to_string()),
         }
+    }
+}
+
+impl TeamDelete {
+    /// Waits a moment for members that have agreed to shut down: their processes end right after.
+    async fn await_departing(&self, team: &TeamName) -> Result<(), LeadError> {
+        for member in self.deployment.store.config(team)?.teammates() {
+            await_reported_end(&self.deployment, team, &member.name).await?;
+        }
+        Ok(())
     }
 }

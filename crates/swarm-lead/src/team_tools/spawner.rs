@@ -10,15 +10,16 @@ use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
 use swarm_store::Draft;
 use swarm_team::Seat;
 
-use crate::Deployment;
 use crate::spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn};
 use crate::stop::dead_namesake;
+use crate::{Deployment, Leadership};
 
 /// Spawns teammates for the lead's model.
 #[derive(Debug)]
 pub(crate) struct LeadSpawner {
     deployment: Deployment,
     seat: Arc<Seat>,
+    leadership: Arc<Leadership>,
     /// No teammate may do more than the lead may at the moment of its spawn.
     rights: Arc<Rights>,
     /// Where members run and why, as it was last shown.
@@ -26,10 +27,16 @@ pub(crate) struct LeadSpawner {
 }
 
 impl LeadSpawner {
-    pub(crate) fn new(deployment: Deployment, seat: Arc<Seat>, rights: Arc<Rights>) -> Self {
+    pub(crate) fn new(
+        deployment: Deployment,
+        seat: Arc<Seat>,
+        leadership: Arc<Leadership>,
+        rights: Arc<Rights>,
+    ) -> Self {
         Self {
             deployment,
             seat,
+            leadership,
             rights,
             shown: Mutex::default(),
         }
@@ -69,7 +76,7 @@ impl TeammateSpawner for LeadSpawner {
         if let Some(named) = request
             .team
             .as_deref()
-            .filter(|named| *named != team.as_str())
+            .filter(|named| !self.leadership.answers_to(named))
         {
             return Err(format!(
                 "you lead the team {team}, not {named}: leave team_name out"

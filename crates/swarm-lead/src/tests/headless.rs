@@ -437,6 +437,92 @@ async fn state_of_a_former_member_does_not_hold_up_the_end() {
         drop(world.live("bob", spawn));
         report_state(&world.store, &team(), "bob", spawn, MemberState::Stopped);
     });
+    run.model.then(say("bob has left"));
     let report = run.go().await.unwrap();
     assert_eq!(report.outcome, Outcome::Completed);
+}
+
+#[tokio::test]
+async fn a_lead_that_asks_a_member_to_stop_and_waits_is_told_of_its_end_and_deletes_the_team() {
+    let run = Run::with_team();
+    let world = run.world.clone();
+    run.model.on(move |_| {
+        let spawn = world.join("bob");
+        let bob = world.play("bob", spawn, Answer::Approve);
+        std::thread::spawn(move || drop(bob.join().unwrap()));
+        let request = json!({"type": "shutdown_request", "reason": "thank you"});
+        call("SendMessage", json!({"to": "bob", "message": request}))
+    });
+    run.model.then(say("waiting for bob"));
+    run.model.on(|request| {
+        let heard = heard(request);
+        assert!(heard.contains("bob has shut down."), "{heard}");
+        call("TeamDelete", json!({}))
+    });
+    run.model.then(say("the team is deleted"));
+    let (world, model) = (run.world.clone(), run.model.clone());
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    let last = heard(model.requests().last().unwrap());
+    assert_eq!(
+        (report.team, world.store.teams().unwrap()),
+        (None, vec![]),
+        "{last}"
+    );
+}
+
+#[tokio::test]
+async fn the_result_is_the_report_and_not_the_word_after_a_late_notice() {
+    const REPORT: &str = "The import is slow because the table is built on every call.";
+    let run = Run::with_team();
+    run.model.then(call(
+        "TaskCreate",
+        json!({"subject": "look", "description": "d"}),
+    ));
+    run.model.then(call(
+        "TaskUpdate",
+        json!({"taskId": "1", "status": "completed", "result": "found"}),
+    ));
+    let world = run.world.clone();
+    run.model.on(move |_| {
+        let spawn = world.join("bob");
+        let bob = world.play("bob", spawn, Answer::Approve);
+        std::thread::spawn(move || drop(bob.join().unwrap()));
+        idle_notice(&world.store, "bob", Some("found it, too"));
+        say(REPORT)
+    });
+    run.model.then(say("Done."));
+    let model = run.model.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert_eq!((model.asked(), report.result.as_str()), (4, REPORT));
+}
+
+#[tokio::test]
+async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
+    let run = Run::new();
+    run.world.create_team();
+    run.model
+        .then(call("TeamCreate", json!({"team_name": "crew"})));
+    let agent = json!({"name": "bob", "description": "d", "prompt": "p", "team_name": "crew"});
+    run.model.on(move |request| {
+        let heard = heard(request);
+        assert!(heard.contains("crew-2"), "{heard}");
+        call("Agent", agent)
+    });
+    run.model.on(|request| {
+        // Its program is not one, so that nobody comes; the name of the team was not the reason.
+        let heard = heard(request);
+        assert!(!heard.contains("leave team_name out"), "{heard}");
+        say("done")
+    });
+    let mut run = run;
+    run.parts.deployment.program = run.world.path().join("missing");
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(
+        report.team.as_ref().map(swarm_protocol::TeamName::as_str),
+        Some("crew-2")
+    );
+    assert_eq!(world.store.teams().unwrap().len(), 2);
 }

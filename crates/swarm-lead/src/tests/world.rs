@@ -211,7 +211,7 @@ impl World {
             let frame = answer.frame(&member, &request);
             let draft = Draft::control(member.as_str(), &frame);
             if answer == Answer::Approve {
-                report_state(&store, &team(), &member, spawn, MemberState::Stopped);
+                report_state(&store, &team(), &member, spawn, MemberState::Stopping);
             }
             store.send(&team(), &MemberName::lead(), draft).unwrap();
             life

@@ -36,6 +36,14 @@ impl TeamFiles<'_> {
                 || self.write_config(held, &config),
             )?;
             self.forget_undo(name)?;
+            let mark = member.swarm.as_ref();
+            // A death that was recorded has been reported.
+            if let Some(mark) = mark.filter(|mark| mark.died_at.is_none())
+                && let Err(error) = self.tell_of_stop(&config, name, mark.spawn_id, &released)
+            {
+                // The member has left all the same.
+                tracing::warn!(team = %self.team, member = %name, %error, "lead not told that a member left");
+            }
             Ok(Some(Removed { member, released }))
         })
     }

@@ -28,7 +28,7 @@ impl Run {
         self.tell_of_end(&outcome).await;
         let mut report = RunReport {
             outcome,
-            result: std::mem::take(&mut self.last_text),
+            result: self.result.take(),
             team: self.seat.team(),
             tasks: Vec::new(),
             members: Vec::new(),
