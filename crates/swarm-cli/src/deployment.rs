@@ -243,9 +243,9 @@ pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
         tmux_pane: env.get("TMUX_PANE").map(str::to_owned),
         tmux_program: env.find_program("tmux"),
         own_socket_dir: socket_folder(env, root),
-        lead_pid: std::process::id(),
-        own_socket: None,
         server_env: server_env.into_iter().collect(),
+        // What depends on the team is filled in by the spawn.
+        ..TerminalFacts::default()
     }
 }
 

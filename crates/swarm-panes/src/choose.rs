@@ -44,21 +44,21 @@ pub struct TerminalFacts {
     /// Folder of the user alone, for sockets and for records of members without a terminal; made when needed. Every
     /// process that is to find such a member must name the same one.
     pub own_socket_dir: PathBuf,
-    /// Pid of the lead, or of whoever spawns without one; names the socket of a server of our own.
-    pub lead_pid: u32,
-    /// A socket that the roster names already. If it is one of our own, it takes the place of one named after
-    /// `lead_pid`; the user's is never taken for ours.
+    /// The number in the socket's name of a server of our own: [`crate::server_number`] of the team.
+    pub server_number: u32,
+    /// The socket of a running server that the roster already names. If it is one of our own, it takes the place of
+    /// the one named after `server_number`; the user's is never taken for ours.
     pub own_socket: Option<PathBuf>,
     /// Environment of a server of our own, and so of every pane on it: at least `PATH` and `HOME`, nothing secret.
     pub server_env: Vec<(String, String)>,
 }
 
 impl TerminalFacts {
-    fn socket(&self) -> PathBuf {
+    /// The server of the other members of the team.
+    fn shared_socket(&self) -> Option<PathBuf> {
         self.own_socket
             .clone()
             .filter(|socket| is_own_socket(socket))
-            .unwrap_or_else(|| own_socket(&self.own_socket_dir, self.lead_pid))
     }
 }
 
@@ -160,16 +160,17 @@ async fn tmux(
             "the tmux server that TMUX names does not know this pane"
         }
     };
-    let socket = facts.socket();
-    // Whoever started that server has been told of it in full.
-    let is_of_another = socket != own_socket(&facts.own_socket_dir, facts.lead_pid);
-    let why = if is_of_another {
-        "with the others of its team on a tmux server of swarm's own".to_owned()
+    let (socket, why) = if let Some(shared) = facts.shared_socket() {
+        // Whoever started that server has been told of it in full.
+        let why = "with the others of its team on a tmux server of swarm's own";
+        (shared, why.to_owned())
     } else {
-        format!(
+        let socket = own_socket(&facts.own_socket_dir, facts.server_number);
+        let why = format!(
             "teammates get a tmux server of their own at {}: {why_not_here}",
             socket.display()
-        )
+        );
+        (socket, why)
     };
     let backend = TmuxBackend::own(program, socket, facts.server_env.clone())?;
     Ok(told(backend.nested(facts.tmux_env.is_some()), why))
@@ -219,7 +220,7 @@ mod tests {
     fn facts() -> TerminalFacts {
         TerminalFacts {
             own_socket_dir: PathBuf::from("/nonexistent/swarm"),
-            lead_pid: 7,
+            server_number: 7,
             ..TerminalFacts::default()
         }
     }

@@ -29,6 +29,7 @@ pub use place::Place;
 pub use recording::RecordingBackend;
 pub use tmux::{
     FEATURES, Feature, NEWEST_TRIED, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion,
-    check_tmux, is_own_socket, own_socket, replay_panes, take_over_log, tmux_version,
+    check_tmux, is_own_socket, own_socket, replay_panes, server_number, take_over_log,
+    tmux_version,
 };
 pub use view::{PaneView, WindowView};

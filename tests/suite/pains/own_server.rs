@@ -38,6 +38,25 @@ fn the_server_is_told_of_in_full_once_and_each_spawn_says_how_to_see_its_member(
 }
 
 #[test]
+fn first_spawns_in_parallel_share_one_server() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let names: Vec<String> = (0..8).map(|n| format!("mate-{n}")).collect();
+    let started: Vec<_> = names
+        .iter()
+        .map(|name| world.start(&["spawn", name, "--model", MODEL, "--backend", "tmux"]))
+        .collect();
+    for spawned in started {
+        spawned.wait().ok();
+    }
+    let servers = world.own_servers();
+    assert_eq!(servers.len(), 1, "{}", world.report());
+    assert_eq!(servers[0].panes().len(), names.len());
+    world.swarm(&["team", "delete", "--force"]).ok();
+    assert!(world.own_servers().is_empty());
+}
+
+#[test]
 fn attach_without_a_name_shows_a_pane_in_which_somebody_lives() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_panes::{Chosen, PaneBackend, is_own_socket};
+use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
 
@@ -12,6 +12,7 @@ use super::attempt::Attempt;
 use super::kind;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember, worktree};
+use crate::census::canonical;
 use crate::off_thread::off_thread;
 use crate::reconcile::reconcile;
 use crate::stop::{
@@ -221,6 +222,7 @@ async fn pick_backend(
         .clone()
         .unwrap_or_else(|| deployment.backend.clone());
     let mut facts = deployment.terminal.clone();
+    facts.server_number = server_number(&canonical(&deployment.root), team);
     // Further members of a team join the server that the first one was given.
     let config = deployment.store.config(team)?;
     let sockets = config

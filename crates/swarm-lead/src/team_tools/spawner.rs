@@ -22,7 +22,7 @@ pub(crate) struct LeadSpawner {
     leadership: Arc<Leadership>,
     /// No teammate may do more than the lead may at the moment of its spawn.
     rights: Arc<Rights>,
-    /// Where members run and why, as it was last shown.
+    /// The place that was last shown: the socket of a server of swarm's own, else the reason for the place.
     shown: Mutex<String>,
 }
 
@@ -44,17 +44,21 @@ impl LeadSpawner {
 
     /// Says where members run, once for each answer.
     fn show_place(&self, member: &SpawnedMember) {
-        let is_out_of_sight = member.socket.as_deref().is_some_and(is_own_socket);
-        let attach = if is_out_of_sight {
-            "; `swarm attach` shows it"
-        } else {
-            ""
+        let own_socket = member
+            .socket
+            .as_deref()
+            .filter(|socket| is_own_socket(socket));
+        let (place, line) = match own_socket {
+            Some(socket) => (
+                socket.display().to_string(),
+                format!("{}; `swarm attach` shows it", member.why),
+            ),
+            None => (member.why.clone(), member.why.clone()),
         };
-        let why = format!("{}{attach}", member.why);
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if *shown != why {
-            shown.clone_from(&why);
-            self.seat.emit(AgentEvent::Notice { line: why });
+        if *shown != place {
+            *shown = place;
+            self.seat.emit(AgentEvent::Notice { line });
         }
     }
 }

@@ -71,7 +71,7 @@ impl TmuxBackend {
             return Err(PaneError::Invalid {
                 what: "socket path",
                 given: socket.display().to_string(),
-                why: "a server of our own is named claude-swarm-<pid>; this may be the user's",
+                why: "a server of our own is named claude-swarm-<number>; this may be the user's",
             });
         }
         let server = Server::own(program, socket, environment)?;

@@ -24,7 +24,7 @@ mod watch;
 pub use backend::TmuxBackend;
 pub use features::{FEATURES, Feature, NEWEST_TRIED, OLDEST, TmuxVersion};
 pub use own_pane::take_over_log;
-pub use own_server::{OWN_SESSION, OWN_WINDOW, is_own_socket, own_socket};
+pub use own_server::{OWN_SESSION, OWN_WINDOW, is_own_socket, own_socket, server_number};
 pub(crate) use probe::lead_pane_answers;
 pub use probe::{check_tmux, tmux_version};
 pub use replay::replay_panes;

@@ -1,12 +1,14 @@
 //! Our own tmux server: for a lead outside tmux, or where panes are to stay out of the user's sight.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use swarm_protocol::SpawnId;
+use swarm_protocol::{SpawnId, TeamName};
 use tmux_interface::{NewSession, ResizeWindow, SetHook, SetOption, StartServer, TmuxCommand};
 
 use super::batch::Batch;
@@ -29,16 +31,26 @@ const STACKED_NEEDS: [&str; 2] = ["@swarm_stacked_columns", "@swarm_stacked_rows
 /// What the file names of our sockets begin with.
 const SOCKET_PREFIX: &str = "claude-swarm-";
 
-/// The socket of the server that the process `pid` creates, in a folder that only the user can enter.
-pub fn own_socket(folder: &Path, pid: u32) -> PathBuf {
-    folder.join(format!("{SOCKET_PREFIX}{pid}"))
+/// The socket of the server with this number, in a directory that only the user can enter.
+pub fn own_socket(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("{SOCKET_PREFIX}{number}"))
+}
+
+/// The number of a team's own server. It depends on nothing but the team, so spawns that run in parallel choose the same
+/// socket, and tmux's lock file decides which of them starts the server. FNV-1a; with 32 bits the socket's path stays short.
+pub fn server_number(root: &Path, team: &TeamName) -> u32 {
+    let bytes = root.as_os_str().as_bytes().iter();
+    let bytes = bytes.chain(&[0]).chain(team.as_str().as_bytes());
+    bytes.fold(0x811c_9dc5, |hash: u32, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// Whether a socket that a roster names is that of a server of our own.
 pub fn is_own_socket(socket: &Path) -> bool {
     let name = socket.file_name().and_then(OsStr::to_str);
-    let pid = name.and_then(|name| name.strip_prefix(SOCKET_PREFIX));
-    pid.is_some_and(|pid| pid.parse::<u32>().is_ok())
+    let number = name.and_then(|name| name.strip_prefix(SOCKET_PREFIX));
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// Starts the server if need be and makes the session with one pane, whose id is printed.
@@ -165,7 +177,7 @@ pub(crate) async fn remove_dead_socket(socket: &Path) {
         match UnixStream::connect(socket) {
             Ok(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                if let Err(error) = std::fs::remove_file(socket) {
+                if let Err(error) = remove_unless_started(socket) {
                     tracing::debug!(socket = %socket.display(), %error, "dead socket not removed");
                 }
                 return;
@@ -173,4 +185,24 @@ pub(crate) async fn remove_dead_socket(socket: &Path) {
             Err(_) => return,
         }
     }
+}
+
+/// Removes a dead socket under the lock file that tmux takes to start a server there: another spawn may have started one
+/// since the last look.
+fn remove_unless_started(socket: &Path) -> io::Result<()> {
+    let mut lock = OsString::from(socket);
+    lock.push(".lock");
+    let file = File::create(&lock)?;
+    if file.try_lock().is_err() {
+        return Ok(());
+    }
+    let is_dead = UnixStream::connect(socket)
+        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    let removed = if is_dead {
+        std::fs::remove_file(socket)
+    } else {
+        Ok(())
+    };
+    std::fs::remove_file(&lock)?;
+    removed
 }

@@ -1,5 +1,7 @@
 //! Outside tmux: our own server.
 
+use std::os::unix::net::UnixListener;
+
 use swarm_panes::{BackendRequest, OWN_SESSION, OWN_WINDOW, PaneBackend, TerminalFacts, choose};
 
 use crate::rig::{
@@ -132,6 +134,25 @@ async fn two_processes_that_start_it_at_one_time_share_it() {
 }
 
 #[tokio::test]
+async fn sixteen_spawns_of_one_team_in_parallel_share_one_server() {
+    let server = OwnServer::new();
+    std::fs::create_dir_all(server.socket.parent().unwrap()).unwrap();
+    // What a killed server leaves behind.
+    drop(UnixListener::bind(&server.socket).unwrap());
+    let backends: Vec<_> = (0..16).map(|_| server.backend()).collect();
+    let specs: Vec<_> = (0..16).map(|n| spec(&format!("mate-{n}"))).collect();
+    let opened = backends
+        .iter()
+        .zip(&specs)
+        .map(|(backend, spec)| backend.open(spec));
+    for opened in join_all(opened).await {
+        opened.unwrap();
+    }
+    assert_eq!(backends[0].panes(&team()).await.unwrap().len(), 16);
+    assert_readable(&server.socket, None);
+}
+
+#[tokio::test]
 async fn the_socket_lies_in_a_folder_of_the_user_alone() {
     use std::os::unix::fs::PermissionsExt;
     let server = OwnServer::new();
@@ -225,7 +246,7 @@ async fn auto_outside_tmux_is_our_own_server_and_says_why() {
     let mut facts = TerminalFacts {
         tmux_program: Some(tmux_program()),
         own_socket_dir: server.folder.path("sockets"),
-        lead_pid: std::process::id(),
+        server_number: std::process::id(),
         ..TerminalFacts::default()
     };
     let (backend, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();

@@ -162,7 +162,7 @@ async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
         tmux_pane: Some(LEAD.to_owned()),
         tmux_program: Some(tmux_program()),
         own_socket_dir: server.folder.path("sockets"),
-        lead_pid: 1,
+        server_number: 1,
         ..TerminalFacts::default()
     };
     let (backend, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
@@ -208,7 +208,7 @@ async fn a_server_that_is_stopped_is_told_and_keeps_nothing_else_waiting() {
         tmux_pane: Some(LEAD.to_owned()),
         tmux_program: Some(tmux_program()),
         own_socket_dir: server.folder.path("sockets"),
-        lead_pid: 1,
+        server_number: 1,
         ..TerminalFacts::default()
     };
     let stopped = Stopped::server(&server);
@@ -242,7 +242,7 @@ async fn the_users_server_is_never_taken_for_our_own() {
     let facts = TerminalFacts {
         tmux_program: Some(tmux_program()),
         own_socket_dir: server.folder.path("sockets"),
-        lead_pid: 1,
+        server_number: 1,
         own_socket: Some(server.socket.clone()),
         ..TerminalFacts::default()
     };
