@@ -1,10 +1,10 @@
 //! One conversation of one agent.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use swarm_fs::Settling;
-use swarm_model::{ContentBlock, Message};
+use swarm_model::{ContentBlock, StoredMessage};
 use swarm_protocol::{AgentEvent, MessageId, Usage};
 use swarm_tools::Caller;
 
@@ -215,7 +215,7 @@ impl Session {
         Ok(())
     }
 
-    fn inherit(&mut self, messages: &[Message]) -> Result<(), EngineError> {
+    fn inherit(&mut self, messages: &[Arc<StoredMessage>]) -> Result<(), EngineError> {
         let entries: Vec<Entry> = messages.iter().cloned().map(Entry::Inherited).collect();
         self.flush()?;
         self.transcript.append_all(&entries)?;

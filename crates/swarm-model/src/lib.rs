@@ -17,6 +17,7 @@ mod request;
 mod scripted;
 mod secret;
 mod stop;
+mod stored;
 mod web;
 
 pub use chat_completions::{ChatCompletions, ChatCompletionsConfig};
@@ -31,4 +32,5 @@ pub use request::{ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError, ScriptedModel};
 pub use secret::Secret;
 pub use stop::StopReason;
+pub use stored::{BlockKind, StoredBlock, StoredMessage};
 pub use web::{Fetched, WebClient};

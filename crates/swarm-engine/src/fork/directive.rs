@@ -1,6 +1,8 @@
 //! What a fork is told.
 
-use swarm_model::{ContentBlock, Message, Role};
+use std::sync::Arc;
+
+use swarm_model::{BlockKind, Role, StoredMessage};
 
 /// What begins the text of every fork, by which one is known. Claude Code's.
 const OPENING: &str = "<fork-boilerplate>";
@@ -29,17 +31,20 @@ pub(crate) fn directive(work: &str) -> String {
 }
 
 /// Whether a conversation is a fork's: the rules stand in it.
-pub(crate) fn is_inside(conversation: &[Message]) -> bool {
+pub(crate) fn is_inside(conversation: &[Arc<StoredMessage>]) -> bool {
     let users = conversation
         .iter()
         .filter(|message| message.role == Role::User);
     users
-        .flat_map(|message| &message.content)
-        .any(|block| matches!(block, ContentBlock::Text { text } if text.contains(OPENING)))
+        .flat_map(|message| &message.blocks)
+        // There is nothing in the opening that JSON writes in another way.
+        .any(|block| block.kind() == BlockKind::Text && block.json().contains(OPENING))
 }
 
 #[cfg(test)]
 mod tests {
+    use swarm_model::{ContentBlock, Message};
+
     use super::*;
 
     #[test]
@@ -50,7 +55,8 @@ mod tests {
             told.ends_with("\n\nYour directive: count the files"),
             "{told}"
         );
-        let fork = [Message::user_text("hi"), Message::user_text(told.clone())];
+        let stored = |message: Message| Arc::new(StoredMessage::from(message));
+        let fork = ["hi", &told].map(|text| stored(Message::user_text(text)));
         assert!(is_inside(&fork));
         let quoted = ContentBlock::ToolResult {
             tool_use_id: "a".into(),
@@ -63,7 +69,7 @@ mod tests {
         };
         let talker = Message::assistant(vec![ContentBlock::text(told)]);
         assert!(
-            !is_inside(&[reader, talker]),
+            !is_inside(&[stored(reader), stored(talker)]),
             "results and answers are no directives"
         );
     }

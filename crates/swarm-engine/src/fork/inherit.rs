@@ -1,41 +1,43 @@
 //! The part of a conversation that all forks of one answer have in common.
 
-use swarm_model::{ContentBlock, Message, Role};
+use std::sync::Arc;
+
+use swarm_model::{ContentBlock, Role, StoredBlock, StoredMessage};
 
 /// The result of every call of the answer, for a fork. Claude Code's.
 const PLACEHOLDER: &str = "Fork started — processing in background";
 
 /// A conversation up to its last answer, whole, and one message in which each of the answer's calls has the same
 /// result, whatever came of it. What stands behind the answer is left out.
-pub(crate) fn inherited(conversation: &[Message]) -> Vec<Message> {
+pub(crate) fn inherited(conversation: &[Arc<StoredMessage>]) -> Vec<Arc<StoredMessage>> {
     let answer = conversation
         .iter()
         .rposition(|message| message.role == Role::Assistant);
     let mut messages = conversation[..answer.map_or(0, |at| at + 1)].to_vec();
-    let calls = messages.last().map_or(&[][..], |answer| &answer.content);
-    let results: Vec<ContentBlock> = calls
-        .iter()
-        .filter_map(|block| match block {
-            ContentBlock::ToolUse { id, .. } => Some(ContentBlock::ToolResult {
-                tool_use_id: id.clone(),
-                content: PLACEHOLDER.to_owned(),
-                is_error: false,
-            }),
-            _ => None,
-        })
-        .collect();
+    let calls = messages.last().map_or(&[][..], |answer| &answer.blocks);
+    let calls = calls.iter().filter_map(StoredBlock::call_id);
+    let results: Vec<StoredBlock> = calls.map(|id| placeholder(id)).collect();
     if !results.is_empty() {
-        messages.push(Message {
+        messages.push(Arc::new(StoredMessage {
             role: Role::User,
-            content: results,
-        });
+            blocks: results,
+        }));
     }
     messages
+}
+
+fn placeholder(call: &str) -> StoredBlock {
+    StoredBlock::from(&ContentBlock::ToolResult {
+        tool_use_id: call.to_owned(),
+        content: PLACEHOLDER.to_owned(),
+        is_error: false,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use swarm_model::Message;
 
     use super::*;
 
@@ -63,8 +65,9 @@ mod tests {
             role: Role::User,
             content: vec![ContentBlock::text("mail")],
         };
-        let before = [Message::user_text("hi"), Message::assistant(answer)];
-        let shared = inherited(&[&before[..], &[half_done]].concat());
+        let stored = |message: Message| Arc::new(StoredMessage::from(message));
+        let before = [Message::user_text("hi"), Message::assistant(answer)].map(stored);
+        let shared = inherited(&[&before[..], &[stored(half_done)]].concat());
         assert_eq!(shared[..2], before, "the answer is whole");
         let results = serde_json::to_value(&shared[2..]).unwrap();
         let result = |id| json!({"type": "tool_result", "tool_use_id": id, "content": PLACEHOLDER});
@@ -76,6 +79,6 @@ mod tests {
 
     #[test]
     fn nothing_comes_of_a_conversation_without_an_answer() {
-        assert_eq!(inherited(&[Message::user_text("hi")]), []);
+        assert_eq!(inherited(&[Arc::new(Message::user_text("hi").into())]), []);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use swarm_model::Message;
+use swarm_model::StoredMessage;
 use swarm_tools::Tool;
 
 use super::Head;
@@ -19,7 +19,7 @@ pub(crate) struct Origin {
     /// The tools behind the specs.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// The parent's conversation, up to and with the placeholders of its calls.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<Arc<StoredMessage>>,
 }
 
 impl fmt::Debug for ForkPoint {

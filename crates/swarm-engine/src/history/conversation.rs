@@ -1,15 +1,21 @@
 //! The conversation in memory.
 
-use swarm_model::{ContentBlock, Message, Role};
+use std::sync::Arc;
 
-use super::valid;
+use swarm_model::{ContentBlock, Role, StoredBlock, StoredMessage};
+
+use super::valid::{self, Valid};
 use crate::transcript::{Entry, TurnEnd};
 
 /// What was said, in order. Lines of one role in a row are one message, but for input that comes after a turn has
 /// ended without an answer: it begins a message of its own, as it begins a turn. Only ever grows at its end.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    said: Vec<Message>,
+    /// Everything before the last message, as it is sent; nothing changes there any more.
+    sent: Valid,
+    /// The message before the last.
+    former: Option<Arc<StoredMessage>>,
+    last: Option<Arc<StoredMessage>>,
     /// The user message at the end has not been answered, nor been given up.
     open: bool,
     /// What comes next begins a message.
@@ -21,23 +27,23 @@ impl History {
     pub(crate) fn take(&mut self, entry: Entry) {
         match entry {
             Entry::User { content, .. } => {
-                self.push(Role::User, content);
+                self.push(Role::User, &content);
                 self.open = true;
             }
             Entry::Assistant { content, .. } => {
-                self.push(Role::Assistant, content);
+                self.push(Role::Assistant, &content);
                 self.open = false;
             }
             // As it was sent, so that it is sent so again.
             Entry::Inherited(message) => {
-                self.said.push(message);
+                self.begin(message);
                 self.open = false;
                 self.apart = false;
             }
             Entry::TurnEnd { how, text, .. } => {
                 // A failure is the program's affair; a stop is something the model has to know of.
                 if how != TurnEnd::Failed && self.waits() {
-                    self.push(Role::User, vec![ContentBlock::text(format!("[{text}]"))]);
+                    self.push(Role::User, &[ContentBlock::text(format!("[{text}]"))]);
                 }
                 self.open = false;
                 self.apart = true;
@@ -47,7 +53,7 @@ impl History {
 
     /// Whether nothing was said yet.
     pub(crate) fn is_empty(&self) -> bool {
-        self.said.is_empty()
+        self.last.is_none()
     }
 
     /// Whether the last word is a user message to which no turn has come to an end.
@@ -57,28 +63,88 @@ impl History {
 
     /// Whether the last word is a user message.
     pub(crate) fn waits(&self) -> bool {
-        self.said.last().is_some_and(|last| last.role == Role::User)
+        self.last
+            .as_ref()
+            .is_some_and(|last| last.role == Role::User)
     }
 
     /// Ids of the calls at the end that have no result yet, in their order.
     pub(crate) fn unanswered(&self) -> Vec<String> {
-        valid::unanswered(&self.said)
+        valid::unanswered(self.former.as_deref(), self.last.as_deref())
     }
 
     /// The conversation as the Messages API takes it: begins with a user message, nothing is empty, every call has its
     /// result in the message behind it, and roles alternate but for input after a turn that was given up: that is a
     /// second user message, which the server joins to the first.
     ///
-    /// What stands before the last message never changes again, so that the prompt cache holds.
-    pub(crate) fn for_model(&self) -> Vec<Message> {
-        valid::messages(&self.said)
+    /// What stands before the last message never changes again, so that the prompt cache holds. It is shared, not copied.
+    pub(crate) fn for_model(&self) -> Vec<Arc<StoredMessage>> {
+        let mut sent = self.sent.clone();
+        if let Some(last) = &self.last {
+            sent.take(last);
+        }
+        sent.finish()
     }
 
-    fn push(&mut self, role: Role, content: Vec<ContentBlock>) {
+    fn push(&mut self, role: Role, content: &[ContentBlock]) {
         let apart = std::mem::take(&mut self.apart);
-        match self.said.last_mut() {
-            Some(last) if last.role == role && !apart => last.content.extend(content),
-            _ => self.said.push(Message { role, content }),
+        let blocks = content.iter().map(StoredBlock::from);
+        match &mut self.last {
+            Some(last) if last.role == role && !apart => {
+                Arc::make_mut(last).blocks.extend(blocks);
+            }
+            _ => {
+                let blocks = blocks.collect();
+                self.begin(Arc::new(StoredMessage { role, blocks }));
+            }
         }
+    }
+
+    fn begin(&mut self, message: Arc<StoredMessage>) {
+        if let Some(last) = &self.last {
+            self.sent.take(last);
+        }
+        self.former = self.last.replace(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_shared_with_the_next_request_and_not_copied() {
+        let mut history = History::default();
+        let answer = |content| Entry::Assistant {
+            content,
+            model: String::new(),
+            id: None,
+            stop_reason: None,
+            usage: swarm_protocol::Usage::default(),
+        };
+        let call = ContentBlock::ToolUse {
+            id: "toolu_1".into(),
+            name: "Read".into(),
+            input: serde_json::json!({}),
+        };
+        history.take(Entry::user(vec![ContentBlock::text("look")]));
+        history.take(answer(vec![call]));
+        let result = ContentBlock::ToolResult {
+            tool_use_id: "toolu_1".into(),
+            content: "found".into(),
+            is_error: false,
+        };
+        history.take(Entry::user(vec![result]));
+        let before = history.for_model();
+        history.take(answer(vec![ContentBlock::text("done")]));
+        history.take(Entry::user(vec![ContentBlock::text("thanks")]));
+        let after = history.for_model();
+        assert_eq!((before.len(), after.len()), (3, 5));
+        assert!(
+            before
+                .iter()
+                .zip(&after)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! What a line of a transcript means to a session.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use swarm_model::{ContentBlock, Message, StopReason};
+use swarm_model::{ContentBlock, StopReason, StoredMessage};
 use swarm_protocol::{MessageId, Usage};
 
 /// One line, without the envelope around it.
@@ -26,7 +28,7 @@ pub(crate) enum Entry {
         usage: Usage,
     },
     /// A message of the conversation with which a fork began. What it cost stands in the parent's transcript.
-    Inherited(Message),
+    Inherited(Arc<StoredMessage>),
     /// A turn ended without an answer.
     TurnEnd {
         how: TurnEnd,

@@ -1,10 +1,11 @@
 //! The JSON of one line.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use swarm_model::{ContentBlock, Message, Role, StopReason};
+use serde_json::Value;
+use swarm_model::{ContentBlock, Message, Role, StopReason, StoredMessage};
 use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, SubAgentId, TeamName, Usage};
 
 use super::entry::{Entry, TurnEnd};
@@ -74,10 +75,32 @@ struct Written<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<Value>,
+    message: Option<WrittenMessage<'a>>,
     uuid: &'a str,
     timestamp: String,
     swarm: Mark,
+}
+
+/// The message inside a written line.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum WrittenMessage<'a> {
+    Said {
+        role: Role,
+        content: &'a [ContentBlock],
+    },
+    Answer {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        role: Role,
+        model: &'a str,
+        content: &'a [ContentBlock],
+        stop_reason: Option<&'a StopReason>,
+        usage: &'a Usage,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+    },
+    Inherited(&'a StoredMessage),
 }
 
 /// The parts of a line that are read. Everything else on it belongs to others.
@@ -168,7 +191,7 @@ impl Read {
                 } else {
                     Role::Assistant
                 };
-                Some(Entry::Inherited(Message { role, content }))
+                Some(Entry::Inherited(Arc::new(Message { role, content }.into())))
             }
             "user" => Some(Entry::User {
                 content,
@@ -229,7 +252,8 @@ impl<'a> Written<'a> {
                 repaired,
             } => {
                 self.kind = "user";
-                self.message = Some(json!({"role": Role::User, "content": content}));
+                let role = Role::User;
+                self.message = Some(WrittenMessage::Said { role, content });
                 self.swarm.message_ids.clone_from(message_ids);
                 self.swarm.repaired = *repaired;
             }
@@ -241,25 +265,22 @@ impl<'a> Written<'a> {
                 usage,
             } => {
                 self.kind = "assistant";
-                let mut message = json!({
-                    "type": "message",
-                    "role": Role::Assistant,
-                    "model": model,
-                    "content": content,
-                    "stop_reason": stop_reason,
-                    "usage": usage,
+                self.message = Some(WrittenMessage::Answer {
+                    kind: "message",
+                    role: Role::Assistant,
+                    model,
+                    content,
+                    stop_reason: stop_reason.as_ref(),
+                    usage,
+                    id: id.as_deref(),
                 });
-                if let Some(id) = id {
-                    message["id"] = json!(id);
-                }
-                self.message = Some(message);
             }
             Entry::Inherited(message) => {
                 self.kind = match message.role {
                     Role::User => "user",
                     Role::Assistant => "assistant",
                 };
-                self.message = Some(json!({"role": message.role, "content": message.content}));
+                self.message = Some(WrittenMessage::Inherited(message));
                 self.swarm.inherited = true;
             }
             Entry::TurnEnd { how, text, usage } => {

@@ -18,7 +18,7 @@ use swarm_tools::{BackgroundAgents, Tool};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{response, tool_use};
+use crate::model::{Asked, response, tool_use};
 use crate::world::World;
 
 /// One answer of a script.
@@ -46,7 +46,7 @@ pub(crate) fn calls<const N: usize>(calls: [(&str, Value); N]) -> Line {
 #[derive(Debug)]
 pub(crate) struct Cast {
     scripts: Mutex<HashMap<String, VecDeque<Line>>>,
-    pub(crate) requests: Mutex<Vec<ModelRequest>>,
+    pub(crate) requests: Mutex<Vec<Asked>>,
     pub(crate) gate: Arc<Semaphore>,
     /// One permit for each answer that waits, or waited, for the gate.
     pub(crate) waiting: Arc<Semaphore>,
@@ -80,7 +80,7 @@ impl Cast {
         self.waiting.acquire_many(answers).await.unwrap().forget();
     }
 
-    pub(crate) fn asked_by(&self, agent: &str) -> Vec<ModelRequest> {
+    pub(crate) fn asked_by(&self, agent: &str) -> Vec<Asked> {
         let requests = self.requests.lock().unwrap();
         let own = requests.iter().filter(|request| request.agent == agent);
         own.cloned().collect()
@@ -118,7 +118,7 @@ impl Cast {
 impl Model for Cast {
     fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
         let line = self.next(&request.agent);
-        self.requests.lock().unwrap().push(request);
+        self.requests.lock().unwrap().push(request.into());
         let (content, stop) = self.content(&line);
         let answer: Result<_, ModelError> = Ok(ModelEvent::Completed(response(content, stop)));
         let (gate, waiting) = (self.gate.clone(), self.waiting.clone());

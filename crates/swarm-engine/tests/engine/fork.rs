@@ -1,12 +1,13 @@
 //! Agents that begin with their parent's conversation.
 
 use serde_json::{Value, json};
-use swarm_model::{ContentBlock, ModelRequest, Role};
+use swarm_model::{ContentBlock, Role};
 use swarm_policy::{AgentLimits, Behavior, Rule, RuleSet};
 use swarm_protocol::PermissionMode;
 use swarm_tools::builtin;
 
 use crate::family::{Family, Line, calls, definition, says};
+use crate::model::Asked;
 use crate::sub_agents::agent;
 use crate::world::World;
 
@@ -32,7 +33,7 @@ fn fork(work: &str, mut more: Value) -> (&'static str, Value) {
 }
 
 /// A request without the last block of its last message, as text; and that block.
-fn parted(request: &ModelRequest) -> (String, ContentBlock) {
+fn parted(request: &Asked) -> (String, ContentBlock) {
     let mut request = request.clone();
     let last = request.messages.last_mut().unwrap().content.pop().unwrap();
     (format!("{request:?}"), last)

@@ -1,15 +1,15 @@
 //! A model that plays a script and remembers what it was asked.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use futures::{StreamExt, stream};
 use serde_json::Value;
 use swarm_model::{
-    ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
-    StopReason,
+    ContentBlock, Message, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
+    StopReason, SystemBlock, ToolSpec,
 };
-use swarm_protocol::Usage;
+use swarm_protocol::{Effort, Usage};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -22,12 +22,38 @@ pub(crate) enum Reply {
     Hang(Vec<ModelEvent>),
 }
 
+/// A request with its messages as text.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) model: String,
+    pub(crate) system: Arc<[SystemBlock]>,
+    pub(crate) tools: Arc<[ToolSpec]>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) max_tokens: u32,
+    pub(crate) effort: Option<Effort>,
+    pub(crate) agent: String,
+}
+
+impl From<ModelRequest> for Asked {
+    fn from(request: ModelRequest) -> Self {
+        Self {
+            messages: request.messages.iter().map(|one| one.message()).collect(),
+            model: request.model,
+            system: request.system,
+            tools: request.tools,
+            max_tokens: request.max_tokens,
+            effort: request.effort,
+            agent: request.agent,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct FakeModel {
     replies: Mutex<VecDeque<Reply>>,
-    requests: Mutex<Vec<ModelRequest>>,
+    requests: Mutex<Vec<Asked>>,
     /// Notified when a reply has come to its endless silence.
-    pub(crate) silent: std::sync::Arc<Notify>,
+    pub(crate) silent: Arc<Notify>,
 }
 
 impl FakeModel {
@@ -35,18 +61,18 @@ impl FakeModel {
         self.replies.lock().unwrap().extend(replies);
     }
 
-    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+    pub(crate) fn requests(&self) -> Vec<Asked> {
         self.requests.lock().unwrap().clone()
     }
 
-    pub(crate) fn last_request(&self) -> ModelRequest {
+    pub(crate) fn last_request(&self) -> Asked {
         self.requests().pop().unwrap()
     }
 }
 
 impl Model for FakeModel {
     fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
-        self.requests.lock().unwrap().push(request);
+        self.requests.lock().unwrap().push(request.into());
         match self.replies.lock().unwrap().pop_front() {
             Some(Reply::Events(events)) => stream::iter(events).boxed(),
             Some(Reply::Hang(events)) => {

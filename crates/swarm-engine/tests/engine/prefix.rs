@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use swarm_engine::Injected;
-use swarm_model::{ContentBlock, Message, ModelRequest, StopReason};
+use swarm_model::{ContentBlock, Message, StopReason};
 
-use crate::model::{call, reply, say, tool_use};
+use crate::model::{Asked, call, reply, say, tool_use};
 use crate::tools::{Log, change, echo};
 use crate::valid::assert_valid;
 use crate::world::{World, on};
@@ -22,7 +22,7 @@ fn blocks(messages: &[Message]) -> Vec<String> {
         .collect()
 }
 
-fn head(request: &ModelRequest) -> Value {
+fn head(request: &Asked) -> Value {
     let system: Vec<_> = request.system.iter().map(|b| (&b.text, b.cache)).collect();
     let tools: Vec<_> = request
         .tools

@@ -5,17 +5,21 @@
 //! in a row are joined, because the chat templates of some models refuse them. Thinking is not sent: most servers have no
 //! place for it and some refuse it.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::habits::{Habits, TokenLimit};
 use crate::error::ModelError;
-use crate::message::{ContentBlock, Message, Role, sendable_input};
+use crate::message::{ContentBlock, Role, sendable_input};
 use crate::request::{ModelRequest, ToolSpec};
+use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
-/// Stands between texts that become one.
-const BETWEEN: &str = "\n\n";
+/// Stands between texts that become one, as JSON writes two line breaks.
+const BETWEEN: &str = r"\n\n";
 
 /// Stands in front of the result of a call that failed.
 const ERROR: &str = "Error: ";
@@ -54,7 +58,7 @@ struct Body<'a> {
     stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
-    messages: Vec<WireMessage>,
+    messages: Vec<WireMessage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -89,47 +93,77 @@ impl<'a> WireTool<'a> {
     }
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+/// A text as the JSON string that stands for it. A conversation is kept as JSON, so most texts are taken over as they are.
+type Text<'a> = Cow<'a, RawValue>;
+
+#[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
-enum WireMessage {
+enum WireMessage<'a> {
     System {
-        content: String,
+        content: Text<'a>,
     },
     User {
-        content: String,
+        content: Text<'a>,
     },
     Assistant {
         /// Empty beside calls alone: templates of some models cannot do with `null`.
-        content: String,
+        content: Text<'a>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<WireCall>,
+        tool_calls: Vec<WireCall<'a>>,
     },
     Tool {
-        tool_call_id: String,
-        content: String,
+        tool_call_id: Text<'a>,
+        content: Text<'a>,
     },
 }
 
-#[derive(Debug, PartialEq, Serialize)]
-struct WireCall {
-    id: String,
+#[derive(Debug, Serialize)]
+struct WireCall<'a> {
+    id: Text<'a>,
     #[serde(rename = "type")]
     kind: &'static str,
-    function: WireCalled,
+    function: WireCalled<'a>,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
-struct WireCalled {
-    name: String,
+#[derive(Debug, Serialize)]
+struct WireCalled<'a> {
+    name: Text<'a>,
     /// JSON as text.
-    arguments: String,
+    arguments: Cow<'a, str>,
 }
 
-fn wire_messages(request: &ModelRequest) -> Vec<WireMessage> {
-    let system = request.system.iter().map(|block| block.text.as_str());
+/// The parts of stored blocks that are sent, as the JSON that they are kept as.
+#[derive(Deserialize)]
+struct StoredText<'a> {
+    #[serde(borrow)]
+    text: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct StoredCall<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(borrow)]
+    name: &'a RawValue,
+    #[serde(borrow)]
+    input: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct StoredResult<'a> {
+    #[serde(borrow)]
+    tool_use_id: &'a RawValue,
+    #[serde(borrow)]
+    content: &'a RawValue,
+    #[serde(default)]
+    is_error: bool,
+}
+
+fn wire_messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
+    let system = request.system.iter().map(|block| written(&block.text));
     let mut wire = Vec::new();
     let content = joined(system);
-    if !content.is_empty() {
+    if !is_empty(&content) {
         wire.push(WireMessage::System { content });
     }
     for message in &request.messages {
@@ -142,16 +176,16 @@ fn wire_messages(request: &ModelRequest) -> Vec<WireMessage> {
 }
 
 /// What the model said.
-fn say(wire: &mut Vec<WireMessage>, message: &Message) {
-    let text = joined(message.content.iter().filter_map(text_of));
-    let calls: Vec<WireCall> = message.content.iter().filter_map(call_of).collect();
+fn say<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
+    let text = joined(message.blocks.iter().filter_map(text_of));
+    let calls: Vec<WireCall> = message.blocks.iter().filter_map(call_of).collect();
     match wire.last_mut() {
-        _ if text.is_empty() && calls.is_empty() => {}
+        _ if is_empty(&text) && calls.is_empty() => {}
         Some(WireMessage::Assistant {
             content,
             tool_calls,
         }) if tool_calls.is_empty() => {
-            append(content, &text);
+            append(content, text);
             tool_calls.extend(calls);
         }
         _ => wire.push(WireMessage::Assistant {
@@ -162,65 +196,69 @@ fn say(wire: &mut Vec<WireMessage>, message: &Message) {
 }
 
 /// What the model was told: results first, then what came with them.
-fn tell(wire: &mut Vec<WireMessage>, message: &Message) {
-    wire.extend(message.content.iter().filter_map(result_of));
+fn tell<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
+    wire.extend(message.blocks.iter().filter_map(result_of));
     let others = message
-        .content
+        .blocks
         .iter()
-        .filter(|block| result_of(block).is_none());
-    let text = others.filter_map(told).collect::<Vec<_>>();
-    let text = joined(text.iter().map(String::as_str));
+        .filter(|block| block.result_id().is_none());
+    let text = joined(others.filter_map(told));
     match wire.last_mut() {
-        _ if text.is_empty() => {}
-        Some(WireMessage::User { content }) => append(content, &text),
+        _ if is_empty(&text) => {}
+        Some(WireMessage::User { content }) => append(content, text),
         _ => wire.push(WireMessage::User { content: text }),
     }
 }
 
-fn text_of(block: &ContentBlock) -> Option<&str> {
-    match block {
-        ContentBlock::Text { text } => Some(text),
-        _ => None,
-    }
+fn text_of(block: &StoredBlock) -> Option<Text<'_>> {
+    let StoredText { text } = match block.kind() {
+        BlockKind::Text | BlockKind::BlankText => serde_json::from_str(block.json()).ok()?,
+        _ => return None,
+    };
+    Some(Cow::Borrowed(text))
 }
 
-fn call_of(block: &ContentBlock) -> Option<WireCall> {
-    let ContentBlock::ToolUse { id, name, input } = block else {
-        return None;
+fn call_of(block: &StoredBlock) -> Option<WireCall<'_>> {
+    block.call_id()?;
+    let StoredCall { id, name, input } = serde_json::from_str(block.json()).ok()?;
+    let arguments = if block.kind() == BlockKind::ToolUse {
+        Cow::Borrowed(input.get())
+    } else {
+        let input: Value = serde_json::from_str(input.get()).ok()?;
+        Cow::Owned(sendable_input(&input).to_string())
     };
     Some(WireCall {
-        id: id.clone(),
+        id: Cow::Borrowed(id),
         kind: "function",
         function: WireCalled {
-            name: name.clone(),
-            arguments: sendable_input(input).to_string(),
+            name: Cow::Borrowed(name),
+            arguments,
         },
     })
 }
 
-fn result_of(block: &ContentBlock) -> Option<WireMessage> {
-    let (id, content, is_error) = match block {
-        ContentBlock::ToolResult {
-            tool_use_id,
-            content,
-            is_error,
-        } => (tool_use_id.as_str(), content.clone(), *is_error),
-        ContentBlock::Other(value) if value["type"] == "tool_result" => {
-            let parts = value["content"].as_array().map_or(&[][..], Vec::as_slice);
-            let parts: Vec<String> = parts.iter().map(part).collect();
-            let is_error = value["is_error"] == true;
-            let content = joined(parts.iter().map(String::as_str));
-            (value["tool_use_id"].as_str()?, content, is_error)
-        }
-        _ => return None,
+fn result_of(block: &StoredBlock) -> Option<WireMessage<'_>> {
+    block.result_id()?;
+    let (tool_call_id, content, is_error) = if block.kind() == BlockKind::ToolResult {
+        let result: StoredResult = serde_json::from_str(block.json()).ok()?;
+        let content = Cow::Borrowed(result.content);
+        (Cow::Borrowed(result.tool_use_id), content, result.is_error)
+    } else {
+        let ContentBlock::Other(value) = block.block() else {
+            return None;
+        };
+        let parts = value["content"].as_array().map_or(&[][..], Vec::as_slice);
+        let content = joined(parts.iter().map(|one| written(&part(one))));
+        let id = written(value["tool_use_id"].as_str()?);
+        (id, content, value["is_error"] == true)
     };
-    let says_so = content
+    let says_so = inside(&content)
         .get(..ERROR.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(ERROR));
     Some(WireMessage::Tool {
-        tool_call_id: id.to_owned(),
+        tool_call_id,
         content: if is_error && !says_so {
-            format!("{ERROR}{content}")
+            quoted(format!("\"{ERROR}{}\"", inside(&content)))
         } else {
             content
         },
@@ -228,10 +266,12 @@ fn result_of(block: &ContentBlock) -> Option<WireMessage> {
 }
 
 /// A block of a user message as text.
-fn told(block: &ContentBlock) -> Option<String> {
-    match block {
-        ContentBlock::Text { text } => Some(text.clone()),
-        ContentBlock::Other(value) => Some(part(value)),
+fn told(block: &StoredBlock) -> Option<Text<'_>> {
+    if block.kind() != BlockKind::Other {
+        return text_of(block);
+    }
+    match block.block() {
+        ContentBlock::Other(value) => Some(written(&part(&value))),
         _ => None,
     }
 }
@@ -245,16 +285,41 @@ fn part(value: &Value) -> String {
     format!("[A block of the type {kind} stood here. It cannot be sent to this model.]")
 }
 
-fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
-    texts.join(BETWEEN)
+fn joined<'a>(texts: impl Iterator<Item = Text<'a>>) -> Text<'a> {
+    let mut all = written("");
+    for text in texts {
+        append(&mut all, text);
+    }
+    all
 }
 
-fn append(text: &mut String, more: &str) {
-    if !text.is_empty() && !more.is_empty() {
-        text.push_str(BETWEEN);
+fn append<'a>(text: &mut Text<'a>, more: Text<'a>) {
+    if is_empty(text) {
+        *text = more;
+    } else if !is_empty(&more) {
+        *text = quoted(format!("\"{}{BETWEEN}{}\"", inside(text), inside(&more)));
     }
-    text.push_str(more);
+}
+
+fn is_empty(text: &RawValue) -> bool {
+    inside(text).is_empty()
+}
+
+/// What stands between the quotes.
+fn inside(text: &RawValue) -> &str {
+    let text = text.get();
+    text.get(1..text.len().saturating_sub(1))
+        .unwrap_or_default()
+}
+
+fn written<'a>(text: &str) -> Text<'a> {
+    // A string can always be written.
+    Cow::Owned(to_raw_value(text).unwrap_or_default())
+}
+
+/// A JSON string that was put together of such.
+fn quoted<'a>(json: String) -> Text<'a> {
+    Cow::Owned(RawValue::from_string(json).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::message::Message;
 use crate::request::SystemBlock;
+use crate::stored::stored;
 
 const HABITS: Habits = Habits {
     limit: TokenLimit::MaxTokens,
@@ -26,7 +28,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
             description: "Reads.".into(),
             input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
         }]),
-        messages,
+        messages: stored(messages),
         max_tokens: 100,
         thinking_budget: Some(1024),
         effort: None,

@@ -17,6 +17,7 @@ use crate::remote::{Connection, RetryPolicy};
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 use crate::stop::StopReason;
+use crate::stored::stored;
 
 const KEY: &str = "sk-secret-key";
 
@@ -40,7 +41,7 @@ fn request() -> ModelRequest {
         model: "qwen3".into(),
         system: Arc::default(),
         tools: Arc::default(),
-        messages: vec![Message::user_text("hello")],
+        messages: stored(vec![Message::user_text("hello")]),
         max_tokens: 100,
         thinking_budget: None,
         effort: None,

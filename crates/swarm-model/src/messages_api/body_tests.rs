@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
+use crate::message::Message;
+use crate::stored::stored;
 use serde_json::Map;
 
 fn tool(name: &str) -> ToolSpec {
@@ -57,7 +59,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         model: "claude-x".into(),
         system: [system("You are an agent.", false), system("Rules.", true)].into(),
         tools: [tool("Read"), tool("Write")].into(),
-        messages,
+        messages: stored(messages),
         max_tokens: 4096,
         thinking_budget: None,
         effort: None,

@@ -5,11 +5,14 @@
 //! very blocks that the requests before it have marked last, and never relies on looking back: one turn may add any
 //! number of blocks.
 
-use crate::message::{ContentBlock, Message, Role};
+use std::sync::Arc;
+
+use crate::message::Role;
 use crate::request::ModelRequest;
+use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
 /// Markers that one request may carry.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 
 /// Markers that the conversation may have of them; the system prompt keeps one.
 const MOST_IN_MESSAGES: usize = MOST - 1;
@@ -51,15 +54,15 @@ impl Marks {
 
 /// The end of this request; where forks of one answer part, which is between its results and the text behind them; and
 /// the ends of the requests before.
-fn in_messages(messages: &[Message]) -> Vec<(usize, usize)> {
+fn in_messages(messages: &[Arc<StoredMessage>]) -> Vec<(usize, usize)> {
     let mut marks = Vec::with_capacity(MOST_IN_MESSAGES);
     let users = messages.iter().enumerate().rev();
     for (at, message) in users.filter(|(_, message)| message.role == Role::User) {
-        let Some(end) = message.content.iter().rposition(takes_mark) else {
+        let Some(end) = message.blocks.iter().rposition(takes_mark) else {
             continue;
         };
-        let results = message.content[..end].iter().rposition(is_result);
-        let parting = results.filter(|_| marks.is_empty() && !is_result(&message.content[end]));
+        let results = message.blocks[..end].iter().rposition(is_result);
+        let parting = results.filter(|_| marks.is_empty() && !is_result(&message.blocks[end]));
         marks.push((at, end));
         marks.extend(parting.map(|results| (at, results)));
         if marks.len() >= MOST_IN_MESSAGES {
@@ -70,13 +73,10 @@ fn in_messages(messages: &[Message]) -> Vec<(usize, usize)> {
 }
 
 /// The API takes markers on nothing empty; blocks of kinds that this client does not know are left alone.
-fn takes_mark(block: &ContentBlock) -> bool {
-    match block {
-        ContentBlock::Text { text } => !text.is_empty(),
-        block => is_result(block),
-    }
+fn takes_mark(block: &StoredBlock) -> bool {
+    matches!(block.kind(), BlockKind::BlankText | BlockKind::Text) || is_result(block)
 }
 
-fn is_result(block: &ContentBlock) -> bool {
-    matches!(block, ContentBlock::ToolResult { .. })
+fn is_result(block: &StoredBlock) -> bool {
+    block.kind() == BlockKind::ToolResult
 }

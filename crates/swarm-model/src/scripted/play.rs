@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use swarm_protocol::Usage;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -21,10 +20,11 @@ use super::situation::Situation;
 use super::template::Values;
 use crate::drive::{Emitter, drive};
 use crate::error::ModelError;
-use crate::message::ContentBlock;
+use crate::message::{ContentBlock, Message};
 use crate::model::{Model, ModelEvent, ModelEvents, ModelResponse};
 use crate::name::Provider;
 use crate::request::ModelRequest;
+use crate::stored::StoredMessage;
 
 /// A model that plays a scenario file. Clones share the scenario.
 #[derive(Debug, Clone)]
@@ -73,10 +73,11 @@ struct Line {
 impl Line {
     /// Finds the answer to a request: the first turn that fits, at the step where the conversation stands.
     fn choose(scenario: &Scenario, request: &ModelRequest) -> Result<Self, ModelError> {
+        let messages: Vec<Message> = request.messages.iter().map(|one| one.message()).collect();
         let path = scenario.path.display();
         let agent = request.agent.as_str();
         let lacks = |message: String| ModelError::Scenario { message };
-        let situation = Situation::read(&request.messages).ok_or_else(|| {
+        let situation = Situation::read(&messages).ok_or_else(|| {
             lacks(format!(
                 "the scenario {path} cannot answer {agent}: nobody has said anything yet"
             ))
@@ -214,15 +215,16 @@ fn content(
 /// A deterministic stand-in for token counts: four bytes of JSON to a token.
 fn usage(request: &ModelRequest, content: &[ContentBlock]) -> Usage {
     const BYTES_PER_TOKEN: usize = 4;
-    let json = |value: Result<Value, _>| value.map_or(0, |value: Value| value.to_string().len());
+    let json = |value: Result<String, _>| value.map_or(0, |value: String| value.len());
     let system: usize = request.system.iter().map(|block| block.text.len()).sum();
     let tools: usize = request
         .tools
         .iter()
         .map(|tool| tool.description.len() + tool.input_schema.to_string().len())
         .sum();
-    let input = system + tools + json(serde_json::to_value(&request.messages));
-    let output = json(serde_json::to_value(content));
+    let messages: Vec<&StoredMessage> = request.messages.iter().map(|one| &**one).collect();
+    let input = system + tools + json(serde_json::to_string(&messages));
+    let output = json(serde_json::to_string(content));
     let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX);
     Usage {
         input_tokens: tokens(input),

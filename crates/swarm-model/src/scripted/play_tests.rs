@@ -17,6 +17,7 @@ use crate::message::{ContentBlock, Message, Role};
 use crate::model::{Model, ModelEvent, ModelResponse, collect_response};
 use crate::request::{ModelRequest, SystemBlock};
 use crate::stop::StopReason;
+use crate::stored::stored;
 
 fn model_at(text: &str, pace: Pace) -> ScriptedModel {
     ScriptedModel::from_text(text, Path::new("/s/demo.toml"), pace).unwrap()
@@ -34,7 +35,7 @@ fn request(agent: &str, messages: &[Message]) -> ModelRequest {
             cache: true,
         }]),
         tools: Arc::default(),
-        messages: messages.to_vec(),
+        messages: stored(messages.to_vec()),
         max_tokens: 1000,
         thinking_budget: None,
         effort: None,

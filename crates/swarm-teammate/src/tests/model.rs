@@ -138,11 +138,12 @@ pub(crate) fn call(tool: &str, input: Value) -> Reply {
 
 /// Everything that the model was told in a request, as one text.
 pub(crate) fn heard(request: &ModelRequest) -> String {
-    let texts = request.messages.iter().flat_map(|message| &message.content);
-    let texts: Vec<&str> = texts
+    let messages = request.messages.iter();
+    let blocks = messages.flat_map(|message| message.message().content);
+    let texts: Vec<String> = blocks
         .filter_map(|block| match block {
-            ContentBlock::Text { text } => Some(text.as_str()),
-            ContentBlock::ToolResult { content, .. } => Some(content.as_str()),
+            ContentBlock::Text { text } => Some(text),
+            ContentBlock::ToolResult { content, .. } => Some(content),
             _ => None,
         })
         .collect();

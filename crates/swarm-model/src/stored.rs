@@ -1,0 +1,222 @@
+//! Messages of a conversation as it is kept in memory: each block is the JSON that is sent.
+//!
+//! A long conversation is sent again with every request. Keeping its JSON makes a request a matter of joining bytes, and
+//! the JSON is the only copy: text is parsed out of it where a client needs text.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::message::{ContentBlock, Message, Role};
+
+/// A message in its stored form.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoredMessage {
+    /// Who said it.
+    pub role: Role,
+    /// What was said, in order.
+    #[serde(rename = "content")]
+    pub blocks: Vec<StoredBlock>,
+}
+
+impl StoredMessage {
+    /// The same as text.
+    pub fn message(&self) -> Message {
+        Message {
+            role: self.role,
+            content: self.blocks.iter().map(StoredBlock::block).collect(),
+        }
+    }
+}
+
+impl From<Message> for StoredMessage {
+    fn from(message: Message) -> Self {
+        Self {
+            role: message.role,
+            blocks: message.content.iter().map(StoredBlock::from).collect(),
+        }
+    }
+}
+
+/// What a stored block is, as far as validity, cache markers and dialects depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Prose without a character.
+    EmptyText,
+    /// Prose of white space.
+    BlankText,
+    /// Any other prose.
+    Text,
+    /// Thinking that the server signed or encrypted.
+    Thinking,
+    /// Thinking without a signature, which goes to no server.
+    UnsignedThinking,
+    /// A call of a tool.
+    ToolUse,
+    /// A call whose input is not a JSON object.
+    BrokenToolUse,
+    /// The result of a call as text.
+    ToolResult,
+    /// Any other block.
+    Other,
+}
+
+/// A block in its stored form. Clones share the JSON.
+#[derive(Clone)]
+pub struct StoredBlock {
+    kind: BlockKind,
+    json: Arc<RawValue>,
+    /// The id of the call that this is, or that this is the result of.
+    id: Option<Arc<str>>,
+}
+
+impl StoredBlock {
+    /// What it is.
+    pub fn kind(&self) -> BlockKind {
+        self.kind
+    }
+
+    /// Its JSON in the shape of the Messages API.
+    pub fn json(&self) -> &str {
+        self.json.get()
+    }
+
+    /// The id of the call, if it is one.
+    pub fn call_id(&self) -> Option<&Arc<str>> {
+        let is_call = matches!(self.kind, BlockKind::ToolUse | BlockKind::BrokenToolUse);
+        self.id.as_ref().filter(|_| is_call)
+    }
+
+    /// The id of the call that it is the result of. A result with more than text in it is of the kind
+    /// [`BlockKind::Other`].
+    pub fn result_id(&self) -> Option<&Arc<str>> {
+        let is_result = matches!(self.kind, BlockKind::ToolResult | BlockKind::Other);
+        self.id.as_ref().filter(|_| is_result)
+    }
+
+    /// The same as text.
+    pub fn block(&self) -> ContentBlock {
+        // It was written by `from`, and every block can be read again.
+        serde_json::from_str(self.json()).unwrap_or(ContentBlock::Other(Value::Null))
+    }
+}
+
+impl From<&ContentBlock> for StoredBlock {
+    fn from(block: &ContentBlock) -> Self {
+        let (kind, id) = match block {
+            ContentBlock::Text { text } if text.is_empty() => (BlockKind::EmptyText, None),
+            ContentBlock::Text { text } if text.trim().is_empty() => (BlockKind::BlankText, None),
+            ContentBlock::Text { .. } => (BlockKind::Text, None),
+            ContentBlock::Thinking { signature, .. } if signature.is_empty() => {
+                (BlockKind::UnsignedThinking, None)
+            }
+            ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. } => {
+                (BlockKind::Thinking, None)
+            }
+            ContentBlock::ToolUse { id, input, .. } if input.is_object() => {
+                (BlockKind::ToolUse, Some(id.as_str()))
+            }
+            ContentBlock::ToolUse { id, .. } => (BlockKind::BrokenToolUse, Some(id.as_str())),
+            ContentBlock::ToolResult { tool_use_id, .. } => {
+                (BlockKind::ToolResult, Some(tool_use_id.as_str()))
+            }
+            ContentBlock::Other(value) if value["type"] == "tool_result" => {
+                (BlockKind::Other, value["tool_use_id"].as_str())
+            }
+            ContentBlock::Other(_) => (BlockKind::Other, None),
+        };
+        // Strings and JSON values, which can always be written.
+        let json = to_raw_value(block).unwrap_or_default();
+        Self {
+            kind,
+            json: json.into(),
+            id: id.map(Arc::from),
+        }
+    }
+}
+
+impl PartialEq for StoredBlock {
+    fn eq(&self, other: &Self) -> bool {
+        self.json() == other.json()
+    }
+}
+
+impl Serialize for StoredBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json.serialize(serializer)
+    }
+}
+
+impl fmt::Debug for StoredBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.json())
+    }
+}
+
+/// Messages as a request has them.
+#[cfg(test)]
+pub(crate) fn stored(messages: Vec<Message>) -> Vec<Arc<StoredMessage>> {
+    let messages = messages.into_iter().map(StoredMessage::from);
+    messages.map(Arc::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_block_is_read_again_as_it_was() {
+        let blocks = [
+            ContentBlock::text("a \"b\"\n\u{1}ü"),
+            ContentBlock::text(""),
+            ContentBlock::Thinking {
+                thinking: "hm".into(),
+                signature: String::new(),
+            },
+            ContentBlock::RedactedThinking { data: "x".into() },
+            ContentBlock::ToolUse {
+                id: "t1".into(),
+                name: "Read".into(),
+                input: json!({"z": 1.5, "a": [null, {"b": "c"}]}),
+            },
+            ContentBlock::ToolUse {
+                id: "t2".into(),
+                name: "Read".into(),
+                input: json!("{\"broken"),
+            },
+            ContentBlock::ToolResult {
+                tool_use_id: "t1".into(),
+                content: "out".into(),
+                is_error: true,
+            },
+            ContentBlock::Other(
+                json!({"type": "tool_result", "tool_use_id": "t3", "content": [{"type": "image"}]}),
+            ),
+        ];
+        let message = Message {
+            role: Role::User,
+            content: blocks.to_vec(),
+        };
+        let stored = StoredMessage::from(message.clone());
+        assert_eq!(stored.message(), message);
+        assert_eq!(
+            serde_json::to_string(&stored).unwrap(),
+            serde_json::to_string(&message).unwrap()
+        );
+        let ids = |of: fn(&StoredBlock) -> Option<&Arc<str>>| -> Vec<String> {
+            stored
+                .blocks
+                .iter()
+                .filter_map(of)
+                .map(ToString::to_string)
+                .collect()
+        };
+        assert_eq!(ids(StoredBlock::call_id), ["t1", "t2"]);
+        assert_eq!(ids(StoredBlock::result_id), ["t1", "t3"]);
+    }
+}
