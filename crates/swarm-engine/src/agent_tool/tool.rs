@@ -211,8 +211,8 @@ impl Tool for AgentTool {
         false
     }
 
-    fn runs_beside_others(&self, input: &Value) -> bool {
-        input["name"].is_null()
+    fn runs_beside_others(&self, _input: &Value) -> bool {
+        true
     }
 
     fn one_line(&self, input: &Value) -> String {

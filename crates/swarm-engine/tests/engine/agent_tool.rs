@@ -8,8 +8,9 @@ use swarm_engine::{NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawne
 use swarm_policy::Isolation;
 use swarm_protocol::{AgentEvent, Color, PaneId, PermissionMode};
 use swarm_tools::ToolOutput;
+use tokio::sync::Barrier;
 
-use crate::family::Family;
+use crate::family::{Family, calls, says};
 use crate::world::{Watcher, World};
 
 #[derive(Debug, Default)]
@@ -75,6 +76,43 @@ async fn a_named_call_asks_the_spawner_and_reports_the_teammate() {
     assert_eq!(request.cwd.as_deref(), Some("/work/repo/sub".as_ref()));
     assert_eq!(request.isolation, Some(Isolation::Worktree));
     assert_eq!(request.team.as_deref(), Some("crew"));
+}
+
+/// Answers nobody before it has heard of so many.
+#[derive(Debug)]
+struct Together {
+    all: Barrier,
+    asked: Spawner,
+}
+
+#[async_trait]
+impl TeammateSpawner for Together {
+    async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
+        let spawned = self.asked.spawn(request).await;
+        self.all.wait().await;
+        spawned
+    }
+}
+
+#[tokio::test]
+async fn teammates_of_one_answer_are_added_in_parallel_in_the_order_of_the_calls() {
+    let names = ["ada", "bob", "eve"];
+    let spawner = Arc::new(Together {
+        all: Barrier::new(names.len()),
+        asked: Spawner::default(),
+    });
+    let mut family = Family::with_spawner(World::new(vec![]), spawner.clone());
+    let teammate = |name| {
+        let input = json!({"description": "d", "prompt": "p", "name": name});
+        ("Agent", input)
+    };
+    family
+        .cast
+        .plays("bob", [calls(names.map(teammate)), says("done")]);
+    family.turn("go").await;
+    let asked = spawner.asked.0.lock().unwrap();
+    let asked: Vec<_> = asked.iter().map(|request| request.name.as_str()).collect();
+    assert_eq!(asked, names);
 }
 
 #[tokio::test]

@@ -13,4 +13,5 @@ mod tests;
 
 pub use options::{SpawnOptions, SpawnedMember, WorktreeWish};
 pub use steps::spawn;
+pub(crate) use steps::spawn_in_turn;
 pub(crate) use worktree::blocking;

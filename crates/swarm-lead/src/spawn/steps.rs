@@ -7,6 +7,7 @@ use std::time::Duration;
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
+use tokio::sync::OwnedMutexGuard;
 
 use super::attempt::Attempt;
 use super::kind;
@@ -33,6 +34,20 @@ pub async fn spawn(
     team: &TeamName,
     options: SpawnOptions,
 ) -> Result<SpawnedMember, LeadError> {
+    spawn_in_turn(deployment, team, options, None).await
+}
+
+/// The place of a spawn among others that run in parallel, which enter the roster one after another. It is given up once
+/// the member is reserved.
+pub(crate) type Turn = Option<OwnedMutexGuard<()>>;
+
+/// The same for one of several spawns.
+pub(crate) async fn spawn_in_turn(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: SpawnOptions,
+    turn: Turn,
+) -> Result<SpawnedMember, LeadError> {
     if !deployment.program.is_file() {
         return Err(LeadError::NoProgram(deployment.program.clone()));
     }
@@ -47,7 +62,7 @@ pub async fn spawn(
     kind::mode(deployment, &options)?;
     kind::model(deployment, &options)?;
     let (backend, chosen) = pick_backend(deployment, team, &options).await?;
-    spawn_in(deployment, team, options, backend, chosen).await
+    spawn_in(deployment, team, options, (backend, chosen), turn).await
 }
 
 /// Whether the folder is in the work tree that a dead member of this name had.
@@ -66,8 +81,8 @@ pub(super) async fn spawn_in(
     deployment: &Deployment,
     team: &TeamName,
     mut options: SpawnOptions,
-    backend: Arc<dyn PaneBackend>,
-    chosen: Chosen,
+    place: (Arc<dyn PaneBackend>, Chosen),
+    turn: Turn,
 ) -> Result<SpawnedMember, LeadError> {
     let called_off = options.cancel.child_token();
     options.cancel = called_off.clone();
@@ -80,14 +95,8 @@ pub(super) async fn spawn_in(
         if let Some(dead) = &dead {
             end_leftovers(&deployment, dead).await;
         }
-        let attempt = begin(
-            &deployment,
-            &team,
-            options,
-            dead.as_ref(),
-            (backend, chosen),
-        )
-        .await?;
+        let attempt = begin(&deployment, &team, options, dead.as_ref(), place).await?;
+        drop(turn);
         let spawned = attempt.carry_out().await?;
         if let Some(dead) = &dead {
             close_leftover_pane(&deployment, dead).await;

@@ -84,7 +84,7 @@ impl Stage {
             backend: BackendType::Tmux,
             why: "a test".to_owned(),
         };
-        spawn_in(&world.deployment, &team(), options, backend, chosen).await
+        spawn_in(&world.deployment, &team(), options, (backend, chosen), None).await
     }
 
     fn order(&self) -> (SpawnOrder, u32) {

@@ -10,7 +10,7 @@ use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
 use swarm_store::Draft;
 use swarm_team::Seat;
 
-use crate::spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn};
+use crate::spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
 use crate::stop::dead_namesake;
 use crate::{Deployment, Leadership};
 
@@ -24,6 +24,8 @@ pub(crate) struct LeadSpawner {
     rights: Arc<Rights>,
     /// The place that was last shown: the socket of a server of swarm's own, else the reason for the place.
     shown: Mutex<String>,
+    /// Held by the spawn that enters the roster next.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl LeadSpawner {
@@ -39,6 +41,7 @@ impl LeadSpawner {
             leadership,
             rights,
             shown: Mutex::default(),
+            turn: Arc::default(),
         }
     }
 
@@ -66,6 +69,8 @@ impl LeadSpawner {
 #[async_trait]
 impl TeammateSpawner for LeadSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
+        // Calls of one answer come here in their order, so names and colours are given out in it.
+        let turn = Some(Arc::clone(&self.turn).lock_owned().await);
         if request.plan {
             return Err(
                 "plan approval between processes is not available: leave the mode out".to_owned(),
@@ -126,7 +131,9 @@ impl TeammateSpawner for LeadSpawner {
             timeout: None,
             cancel: request.cancel.clone(),
         };
-        let member = spawn(&deployment, &team, options)
+        // Making a worktree can take long, and the others do not wait for it.
+        let turn = turn.filter(|_| options.worktree.is_none());
+        let member = spawn_in_turn(&deployment, &team, options, turn)
             .await
             .map_err(|error| error.to_string())?;
         self.show_place(&member);

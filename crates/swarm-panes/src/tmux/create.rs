@@ -1,7 +1,7 @@
 //! Making a pane: find its place, make it there, dress it, and divide its window anew, or leave a window that others
 //! have filled meanwhile.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use swarm_protocol::PaneId;
 use tmux_interface::{BreakPane, KillPane, NewWindow};
@@ -11,6 +11,7 @@ use super::backend::TmuxBackend;
 use super::batch::Batch;
 use super::commands::{CALL_LIMIT, dress, placeholder, split, tag_new};
 use super::facts::{Facts, Questions};
+use super::layout_lock::Layout;
 use super::own_server::{OWN_SESSION, OWN_WINDOW, create_session};
 use super::placement::{self, NO_ROOM, Placement, WhyNot};
 use super::program::{Child, starting};
@@ -25,15 +26,16 @@ const ATTEMPTS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(40);
 
 /// Opens a pane, and runs a program in it if there is one. The caller holds the lock that keeps this process from opening
-/// two at a time.
+/// two at a time, and the layout that it guards.
 pub(crate) async fn open(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     command: Option<&PaneCommand>,
+    layout: &mut Layout<'_>,
 ) -> Result<Pane, PaneError> {
-    let made = make(backend, spec).await?;
+    let made = make(backend, spec, layout).await?;
     let id = made.id.clone();
-    match settle(backend, spec, made, command).await {
+    match settle(backend, spec, made, command, layout).await {
         Ok(pane) => Ok(pane),
         Err(error) => {
             let kill = KillPane::new().target_pane(id.as_str().to_owned()).build();
@@ -60,10 +62,17 @@ struct Made {
 }
 
 /// Makes an empty pane.
-async fn make(backend: &TmuxBackend, spec: &PaneSpec) -> Result<Made, PaneError> {
+async fn make(
+    backend: &TmuxBackend,
+    spec: &PaneSpec,
+    layout: &mut Layout<'_>,
+) -> Result<Made, PaneError> {
     let mut attempt = 1;
     loop {
-        let snapshot = Snapshot::take(backend.server()).await?;
+        let snapshot = match layout.take_seen() {
+            Some(snapshot) => snapshot,
+            None => Snapshot::take(backend.server()).await?,
+        };
         let (placement, why_not) = backend.place(&snapshot, spec)?;
         match make_there(backend, spec, &placement, &snapshot).await {
             Ok(made) => return Ok(Made { why_not, ..made }),
@@ -207,6 +216,7 @@ async fn settle(
     spec: &PaneSpec,
     made: Made,
     command: Option<&PaneCommand>,
+    layout: &mut Layout<'_>,
 ) -> Result<Pane, PaneError> {
     let Made {
         id,
@@ -240,19 +250,23 @@ async fn settle(
     };
     let dressed = dressing.and(division);
     match command {
-        Some(command) => dress_and_start(backend, &pane, dressed, command).await?,
+        Some(command) => {
+            let began = Instant::now();
+            let after = dress_and_start(backend, &pane, dressed, command).await?;
+            layout.note(began, after);
+        }
         None => run(backend, &dressed).await?,
     }
     Ok(pane)
 }
 
-/// Gives a dressed pane its program, in the same call if that has room for both.
+/// Gives a dressed pane its program, in the same call if that has room for both, and returns the server as it is then.
 async fn dress_and_start(
     backend: &TmuxBackend,
     pane: &Pane,
     dressed: Batch,
     command: &PaneCommand,
-) -> Result<(), PaneError> {
+) -> Result<Snapshot, PaneError> {
     let starting = starting(&pane.id, command)?.then(&Snapshot::command());
     let batch = if dressed.bytes() + starting.bytes() <= CALL_LIMIT {
         dressed.and(starting)
@@ -262,7 +276,7 @@ async fn dress_and_start(
     };
     let after = Snapshot::parse(&backend.server().run(&batch).await?)?;
     backend.remember(pane, Child::in_pane(&after, &pane.id));
-    Ok(())
+    Ok(after)
 }
 
 /// Dresses a pane and moves it to a window of its own.

@@ -3,9 +3,46 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
+
+use tokio::sync::MutexGuard;
+
+use super::snapshot::Snapshot;
+
+/// What the last holder saw of the server, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(Option<(Instant, Snapshot)>);
+
+/// The right to change the layout.
+#[derive(Debug)]
+pub(crate) struct Layout<'a> {
+    seen: MutexGuard<'a, Seen>,
+    asked: Instant,
+}
+
+impl<'a> Layout<'a> {
+    /// Waits for the right.
+    pub(crate) async fn lock(lock: &'a LayoutLock) -> Self {
+        let asked = Instant::now();
+        let seen = lock.lock().await;
+        Self { seen, asked }
+    }
+
+    /// The server as the last holder saw it, if that was after this holder asked for the right: a look of its own would not
+    /// have to be younger. There is none a second time.
+    pub(crate) fn take_seen(&mut self) -> Option<Snapshot> {
+        let (at, snapshot) = self.seen.0.take()?;
+        (at >= self.asked).then_some(snapshot)
+    }
+
+    /// Notes what a look that began at `at` has shown.
+    pub(crate) fn note(&mut self, at: Instant, snapshot: Snapshot) {
+        self.seen.0 = Some((at, snapshot));
+    }
+}
 
 /// What is held while a pane is opened or closed.
-pub(crate) type LayoutLock = tokio::sync::Mutex<()>;
+pub(crate) type LayoutLock = tokio::sync::Mutex<Seen>;
 
 /// The locks in use, by the socket of their server. A process has several backends for one server: each spawn chooses its
 /// own.

@@ -10,6 +10,7 @@ use tmux_interface::{AttachSession, SwitchClient};
 use super::backend::{TmuxBackend, checked, foreign};
 use super::batch::Batch;
 use super::commands;
+use super::layout_lock::Layout;
 use super::program::{self, Child};
 use super::snapshot::Snapshot;
 use super::tidy::Left;
@@ -31,8 +32,8 @@ impl PaneBackend for TmuxBackend {
     }
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
-        let _alone = self.layout.lock().await;
-        let pane = create::open(self, spec, None).await?;
+        let mut layout = Layout::lock(&self.layout).await;
+        let pane = create::open(self, spec, None, &mut layout).await?;
         tracing::debug!(member = %spec.member, spawn = %spec.spawn_id, pane = %pane.id, "pane opened");
         Ok(pane)
     }
@@ -58,8 +59,8 @@ impl PaneBackend for TmuxBackend {
 
     async fn launch(&self, spec: &PaneSpec, command: &PaneCommand) -> Result<Pane, PaneError> {
         program::prepare(command)?;
-        let _alone = self.layout.lock().await;
-        let pane = create::open(self, spec, Some(command)).await?;
+        let mut layout = Layout::lock(&self.layout).await;
+        let pane = create::open(self, spec, Some(command), &mut layout).await?;
         tracing::debug!(member = %spec.member, spawn = %spec.spawn_id, pane = %pane.id, "pane opened and program started");
         Ok(pane)
     }
@@ -83,7 +84,8 @@ impl PaneBackend for TmuxBackend {
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
         let id = checked(&pane.id)?;
-        let _alone = self.layout.lock().await;
+        let mut layout = Layout::lock(&self.layout).await;
+        layout.take_seen();
         let server = self.server_of(pane);
         let snapshot = Snapshot::take(&server).await?;
         let row = snapshot.pane(id);

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneError, PaneStatus, Place, TmuxBackend};
 
 use crate::rig::{
-    Folder, LEAD, OwnServer, UserServer, geometry, sh, spec, team, tmux_program, until, within,
+    Folder, LEAD, OwnServer, UserServer, assert_readable, geometry, join_all, sh, spec, team,
+    tmux_program, until, within,
 };
 
 /// A tmux program that writes down each of its calls.
@@ -83,6 +84,24 @@ async fn a_first_pane_with_its_program_takes_two_calls_and_a_further_one_three()
             .any(|row| row.starts_with(name) && !row.ends_with(" 0"))
     };
     assert!(running("ada") && running("bob"), "{rows}");
+}
+
+#[tokio::test]
+async fn panes_that_are_asked_for_in_parallel_take_two_calls_each() {
+    let server = OwnServer::new();
+    let tmux = Counted::new(&server.folder);
+    let backends = [tmux.on(&server), tmux.on(&server), tmux.on(&server)];
+    let specs = ["ada", "bob", "cleo"].map(spec);
+    let command = sh("exec sleep 1000000", &[]);
+    let launched = backends
+        .iter()
+        .zip(&specs)
+        .map(|(backend, spec)| backend.launch(spec, &command));
+    for launched in join_all(launched).await {
+        launched.unwrap();
+    }
+    assert_eq!(tmux.calls(), 6);
+    assert_readable(&server.socket, None);
 }
 
 #[tokio::test]
