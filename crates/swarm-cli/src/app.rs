@@ -64,11 +64,16 @@ impl App {
         };
         let team_events = Arc::new(TeamEvents::default());
         let events = Arc::clone(&team_events);
+        let out = Output::new(&env, global);
         let store = FileStore::new(root.clone(), Arc::clone(&clock))
             .with_limits(limits)
-            .told_to(move |team, event| events.note(team, event));
+            .told_to(move |team, event| events.note(team, event))
+            .announcing(move |team, tasks| {
+                out.say(&format!(
+                    "completing the creation of {tasks} tasks in team {team}, which was interrupted"
+                ));
+            });
         let env_team = env.get("SWARM_TEAM").map(str::to_owned);
-        let out = Output::new(&env, global);
         Ok(Self {
             env,
             root,

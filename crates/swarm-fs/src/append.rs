@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::FsError;
 use crate::contained::{folder_of, open_own, retrying};
+use crate::disk::{Step, log};
 use crate::private::create_new;
 use crate::replace::open_folder;
 use crate::settle::Unsettled;
@@ -43,8 +44,10 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
         block.push(b'\n');
     }
     write_at_once(&file, &block).map_err(|error| FsError::io(path, "append to", error))?;
+    log(Step::Wrote, path);
     let appended = Unsettled::appended(path.to_owned(), file);
     if is_new {
+        log(Step::Entered, path);
         let folder = folder_of(path);
         let entered = Unsettled::entered(folder.to_owned(), open_folder(folder)?);
         return Ok(appended.and(entered));

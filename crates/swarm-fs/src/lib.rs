@@ -6,6 +6,7 @@
 mod append;
 mod breaking;
 mod contained;
+mod disk;
 mod duplicate;
 mod error;
 mod fingerprint;
@@ -40,6 +41,7 @@ pub use life::{LifeHolder, Liveness, probe, probe_and_read, wait_for_death};
 pub use lock::{Held, LockOptions, LockPlan, with_lock};
 pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
+    made_in, place_private_dir,
 };
 pub use relocate::{remove_tree, rename_no_replace, set_aside};
 pub use replace::{

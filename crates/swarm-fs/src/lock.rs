@@ -5,24 +5,28 @@
 //! excluded by the lock directory `F.lock` beside each data file `F`. The data file itself is never flocked:
 //! replacing it by rename would leave the lock on a dead inode.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fd_lock::RwLock;
 use rustix::fs::OFlags;
 
 use crate::FsError;
 use crate::append::append_durable;
-use crate::contained::{folder_of, identity, open_own};
+use crate::contained::{folder_of, identity, open_known};
+use crate::disk::{Step, log};
 use crate::holder;
-use crate::lockdir::{LockDir, Protocol, sweep_marks};
-use crate::replace::{Prepared, sweep_temporaries, sync_folder};
+use crate::lockdir::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
+use crate::replace::{Prepared, open_folder, sweep_temporaries};
 use crate::settle::Unsettled;
 use crate::support::shared_file_system;
 use crate::waiting::{Deadline, lock_exclusive};
+
+/// How many files are written before their contents are waited for together: each has a descriptor until then.
+const FILES_AT_ONCE: usize = 128;
 
 /// How to wait for a lock.
 #[derive(Debug, Clone)]
@@ -77,16 +81,16 @@ pub fn with_lock<T, E: From<FsError>>(
     work: impl FnOnce(&Held) -> Result<T, E>,
 ) -> Result<T, E> {
     let deadline = Deadline::after(options.deadline);
-    let sidecar = open_sidecar(plan.sidecar)?;
+    let (sidecar, opened) = open_sidecar(plan.sidecar)?;
     if options.directory_only {
-        return under_sidecar(plan, &sidecar, options, deadline, work);
+        return under_sidecar(plan, &sidecar, opened, options, deadline, work);
     }
     let mut lock = RwLock::new(&sidecar);
     loop {
         match lock.try_write() {
             Ok(locked) => {
                 holder::sign(&locked);
-                return under_sidecar(plan, &locked, options, deadline, work);
+                return under_sidecar(plan, &locked, opened, options, deadline, work);
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::Interrupted => {}
@@ -98,10 +102,12 @@ pub fn with_lock<T, E: From<FsError>>(
     }
 }
 
-fn open_sidecar(path: &Path) -> Result<File, FsError> {
-    open_own(path, OFlags::RDWR)?.ok_or_else(|| FsError::Gone {
+/// The sidecar, and which file it is.
+fn open_sidecar(path: &Path) -> Result<(File, (u64, u64)), FsError> {
+    let opened = open_known(path, OFlags::RDWR)?.ok_or_else(|| FsError::Gone {
         path: path.to_owned(),
-    })
+    });
+    opened.map(|(file, found)| (file, identity(&found)))
 }
 
 fn wait_for_flock(path: &Path, sidecar: &File, deadline: Deadline) -> Result<(), FsError> {
@@ -120,21 +126,26 @@ fn wait_for_flock(path: &Path, sidecar: &File, deadline: Deadline) -> Result<(),
 fn under_sidecar<T, E: From<FsError>>(
     plan: &LockPlan<'_>,
     sidecar: &File,
+    opened: (u64, u64),
     options: &LockOptions,
     deadline: Deadline,
     work: impl FnOnce(&Held) -> Result<T, E>,
 ) -> Result<T, E> {
-    still_in_place(plan.sidecar, sidecar)?;
+    still_in_place(plan.sidecar, opened)?;
     let held = Held {
         directories: RefCell::default(),
         options: options.clone(),
         unlocked: unlocked_sidecar(plan, sidecar, options)?,
+        sidecar: (plan.sidecar.to_owned(), opened),
+        confirmed: Cell::new(Instant::now()),
     };
     for data in plan.data {
         held.take(data, deadline)?;
     }
     // Waiting for another program may have taken long enough for the team to be deleted.
-    still_in_place(plan.sidecar, sidecar)?;
+    if held.any(LockDir::was_waited_for) {
+        still_in_place(plan.sidecar, opened)?;
+    }
     work(&held)
 }
 
@@ -153,13 +164,10 @@ fn unlocked_sidecar(
 }
 
 /// A sidecar that is no longer the file at its path guards nothing: its team was deleted.
-fn still_in_place(path: &Path, sidecar: &File) -> Result<(), FsError> {
-    let locked = sidecar
-        .metadata()
-        .map_err(|error| FsError::io(path, "look at", error))?;
+fn still_in_place(path: &Path, opened: (u64, u64)) -> Result<(), FsError> {
     let there =
         fs::symlink_metadata(path).map_err(|error| FsError::gone_or_io(path, "look at", error))?;
-    if identity(&locked) == identity(&there) {
+    if identity(&there) == opened {
         Ok(())
     } else {
         Err(FsError::Gone {
@@ -170,14 +178,19 @@ fn still_in_place(path: &Path, sidecar: &File) -> Result<(), FsError> {
 
 /// Proof that the lock is held, and the only way to change what it guards.
 ///
-/// Every change first makes sure that all lock directories are still ours. If this process was stopped for so
-/// long that another program broke one, the change fails with [`FsError::LockLost`] and nothing is written.
+/// Every change first makes sure that the lock directory of its file and the first one of all are still ours, and after a
+/// second without a change that all are. If this process was stopped for so long that another program broke one, the change
+/// fails with [`FsError::LockLost`] and nothing is written.
 #[derive(Debug)]
 pub struct Held {
     directories: RefCell<Vec<LockDir>>,
     options: LockOptions,
     /// The sidecar, where nobody locks it.
     unlocked: Option<File>,
+    /// Where the sidecar is, and which file it was when it was locked.
+    sidecar: (PathBuf, (u64, u64)),
+    /// When all directories were confirmed for the last time.
+    confirmed: Cell<Instant>,
 }
 
 impl Held {
@@ -197,9 +210,37 @@ impl Held {
     /// # Errors
     /// As [`Held::replace`].
     pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
+        let folder = open_folder(folder_of(path))?;
         let prepared = Prepared::write(path, bytes)?;
-        self.confirm()?;
-        prepared.commit(path)
+        prepared.flush()?;
+        self.confirm(path)?;
+        prepared.commit()?;
+        Ok(Unsettled::entered(folder_of(path).to_owned(), folder))
+    }
+
+    /// [`Held::place`] for many files of one folder, whose contents are waited for together. Where it fails half-way, the
+    /// first ones are in place.
+    ///
+    /// # Errors
+    /// As [`Held::replace`].
+    pub fn place_all(
+        &self,
+        folder: &Path,
+        files: &[(PathBuf, Vec<u8>)],
+    ) -> Result<Unsettled, FsError> {
+        let opened = open_folder(folder)?;
+        for some in files.chunks(FILES_AT_ONCE) {
+            let prepared: Vec<Prepared<'_>> = some
+                .iter()
+                .map(|(path, bytes)| Prepared::write(path, bytes))
+                .collect::<Result<_, _>>()?;
+            Prepared::flush_all(&prepared)?;
+            for (prepared, (path, _)) in prepared.into_iter().zip(some) {
+                self.confirm(path)?;
+                prepared.commit()?;
+            }
+        }
+        Ok(Unsettled::entered(folder.to_owned(), opened))
     }
 
     /// Removes a file; nothing there is fine.
@@ -207,10 +248,22 @@ impl Held {
     /// # Errors
     /// [`FsError::LockLost`], [`FsError::Io`].
     pub fn remove(&self, path: &Path) -> Result<(), FsError> {
-        self.confirm()?;
+        self.take_away(path)?.settle()
+    }
+
+    /// The same without the wait for the disk.
+    ///
+    /// # Errors
+    /// As [`Held::remove`].
+    pub fn take_away(&self, path: &Path) -> Result<Unsettled, FsError> {
+        self.confirm(path)?;
         match fs::remove_file(path) {
-            Ok(()) => sync_folder(folder_of(path)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(()) => {
+                log(Step::Entered, path);
+                let folder = folder_of(path);
+                Ok(Unsettled::entered(folder.to_owned(), open_folder(folder)?))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Unsettled::default()),
             Err(error) => Err(FsError::io(path, "remove", error)),
         }
     }
@@ -220,23 +273,25 @@ impl Held {
     /// # Errors
     /// [`FsError::LockLost`] and those of [`append_durable`].
     pub fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-        self.confirm()?;
+        self.confirm(path)?;
         append_durable(path, bytes)
     }
 
-    /// Runs `work` with the lock directory of one more data file **of the same sidecar**: the caller keeps the
+    /// Runs `work` with the lock directories of more data files **of the same sidecar**: the caller keeps the
     /// ascending order. For a file that belongs to another sidecar nest [`with_lock`] instead.
     ///
     /// # Errors
     /// What `work` returns, and before that the same as [`with_lock`]; the waiting has its own deadline.
     pub fn also<T, E: From<FsError>>(
         &self,
-        data: &Path,
+        data: &[PathBuf],
         work: impl FnOnce(&Held) -> Result<T, E>,
     ) -> Result<T, E> {
-        let taken = self.take(data, Deadline::after(self.options.deadline))?;
-        let done = work(self);
-        if taken {
+        let before = self.directories.borrow().len();
+        let deadline = Deadline::after(self.options.deadline);
+        let taken = data.iter().try_for_each(|data| self.take(data, deadline));
+        let done = taken.map_err(E::from).and_then(|()| work(self));
+        while self.directories.borrow().len() > before {
             self.directories.borrow_mut().pop();
         }
         done
@@ -244,10 +299,11 @@ impl Held {
 
     /// Whether one of the lock directories was left by a process of ours that was killed with it.
     pub fn follows_the_dead(&self) -> bool {
-        self.directories
-            .borrow()
-            .iter()
-            .any(LockDir::follows_the_dead)
+        self.any(LockDir::follows_the_dead)
+    }
+
+    fn any(&self, is: impl Fn(&LockDir) -> bool) -> bool {
+        self.directories.borrow().iter().any(is)
     }
 
     /// Clears a folder in which **every** file belongs to the sidecar that is held: removes what a killed process left in
@@ -264,15 +320,10 @@ impl Held {
         Ok(marks + sweep_temporaries(folder, Duration::ZERO)?)
     }
 
-    /// Takes a lock directory; `false` if we have it already.
-    fn take(&self, data: &Path, deadline: Deadline) -> Result<bool, FsError> {
-        if self
-            .directories
-            .borrow()
-            .iter()
-            .any(|taken| taken.data() == data)
-        {
-            return Ok(false);
+    /// Takes a lock directory, unless we have it already.
+    fn take(&self, data: &Path, deadline: Deadline) -> Result<(), FsError> {
+        if self.any(|taken| taken.locks(data)) {
+            return Ok(());
         }
         let protocol = if self.options.directory_only {
             Protocol::DirectoryOnly
@@ -285,7 +336,7 @@ impl Held {
         if let Some(sidecar) = &self.unlocked {
             holder::sign(sidecar);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// A lock directory says since when it is held, not by whom: the sidecar says who of ours had it last.
@@ -310,11 +361,23 @@ impl Held {
         }
     }
 
-    fn confirm(&self) -> Result<(), FsError> {
-        self.directories
-            .borrow()
-            .iter()
-            .try_for_each(LockDir::confirm)
+    /// Makes sure that a file may still be changed. Looking at all directories each time would take time in proportion to the
+    /// square of their number.
+    fn confirm(&self, path: &Path) -> Result<(), FsError> {
+        let directories = self.directories.borrow();
+        if self.confirmed.get().elapsed() < JUST_REFRESHED {
+            let own = directories.iter().skip(1).find(|taken| taken.locks(path));
+            return directories
+                .first()
+                .into_iter()
+                .chain(own)
+                .try_for_each(LockDir::confirm);
+        }
+        let (sidecar, opened) = &self.sidecar;
+        directories.iter().try_for_each(LockDir::confirm)?;
+        still_in_place(sidecar, *opened)?;
+        self.confirmed.set(Instant::now());
+        Ok(())
     }
 }
 

@@ -28,6 +28,10 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 /// Nobody breaks a directory that was made this recently: what is found at its path is still what was made.
 pub(crate) const TOO_YOUNG_TO_BE_BROKEN: Duration = Duration::from_secs(5);
 
+/// How long a lock directory is not touched again: half of the shortest time after which proper-lockfile may be told to
+/// break one.
+pub(crate) const JUST_REFRESHED: Duration = Duration::from_secs(1);
+
 /// How a lock directory excludes our own processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
@@ -42,11 +46,14 @@ pub(crate) enum Protocol {
 pub(crate) struct LockDir {
     data: PathBuf,
     path: PathBuf,
-    /// Kept open so that no other directory can get its inode number.
-    descriptor: File,
+    /// Which directory was made. Another one may get its inode number once it is gone, but not our mark: that is made
+    /// under the flock alone. Where there is no mark, the refresher keeps the directory open.
+    made: (u64, u64),
     /// Whether a dead process of ours had left it.
     follows_the_dead: bool,
-    _refresher: Option<Refresher>,
+    /// Whether it was taken only after another program had let go of it.
+    waited: bool,
+    refresher: Option<Refresher>,
 }
 
 impl LockDir {
@@ -64,6 +71,7 @@ impl LockDir {
         loop {
             if let Some(mut taken) = Self::try_take(data, &path, protocol)? {
                 taken.follows_the_dead = follows_the_dead;
+                taken.waited = pause > PAUSES.0;
                 return Ok(taken);
             }
             let Some(found) = look_at(&path)? else {
@@ -110,12 +118,17 @@ impl LockDir {
                 return Err(FsError::gone_or_io(path, "make the lock directory", error));
             }
         }
-        let Some(descriptor) = open_made(path)? else {
+        let looked = match look_at(path) {
+            Ok(looked) => looked,
+            Err(error) => {
+                remove(path)?;
+                return Err(error);
+            }
+        };
+        // We stood still, and another program broke it.
+        let Some(made) = looked else {
             return Ok(None);
         };
-        let made = descriptor
-            .metadata()
-            .map_err(|error| FsError::io(path, "look at", error))?;
         let may_be_anothers = began.elapsed() > TOO_YOUNG_TO_BE_BROKEN;
         if protocol == Protocol::DirectoryOnly && may_be_anothers {
             // If it is ours all the same, nobody refreshes it, and it is broken like any that was left behind.
@@ -133,30 +146,52 @@ impl LockDir {
                 Errno::OPNOTSUPP,
             ));
         }
+        let made = identity(&made);
         let refresher = match protocol {
             Protocol::UnderFlock => None,
-            Protocol::DirectoryOnly => Some(Refresher::start(path, &descriptor)?),
+            Protocol::DirectoryOnly => match open_made(path, made) {
+                Ok(Some(opened)) => Some(Refresher::start(path, opened)?),
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    remove(path)?;
+                    return Err(error);
+                }
+            },
         };
         Ok(Some(Self {
             data: data.to_owned(),
             path: path.to_owned(),
-            descriptor,
+            made,
             follows_the_dead: false,
-            _refresher: refresher,
+            waited: false,
+            refresher,
         }))
     }
 
     /// Makes sure that nobody broke this lock, and that nobody will within the next seconds: call it right
     /// before what must not happen without the lock.
     pub(crate) fn confirm(&self) -> Result<(), FsError> {
-        refresh(&self.descriptor)
+        let there = self.look()?;
+        if self.refresher.is_none() && was_just_refreshed(&there) {
+            return Ok(());
+        }
+        let opened = open_made(&self.path, self.made)?.ok_or_else(|| self.lost())?;
+        refresh(&opened)
             .map_err(|error| FsError::io(&self.path, "refresh the lock directory", error))?;
-        if self.is_ours()? {
-            Ok(())
-        } else {
-            Err(FsError::LockLost {
-                path: self.path.clone(),
-            })
+        self.look().map(drop)
+    }
+
+    /// The directory at its place, if it is still ours.
+    fn look(&self) -> Result<Metadata, FsError> {
+        let there = look_at(&self.path)?.filter(|there| {
+            identity(there) == self.made && (self.refresher.is_some() || is_our_mark(there))
+        });
+        there.ok_or_else(|| self.lost())
+    }
+
+    fn lost(&self) -> FsError {
+        FsError::LockLost {
+            path: self.path.clone(),
         }
     }
 
@@ -165,28 +200,19 @@ impl LockDir {
         self.follows_the_dead
     }
 
-    /// The file that this directory locks.
-    pub(crate) fn data(&self) -> &Path {
-        &self.data
+    /// Whether another program had it when it was asked for.
+    pub(crate) fn was_waited_for(&self) -> bool {
+        self.waited
+    }
+
+    /// Whether this directory locks a file.
+    pub(crate) fn locks(&self, data: &Path) -> bool {
+        self.data.as_os_str() == data.as_os_str()
     }
 
     fn release(&self) -> Result<(), FsError> {
-        if self.is_ours()? {
-            remove(&self.path)
-        } else {
-            Err(FsError::LockLost {
-                path: self.path.clone(),
-            })
-        }
-    }
-
-    fn is_ours(&self) -> Result<bool, FsError> {
-        let ours = self
-            .descriptor
-            .metadata()
-            .map_err(|error| FsError::io(&self.path, "look at", error))?;
-        let there = look_at(&self.path)?;
-        Ok(there.is_some_and(|there| identity(&there) == identity(&ours)))
+        self.look()?;
+        remove(&self.path)
     }
 }
 
@@ -249,17 +275,23 @@ fn is_our_mark(found: &Metadata) -> bool {
     found.is_dir() && found.mode() & Mode::SVTX.as_raw_mode() != 0 && found.uid() == own_user()
 }
 
-/// Opens the lock directory that we have just made; `None` if we stood still and another program broke it.
-fn open_made(path: &Path) -> Result<Option<File>, FsError> {
+/// Opens the lock directory that was made; `None` if another program broke it since.
+fn open_made(path: &Path, made: (u64, u64)) -> Result<Option<File>, FsError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match retrying(|| rustix::fs::open(path, flags, Mode::empty())) {
-        Ok(descriptor) => Ok(Some(File::from(descriptor))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => {
-            remove(path)?;
-            Err(FsError::io(path, "open the lock directory", error))
-        }
-    }
+    let failed = |error| FsError::io(path, "open the lock directory", error);
+    let opened = match retrying(|| rustix::fs::open(path, flags, Mode::empty())) {
+        Ok(descriptor) => File::from(descriptor),
+        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => return Ok(None),
+        Err(error) => return Err(failed(error.into())),
+    };
+    let found = opened.metadata().map_err(failed)?;
+    Ok((identity(&found) == made).then_some(opened))
+}
+
+/// Whether a lock directory is so young that nobody breaks it within the next seconds.
+fn was_just_refreshed(found: &Metadata) -> bool {
+    let age = found.modified().ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age < JUST_REFRESHED)
 }
 
 /// Removes a lock directory; one that is gone already is fine.

@@ -10,12 +10,21 @@ use rustix::io::Errno;
 
 use crate::FsError;
 use crate::contained::{self, PRIVATE_FILE, not_ours, open_own, retrying};
+use crate::disk::{Step, log};
+use crate::replace::open_folder;
+use crate::settle::Unsettled;
 
 /// Makes one folder with mode 0700.
 ///
 /// # Errors
 /// [`FsError::Exists`] if anything is there, [`FsError::Gone`] if the folder around it is missing.
 pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
+    make_dir(path)?;
+    log(Step::Entered, path);
+    Ok(())
+}
+
+fn make_dir(path: &Path) -> Result<(), FsError> {
     match retrying(|| rustix::fs::mkdir(path, Mode::RWXU)) {
         Ok(()) => {}
         Err(Errno::EXIST) => {
@@ -30,26 +39,55 @@ pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
 }
 
 /// Makes a folder and the missing folders around it, each with mode 0700. What is there already stays as
-/// it is.
+/// it is. A power cut may undo it: see [`place_private_dir`].
 ///
 /// # Errors
 /// [`FsError::NotOurs`] if `path` is a symbolic link, not a folder, or another user's.
 pub fn ensure_private_dir(path: &Path) -> Result<(), FsError> {
+    let _left_to_the_kernel = place_private_dir(path)?;
+    Ok(())
+}
+
+/// The same for a folder that is to outlive a power cut, once the result is settled. There is nothing to settle if the
+/// folder was there.
+///
+/// # Errors
+/// As [`ensure_private_dir`].
+pub fn place_private_dir(path: &Path) -> Result<Unsettled, FsError> {
+    let around = contained::folder_of(path);
     match create_private_dir(path) {
-        Err(FsError::Gone { .. }) if contained::folder_of(path) != path => {
+        Err(FsError::Gone { .. }) if around != path => {
             // Folders further out may be links (a home on another disk): only the last one is ours to judge.
-            let outer = contained::folder_of(path);
-            if !outer.is_dir() {
-                ensure_private_dir(outer)?;
-            }
+            let outer = if around.is_dir() {
+                Unsettled::default()
+            } else {
+                place_private_dir(around)?
+            };
             match create_private_dir(path) {
-                Err(FsError::Exists { .. }) => check_own_dir(path),
-                done => done,
+                Err(FsError::Exists { .. }) => check_own_dir(path).map(|()| outer),
+                made => Ok(made.and_then(|()| entry_of(around))?.and(outer)),
             }
         }
-        Err(FsError::Exists { .. }) => check_own_dir(path),
-        done => done,
+        Err(FsError::Exists { .. }) => check_own_dir(path).map(|()| Unsettled::default()),
+        made => made.and_then(|()| entry_of(around)),
     }
+}
+
+/// A new entry in a folder.
+fn entry_of(folder: &Path) -> Result<Unsettled, FsError> {
+    Ok(Unsettled::entered(folder.to_owned(), open_folder(folder)?))
+}
+
+/// What was made in these folders without a wait for the disk.
+///
+/// # Errors
+/// [`FsError::Gone`] if one is missing, [`FsError::Io`] if it cannot be opened.
+pub fn made_in<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Unsettled, FsError> {
+    folders
+        .into_iter()
+        .try_fold(Unsettled::default(), |all, folder| {
+            Ok(all.and(entry_of(folder)?))
+        })
 }
 
 /// Accepts a folder of this user that is not reached through a symbolic link in the last place.

@@ -19,13 +19,12 @@ pub(crate) struct Refresher {
 }
 
 impl Refresher {
-    pub(crate) fn start(path: &Path, descriptor: &File) -> Result<Self, FsError> {
+    pub(crate) fn start(path: &Path, descriptor: File) -> Result<Self, FsError> {
         Self::every(EVERY, path, descriptor)
     }
 
-    fn every(gap: Duration, path: &Path, descriptor: &File) -> Result<Self, FsError> {
+    fn every(gap: Duration, path: &Path, descriptor: File) -> Result<Self, FsError> {
         let failed = |error| FsError::io(path, "refresh the lock directory", error);
-        let descriptor = descriptor.try_clone().map_err(failed)?;
         let (stop, stopped) = mpsc::channel::<()>();
         thread::Builder::new()
             .name("refreshes a lock".to_owned())
@@ -52,8 +51,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let opened = File::open(folder.path()).unwrap();
         let modified = || opened.metadata().unwrap().modified().unwrap();
-        let _refresher =
-            Refresher::every(Duration::from_millis(1), folder.path(), &opened).unwrap();
+        let _refresher = Refresher::every(
+            Duration::from_millis(1),
+            folder.path(),
+            opened.try_clone().unwrap(),
+        )
+        .unwrap();
         for _ in 0..3 {
             opened.set_modified(SystemTime::UNIX_EPOCH).unwrap();
             let began = Instant::now();

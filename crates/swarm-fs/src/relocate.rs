@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::FsError;
 use crate::contained::{folder_of, not_ours, retrying};
+use crate::disk::{Step, log};
 use crate::replace::open_folder;
 use crate::settle::Unsettled;
 
@@ -27,6 +28,7 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), FsError> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => claim_and_rename(from, to)?,
         Err(error) => return Err(refused(from, to, error.into())),
     }
+    log(Step::Entered, to);
     Unsettled::entered(folder_of(to).to_owned(), folder).settle()
 }
 

@@ -10,51 +10,57 @@ use tempfile::NamedTempFile;
 
 use crate::FsError;
 use crate::contained::{PRIVATE_FILE, folder_of, not_ours};
+use crate::disk::{Step, flush_content, log};
 use crate::private::widen_to;
-use crate::settle::Unsettled;
+use crate::settle::{Unsettled, side_by_side};
 
 /// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
 const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
 
 /// New content beside the file that it will replace: complete, mode 0600. Dropped unused, it is deleted.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'p> {
+    path: &'p Path,
     temporary: NamedTempFile,
-    /// Opened beforehand: once the content is in place, nothing but the sync itself can fail.
-    folder: File,
 }
 
-impl Prepared {
-    /// Writes and syncs the new content of `path`.
-    pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<Self, FsError> {
-        let prepared = Self::write_unsynced(path, bytes)?;
-        prepared
-            .temporary
-            .as_file()
-            .sync_all()
-            .map_err(|error| FsError::io(path, "sync the new content of", error))?;
-        Ok(prepared)
-    }
-
-    fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<Self, FsError> {
-        let folder = open_folder(folder_of(path))?;
+impl<'p> Prepared<'p> {
+    /// Writes the new content of `path`, which is not on disk yet.
+    pub(crate) fn write(path: &'p Path, bytes: &[u8]) -> Result<Self, FsError> {
         let mut temporary = empty_beside(path)?;
         temporary
             .as_file_mut()
             .write_all(bytes)
             .map_err(|error| FsError::io(path, "write the new content of", error))?;
-        Ok(Self { temporary, folder })
+        log(Step::Wrote, path);
+        Ok(Self { path, temporary })
     }
 
-    /// Puts the new content in place, for every reader to see; the folder's entry is not on disk yet.
-    pub(crate) fn commit(self, path: &Path) -> Result<Unsettled, FsError> {
-        if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Err(not_ours(path, "it is not a regular file"));
+    /// Waits until the new content is on disk.
+    pub(crate) fn flush(&self) -> Result<(), FsError> {
+        flush_content(
+            self.path,
+            self.temporary.as_file(),
+            "sync the new content of",
+        )
+    }
+
+    /// The same for many, together.
+    pub(crate) fn flush_all(all: &[Self]) -> Result<(), FsError> {
+        side_by_side(all, |one| one.temporary.as_file(), Self::flush)
+    }
+
+    /// Puts the new content in place, for every reader to see; the folder's entry is not on disk yet. Returns the open file.
+    pub(crate) fn commit(self) -> Result<File, FsError> {
+        if fs::symlink_metadata(self.path).is_ok_and(|found| !found.is_file()) {
+            return Err(not_ours(self.path, "it is not a regular file"));
         }
-        self.temporary
-            .persist(path)
-            .map_err(|failed| FsError::gone_or_io(path, "replace", failed.error))?;
-        Ok(Unsettled::entered(folder_of(path).to_owned(), self.folder))
+        let placed = self
+            .temporary
+            .persist(self.path)
+            .map_err(|failed| FsError::gone_or_io(self.path, "replace", failed.error))?;
+        log(Step::Entered, self.path);
+        Ok(placed)
     }
 }
 
@@ -75,7 +81,12 @@ pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 /// # Errors
 /// As [`replace_alone`].
 pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
-    Prepared::write(path, bytes)?.commit(path)
+    // Opened beforehand: once the content is in place, nothing but the sync itself can fail.
+    let folder = open_folder(folder_of(path))?;
+    let prepared = Prepared::write(path, bytes)?;
+    prepared.flush()?;
+    prepared.commit()?;
+    Ok(Unsettled::entered(folder_of(path).to_owned(), folder))
 }
 
 /// The same for what only a living process has to say of itself, such as what it is doing: readers see the old content
@@ -85,8 +96,7 @@ pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
 /// # Errors
 /// As [`replace_alone`].
 pub fn replace_passing(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-    let _left_to_the_kernel = Prepared::write_unsynced(path, bytes)?.commit(path)?;
-    Ok(())
+    Prepared::write(path, bytes)?.commit().map(drop)
 }
 
 /// Deletes temporary files that killed writers left in `folder` and that nobody touched for `older_than`;
@@ -162,11 +172,6 @@ fn temporary_prefix(path: &Path) -> OsString {
     prefix.push(path.file_name().unwrap_or(OsStr::new("file")));
     prefix.push(".");
     prefix
-}
-
-/// Puts a folder's entries on disk: a rename or a new file is lost in a power cut without it.
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), FsError> {
-    Unsettled::entered(folder.to_owned(), open_folder(folder)?).settle()
 }
 
 pub(crate) fn open_folder(folder: &Path) -> Result<File, FsError> {

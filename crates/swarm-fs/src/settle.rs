@@ -3,10 +3,15 @@
 use std::fs::File;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::FsError;
+use crate::disk::{flush_content, flush_directory};
 use crate::support::is_in_memory;
+
+/// How many flushes are under way at a time. A disk takes several together; more threads than this gain nothing.
+const AT_ONCE: usize = 16;
 
 /// Changes that every process sees, and that a power cut may still undo. Dropped, they are left to the kernel, which
 /// writes them within half a minute.
@@ -21,24 +26,29 @@ pub struct Unsettled(Vec<Wait>);
 enum Wait {
     /// Lines at the end of a file. They lie outside of a file system's journal, so no other wait is for them too.
     Lines(PathBuf, File),
-    /// A new entry in a folder.
+    /// New entries in a folder.
     Entry(PathBuf, File),
 }
 
 impl Wait {
-    fn is_in_memory(&self) -> bool {
+    fn file(&self) -> &File {
         let (Self::Lines(_, file) | Self::Entry(_, file)) = self;
-        is_in_memory(file)
+        file
     }
 
     fn pass(&self) -> Result<(), FsError> {
         match self {
-            Self::Lines(path, file) => file
-                .sync_data()
-                .map_err(|error| FsError::io(path, "sync", error)),
-            Self::Entry(folder, opened) => opened
-                .sync_all()
-                .map_err(|error| FsError::io(folder, "sync the folder", error)),
+            Self::Lines(path, file) => flush_content(path, file, "sync"),
+            Self::Entry(folder, opened) => flush_directory(folder, opened),
+        }
+    }
+
+    /// Whether one wait is for both.
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Lines(ours, _), Self::Lines(theirs, _))
+            | (Self::Entry(ours, _), Self::Entry(theirs, _)) => ours == theirs,
+            _ => false,
         }
     }
 }
@@ -46,21 +56,21 @@ impl Wait {
 impl Unsettled {
     /// Lines at the end of a file.
     pub(crate) fn appended(path: PathBuf, file: File) -> Self {
-        Self::of(Wait::Lines(path, file))
+        Self(vec![Wait::Lines(path, file)])
     }
 
-    /// A new entry in a folder.
+    /// New entries in a folder.
     pub(crate) fn entered(folder: PathBuf, opened: File) -> Self {
-        Self::of(Wait::Entry(folder, opened))
+        Self(vec![Wait::Entry(folder, opened)])
     }
 
-    fn of(wait: Wait) -> Self {
-        Self(vec![wait])
-    }
-
-    /// Both, to be waited for together.
+    /// Both, to be waited for together. What is the same file or folder is waited for once.
     pub fn and(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
+        for wait in other.0 {
+            if !self.0.iter().any(|known| known.covers(&wait)) {
+                self.0.push(wait);
+            }
+        }
         self
     }
 
@@ -70,31 +80,66 @@ impl Unsettled {
     /// [`FsError::Io`] when the disk refuses: what was changed is in place for every reader, but may not outlive a power
     /// cut.
     pub fn settle(self) -> Result<(), FsError> {
-        match self.0.as_slice() {
-            // A thread costs less than any disk, and more than none.
-            [first, _, ..] if !first.is_in_memory() => side_by_side(&self.0),
-            waits => waits.iter().try_for_each(Wait::pass),
-        }
+        side_by_side(&self.0, Wait::file, Wait::pass)
     }
 }
 
-/// Passes all waits at the same time; the last that fails has its say.
-fn side_by_side<'a>(waits: &'a [Wait]) -> Result<(), FsError> {
-    let Some((own, others)) = waits.split_last() else {
-        return Ok(());
+/// Passes all waits at the same time, or as many as a disk takes together; tells the first failure. `file` is what a wait is for.
+pub(crate) fn side_by_side<T: Sync>(
+    all: &[T],
+    file: impl Fn(&T) -> &File,
+    pass: impl Fn(&T) -> Result<(), FsError> + Sync,
+) -> Result<(), FsError> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut outcome = Ok(());
+        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            outcome = outcome.and(pass(one));
+        }
+        outcome
+    };
+    let others = match all {
+        // A thread costs less than any disk, and more than none.
+        [first, _, ..] if !is_in_memory(file(first)) => all.len().min(AT_ONCE) - 1,
+        _ => 0,
     };
     thread::scope(|scope| {
-        let begin = |wait: &'a Wait| {
-            let thread = thread::Builder::new().name("waits for the disk".to_owned());
-            let passing = thread.spawn_scoped(scope, move || wait.pass());
-            passing.map_err(|_no_thread_to_be_had| wait)
-        };
-        let passing: Vec<_> = others.iter().map(begin).collect();
-        passing.into_iter().fold(own.pass(), |so_far, other| {
-            so_far.and(match other {
-                Ok(thread) => thread.join().unwrap_or_else(|cause| resume_unwind(cause)),
-                Err(wait) => wait.pass(),
+        // Where no thread can be had, this one does what is left.
+        let begun: Vec<_> = (0..others)
+            .map_while(|_| {
+                let thread = thread::Builder::new().name("waits for the disk".to_owned());
+                thread.spawn_scoped(scope, work).ok()
             })
+            .collect();
+        begun.into_iter().fold(work(), |so_far, other| {
+            so_far.and(other.join().unwrap_or_else(|cause| resume_unwind(cause)))
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_one_of_many_is_passed_once_and_a_failure_is_told() {
+        let files: Vec<File> = (0..50).map(|_| tempfile::tempfile().unwrap()).collect();
+        let times = AtomicUsize::new(0);
+        let all: Vec<(usize, &File)> = files.iter().enumerate().collect();
+        let pass = |(number, _): &(usize, &File)| {
+            times.fetch_add(1, Ordering::SeqCst);
+            if *number == 17 {
+                let path = PathBuf::from("/seventeen");
+                return Err(FsError::io(&path, "sync", std::io::ErrorKind::Other));
+            }
+            Ok(())
+        };
+        let told = side_by_side(&all, |one| one.1, pass).unwrap_err();
+        assert!(told.to_string().contains("/seventeen"), "{told}");
+        assert_eq!(
+            times.into_inner(),
+            50,
+            "the others are waited for all the same"
+        );
+    }
 }

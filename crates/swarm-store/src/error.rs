@@ -195,6 +195,14 @@ pub enum StoreError {
         /// The tasks on the way, each waiting for the next; the first is also the last.
         path: Vec<TaskId>,
     },
+    /// There is no number left for another task.
+    #[error("no task can be created in {}: the number {highest} is used there and is the highest possible, or nearly so", folder.display())]
+    NumbersUsedUp {
+        /// The task list.
+        folder: PathBuf,
+        /// The highest number, of `.highwatermark` or of a file.
+        highest: TaskId,
+    },
     /// A key of the metadata is not the caller's to set.
     #[error("metadata key `{key}` of task {id} is kept by swarm itself")]
     ReservedKey {
@@ -285,7 +293,7 @@ impl StoreError {
             Self::ReservedKey { .. } | Self::BadRequestId { .. } | Self::Unwritable { .. } => {
                 ErrorKind::Usage
             }
-            Self::Damaged { .. } => ErrorKind::Damaged,
+            Self::Damaged { .. } | Self::NumbersUsedUp { .. } => ErrorKind::Damaged,
             Self::Fs(error) => fs_kind(error),
         }
     }

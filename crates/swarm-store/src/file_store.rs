@@ -21,6 +21,9 @@ use crate::{
     TeamStore, TeamView, record,
 };
 
+/// From how many tasks on it takes long enough to complete an interrupted write that a person is told.
+const WORTH_TELLING: usize = 100;
+
 /// [`TeamStore`] on Claude Code's files below one root folder (`~/.claude`, unless told otherwise).
 #[derive(Clone)]
 pub struct FileStore {
@@ -30,7 +33,11 @@ pub struct FileStore {
     pub(crate) lock_options: LockOptions,
     pub(crate) quiet: Arc<QuietInboxes>,
     witness: Option<Arc<Witness>>,
+    announcer: Option<Arc<Announcer>>,
 }
+
+/// Told how many tasks are about to be written that another command left unwritten.
+type Announcer = dyn Fn(&TeamName, usize) + Send + Sync;
 
 /// Told of every event that this store enters in a journal, once each.
 type Witness = dyn Fn(&TeamName, &Event) + Send + Sync;
@@ -54,6 +61,7 @@ impl FileStore {
             limits: StoreLimits::default(),
             quiet: Arc::default(),
             witness: None,
+            announcer: None,
         }
     }
 
@@ -77,6 +85,23 @@ impl FileStore {
     pub fn told_to(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
         self.witness = Some(Arc::new(witness));
         self
+    }
+
+    /// The same store, which tells `announcer` before it completes an interrupted write of so many tasks that somebody
+    /// waiting would notice.
+    #[must_use]
+    pub fn announcing(
+        mut self,
+        announcer: impl Fn(&TeamName, usize) + Send + Sync + 'static,
+    ) -> Self {
+        self.announcer = Some(Arc::new(announcer));
+        self
+    }
+
+    pub(crate) fn announce_completion(&self, team: &TeamName, tasks: usize) {
+        if let Some(announcer) = self.announcer.as_ref().filter(|_| tasks >= WORTH_TELLING) {
+            announcer(team, tasks);
+        }
     }
 
     pub(crate) fn testify(&self, team: &TeamName, event: &Event) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_fs::{
-    FsError, Settling, Unsettled, append, append_durable, ensure_private_dir, left_unsettled,
+    FsError, Settling, Unsettled, append, append_durable, left_unsettled, place_private_dir,
     read_optional, replace_alone,
 };
 use swarm_protocol::Clock;
@@ -37,6 +37,8 @@ pub struct TranscriptFile {
     entries: Vec<Entry>,
     broken: Vec<BrokenLine>,
     begun: Option<Begun>,
+    /// The directories that were made for it, until its first lines are waited for.
+    made: Unsettled,
     disk: Disk,
 }
 
@@ -77,6 +79,7 @@ impl TranscriptFile {
             entries: Vec::new(),
             broken: Vec::new(),
             begun: None,
+            made: Unsettled::default(),
             disk: Disk(Arc::new(Unsettled::settle)),
         };
         let bytes = file.read().map_err(|source| file.error(source))?;
@@ -155,6 +158,7 @@ impl TranscriptFile {
             return Ok(());
         }
         let appended = append(&self.path, &lines).map_err(|source| self.error(source))?;
+        let appended = appended.and(std::mem::take(&mut self.made));
         let disk = self.disk.clone();
         self.begun = Some(Begun {
             settling: Settling::by(move || (disk.0)(appended)),
@@ -194,9 +198,9 @@ impl TranscriptFile {
         Ok((line, uuid))
     }
 
-    fn read(&self) -> Result<Vec<u8>, FsError> {
+    fn read(&mut self) -> Result<Vec<u8>, FsError> {
         if let Some(folder) = self.path.parent() {
-            ensure_private_dir(folder)?;
+            self.made = place_private_dir(folder)?;
         }
         Ok(read_optional(&self.path)?.unwrap_or_default())
     }

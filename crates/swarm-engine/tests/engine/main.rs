@@ -18,6 +18,8 @@ mod mail;
 mod model;
 mod permission;
 mod prefix;
+#[path = "../../../swarm-fs/tests/disk/recorder.rs"]
+mod recorder;
 mod reopen;
 mod slow_disk;
 mod starting;

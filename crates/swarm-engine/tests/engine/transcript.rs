@@ -8,9 +8,24 @@ use swarm_protocol::{MessageId, SpawnId, SystemClock, TeamName, Usage};
 use swarm_tools::Caller;
 
 use crate::model::{COST, call, say};
+use crate::recorder::left_open;
 use crate::tools::echo;
 use crate::valid::{assert_valid, texts};
 use crate::world::{World, on};
+
+#[test]
+fn what_a_session_is_given_first_is_on_disk_with_the_directories_that_were_made_for_it() {
+    let world = World::new(vec![echo()]);
+    let path = world.path();
+    let folder = path.ancestors().nth(3).unwrap();
+    let (_session, left) = left_open(folder, || {
+        let mut session = world.open();
+        session.deliver(vec![Injected::prompt("do it")]).unwrap();
+        session
+    });
+    assert!(left.is_empty(), "{left:?}");
+    assert!(path.exists());
+}
 
 #[tokio::test]
 async fn lines_have_the_shape_of_claude_code_and_our_own_key() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
 
-use crate::children::{Child, Ground, directory_only, until_blocked_on, waiting};
+use crate::children::{Child, Ground, directory_only, until, until_blocked_on, waiting};
 
 /// Far less than any lock takes to grow stale, and enough for a busy machine.
 const SOON: Duration = Duration::from_secs(10);
@@ -269,7 +269,9 @@ fn a_failed_or_panicking_holder_lets_go() {
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         ground.within(SOON, |held| {
             let second = ground.folder.join("second.json");
-            held.also(&second, |_| -> Result<(), FsError> { panic!("on purpose") })
+            held.also(std::slice::from_ref(&second), |_| -> Result<(), FsError> {
+                panic!("on purpose")
+            })
         })
     }));
     assert!(panicked.is_err());
@@ -294,16 +296,67 @@ fn all_files_of_a_plan_are_locked_and_one_more_for_a_while() {
     };
     with_lock(&plan, &waiting(SOON), |held| {
         assert_eq!(litter(), ["1.json.lock", "2.json.lock"]);
-        held.also(&data[2], |held| -> Result<(), FsError> {
+        held.also(&data[2..], |held| -> Result<(), FsError> {
             assert_eq!(litter(), ["1.json.lock", "2.json.lock", "3.json.lock"]);
             // Already ours: neither waited for nor let go of twice.
-            held.also(&data[0], |_| Ok::<_, FsError>(()))
+            held.also(&data[..1], |_| Ok::<_, FsError>(()))
         })?;
         assert_eq!(litter(), ["1.json.lock", "2.json.lock"]);
         held.replace(&data[0], b"one")
     })
     .unwrap();
     assert!(litter().is_empty());
+}
+
+#[test]
+fn the_locks_of_many_files_take_no_descriptor_each() {
+    let (_folder, ground) = Ground::fresh();
+    let files: Vec<_> = (0..2000)
+        .map(|number| ground.folder.join(format!("{number}.json")))
+        .collect();
+    let open = || {
+        let open = fs::read_dir("/proc/self/fd").unwrap();
+        let paths = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        paths
+            .filter(|path| path.starts_with(&ground.folder))
+            .count()
+    };
+    ground
+        .within(SOON, |held| {
+            held.also(&files, |held| {
+                assert_eq!(ground.litter().len(), files.len() + 1);
+                assert_eq!(open(), 1, "the sidecar");
+                held.replace(&files[1999], b"x")
+            })
+        })
+        .unwrap();
+    assert!(ground.litter().is_empty());
+}
+
+#[test]
+fn all_locks_are_looked_at_again_after_a_second_and_that_of_the_file_each_time() {
+    let (_folder, ground) = Ground::fresh();
+    let files: Vec<_> = ["a", "b"]
+        .map(|name| ground.folder.join(format!("{name}.json")))
+        .into();
+    ground
+        .within(SOON, |held| {
+            held.also(&files, |held| {
+                let began = Instant::now();
+                fs::remove_dir(ground.folder.join("b.json.lock")).unwrap();
+                let refused = held.replace(&files[1], b"x");
+                assert!(
+                    matches!(refused, Err(FsError::LockLost { .. })),
+                    "{refused:?}"
+                );
+                until("looked at", || {
+                    matches!(held.replace(&files[0], b"x"), Err(FsError::LockLost { .. }))
+                });
+                assert!(began.elapsed() < SOON * 2);
+                Ok::<_, FsError>(())
+            })
+        })
+        .unwrap();
 }
 
 #[test]

@@ -9,8 +9,10 @@
 )]
 
 mod children;
+mod durable;
 mod faults;
 mod files;
 mod foreign;
 mod life;
 mod lock_door;
+mod recorder;

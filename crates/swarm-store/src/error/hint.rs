@@ -76,6 +76,11 @@ impl StoreError {
                 format!("`swarm task update {id} --status pending` opens it again")
             }
             Self::Cycle { .. } => "nothing was written; leave one of these out".to_owned(),
+            Self::NumbersUsedUp { folder, highest } => format!(
+                "write the highest number of the other tasks into {}, and move {} away if it is there",
+                folder.join(".highwatermark").display(),
+                folder.join(format!("{highest}.json")).display()
+            ),
             Self::ReservedKey { .. } => "use another key".to_owned(),
             Self::RequestNotFound { open, .. } if open.is_empty() => {
                 "no request waits for an answer".to_owned()

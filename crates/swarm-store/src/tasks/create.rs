@@ -26,8 +26,8 @@ impl TeamFiles<'_> {
         }
         self.with_list_lock(|held| {
             self.require_current(by)?;
-            let next = self.highest_given()? + 1;
-            let made: NewTasks = (next..)
+            let next = self.next_numbers(new.len())?;
+            let made: NewTasks = (next..=u64::MAX)
                 .zip(new)
                 .map(|(number, new)| {
                     let id = TaskId::new(number);
@@ -39,11 +39,11 @@ impl TeamFiles<'_> {
     }
 
     fn write_new(&self, held: &Held, made: &NewTasks, by: &Actor) -> Result<Vec<TaskId>> {
-        let blockers = made.values().flat_map(|task| &task.blocked_by);
-        let touched: BTreeSet<TaskId> = blockers.chain(made.keys()).copied().collect();
-        let touched: Vec<TaskId> = touched.into_iter().collect();
+        let blockers = made.values().flat_map(|task| &task.blocked_by).copied();
+        let known: BTreeSet<TaskId> = blockers.filter(|id| !made.contains_key(id)).collect();
+        let known: Vec<TaskId> = known.into_iter().collect();
         let is_free = made.values().all(|task| task.blocked_by.is_empty());
-        self.with_task_locks(held, &touched, || {
+        self.with_task_locks(held, &known, || {
             // Tasks that wait for nobody have nothing to do with the others.
             let before = if is_free {
                 TaskList::default()
@@ -70,7 +70,9 @@ impl TeamFiles<'_> {
 
     /// The new tasks and the ones that they wait for, with the edges on both sides.
     fn connect_new(&self, list: &TaskList, made: &NewTasks) -> Result<Writes> {
-        let mut graph = Graph::of(&list.tasks);
+        let edges = made
+            .values()
+            .flat_map(|task| task.blocked_by.iter().map(|blocker| (task.id, *blocker)));
         let new = made.iter().map(|(id, task)| (*id, Some(task.clone())));
         let mut writes: Writes = new.collect();
         for task in made.values() {
@@ -79,14 +81,14 @@ impl TeamFiles<'_> {
                     let known = self.require_task(list, *blocker)?.clone();
                     writes.insert(*blocker, Some(known));
                 }
-                graph
-                    .connect(task.id, *blocker)
-                    .map_err(|path| StoreError::Cycle { path })?;
                 if let Some(Some(other)) = writes.get_mut(blocker) {
                     add_edges(&mut other.blocks, [task.id]);
                 }
             }
         }
+        Graph::of(&list.tasks)
+            .connect_all(&edges.collect::<Vec<_>>())
+            .map_err(|path| StoreError::Cycle { path })?;
         for (id, write) in &mut writes {
             if let (Some(task), Some(before)) = (write, list.get(*id)) {
                 rules::seal(task, before);

@@ -63,14 +63,14 @@ impl TeamFiles<'_> {
     pub(crate) fn with_list_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
         self.locked(&self.at.tasks_lock(), &[], |held| {
             // The lock proves that the team is there; its list may have been cleared away by hand.
-            swarm_fs::ensure_private_dir(self.at.tasks())?;
+            swarm_fs::place_private_dir(self.at.tasks())?.settle()?;
             let list = self.at.list_file();
             // Claude Code can only lock a file that exists.
             match swarm_fs::create_private_file(&list) {
                 Err(error) if !matches!(error, FsError::Exists { .. }) => return Err(error.into()),
                 _ => {}
             }
-            held.also(&list, |held| {
+            held.also(std::slice::from_ref(&list), |held| {
                 if held.follows_the_dead() {
                     // Claude Code would wait for the locks of single tasks, which nobody of ours may take for long.
                     held.clear_after_the_dead(self.at.tasks())?;
@@ -81,29 +81,16 @@ impl TeamFiles<'_> {
         })
     }
 
-    /// Takes the locks of tasks, under that of the list. `ids` must be ascending.
-    pub(super) fn with_task_locks<'w, T>(
+    /// Takes the locks of existing tasks, under that of the list. `ids` must be ascending. A task that is being created needs
+    /// none: programs lock a task only once its file is there, and create one only with the list's lock.
+    pub(super) fn with_task_locks<T>(
         &self,
         held: &Held,
         ids: &[TaskId],
-        work: impl FnOnce() -> Result<T> + 'w,
+        work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        self.lock_each(held, ids, Box::new(work))
-    }
-
-    /// One lock inside the other. The work is boxed, or else each depth would need a type of its own.
-    fn lock_each<T>(
-        &self,
-        held: &Held,
-        ids: &[TaskId],
-        work: Box<dyn FnOnce() -> Result<T> + '_>,
-    ) -> Result<T> {
-        match ids.split_first() {
-            None => work(),
-            Some((id, rest)) => {
-                held.also(&self.at.task(*id), |held| self.lock_each(held, rest, work))
-            }
-        }
+        let files: Vec<PathBuf> = ids.iter().map(|id| self.at.task(*id)).collect();
+        held.also(&files, |_| work())
     }
 
     /// Reads what has to be known to change some tasks: these, those that wait for them, and whatever any of them waits

@@ -39,6 +39,51 @@ impl Graph {
         Ok(())
     }
 
+    /// [`Graph::connect`] for many edges, in time in proportion to their number where they close no circle.
+    pub(super) fn connect_all(mut self, edges: &[(TaskId, TaskId)]) -> Result<(), Vec<TaskId>> {
+        let mut with_all = self.clone();
+        for (task, blocker) in edges {
+            with_all.add(*task, *blocker);
+        }
+        if with_all.is_without_circles() {
+            return Ok(());
+        }
+        // There is one, which may be older than these edges.
+        edges
+            .iter()
+            .try_for_each(|(task, blocker)| self.connect(*task, *blocker))
+    }
+
+    /// Takes away tasks that wait for nobody until nothing is left, which succeeds only without circles.
+    fn is_without_circles(&self) -> bool {
+        let mut waits: BTreeMap<TaskId, usize> = BTreeMap::new();
+        let mut awaited_by: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
+        for (task, blockers) in &self.waits_for {
+            *waits.entry(*task).or_default() += blockers.len();
+            for blocker in blockers {
+                waits.entry(*blocker).or_default();
+                awaited_by.entry(*blocker).or_default().push(*task);
+            }
+        }
+        let mut free: Vec<TaskId> = waits
+            .iter()
+            .filter_map(|(task, count)| (*count == 0).then_some(*task))
+            .collect();
+        let mut taken = 0;
+        while let Some(task) = free.pop() {
+            taken += 1;
+            for other in awaited_by.get(&task).into_iter().flatten() {
+                if let Some(count) = waits.get_mut(other) {
+                    *count -= 1;
+                    if *count == 0 {
+                        free.push(*other);
+                    }
+                }
+            }
+        }
+        taken == waits.len()
+    }
+
     /// The tasks from `from` to `to` along the edges, both included.
     fn way(&self, from: TaskId, to: TaskId) -> Option<Vec<TaskId>> {
         let mut came_from: BTreeMap<TaskId, TaskId> = BTreeMap::new();
@@ -72,6 +117,30 @@ mod tests {
 
     fn id(number: u64) -> TaskId {
         TaskId::new(number)
+    }
+
+    #[test]
+    fn many_edges_at_once_are_refused_for_a_new_circle_and_not_for_an_old_one() {
+        let edges = |numbers: &[(u64, u64)]| -> Vec<_> {
+            let pairs = numbers.iter().map(|pair| (id(pair.0), id(pair.1)));
+            pairs.collect()
+        };
+        let fresh = Graph::default;
+        fresh()
+            .connect_all(&edges(&[(2, 1), (3, 2), (3, 1), (1, 7)]))
+            .unwrap();
+        assert_eq!(
+            fresh().connect_all(&edges(&[(2, 1), (3, 2), (1, 3)])),
+            Err(vec![id(1), id(3), id(2), id(1)])
+        );
+        assert!(fresh().connect_all(&edges(&[(4, 4)])).is_err());
+        let mut old = Graph::default();
+        old.add(id(8), id(9));
+        old.add(id(9), id(8));
+        old.clone().connect_all(&edges(&[(2, 1)])).unwrap();
+        old.connect_all(&edges(&[(2, 1), (1, 2)])).unwrap_err();
+        let chain: Vec<_> = (1..20_000).map(|n| (id(n + 1), id(n))).collect();
+        fresh().connect_all(&chain).unwrap();
     }
 
     #[test]

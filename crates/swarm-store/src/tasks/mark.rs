@@ -3,10 +3,10 @@
 use std::str;
 
 use swarm_fs::Held;
-use swarm_protocol::Event;
+use swarm_protocol::{Event, TaskId};
 
-use crate::Result;
 use crate::team_files::TeamFiles;
+use crate::{Result, StoreError};
 
 impl TeamFiles<'_> {
     /// The highest number given so far. The caller has the list's lock.
@@ -28,6 +28,19 @@ impl TeamFiles<'_> {
             }
         };
         Ok(self.highest_number()?.max(mark))
+    }
+
+    /// The first of so many numbers that were never given. The caller has the list's lock.
+    pub(super) fn next_numbers(&self, count: usize) -> Result<u64> {
+        let highest = self.highest_given()?;
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        match highest.checked_add(count) {
+            Some(_) => Ok(highest + 1),
+            None => Err(StoreError::NumbersUsedUp {
+                folder: self.at.tasks().to_owned(),
+                highest: TaskId::new(highest),
+            }),
+        }
     }
 
     /// Raises the mark, before the task itself is written or deleted.

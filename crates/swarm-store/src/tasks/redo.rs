@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use swarm_fs::Held;
 use swarm_protocol::{Event, Task, TaskId};
 
-use crate::team_files::TeamFiles;
+use crate::team_files::{TeamFiles, is_there};
 use crate::{Result, StoreError, record};
 
 /// What becomes of task files: their new content, or `None` for those that go.
@@ -70,17 +70,33 @@ impl TeamFiles<'_> {
             }
             Err(error) => return Err(error),
         };
-        tracing::info!(team = %self.team, tasks = redo.writes.len(), "completing a write of tasks that was cut short");
-        let ids: Vec<TaskId> = redo.writes.iter().map(|write| write.id).collect();
-        self.with_task_locks(held, &ids, || {
+        tracing::warn!(team = %self.team, tasks = redo.writes.len(), "completing a write of tasks that was cut short");
+        self.store.announce_completion(self.team, redo.writes.len());
+        let there = redo.writes.iter().map(|write| write.id);
+        let there: Vec<TaskId> = there.filter(|id| is_there(&self.at.task(*id))).collect();
+        self.with_task_locks(held, &there, || {
             let mut writes = Writes::new();
             for write in redo.writes {
                 let id = write.id;
-                writes.insert(id, self.rebase(write)?);
+                let after = self.rebase(write)?;
+                if !self.stands(id, after.as_ref())? {
+                    writes.insert(id, after);
+                }
             }
             self.put_all(held, &writes)
         })?;
         Ok(held.remove(&path)?)
+    }
+
+    /// Whether a task's file already says what it is to say. Its entry may not be on disk yet, which the next wait for the
+    /// folder makes good.
+    fn stands(&self, id: TaskId, after: Option<&Task>) -> Result<bool> {
+        let found = self.look_at_task(id)?;
+        Ok(match (found, after) {
+            (Some(Ok(found)), Some(after)) => found == *after,
+            (None, None) => true,
+            _ => false,
+        })
     }
 
     /// What a noted write comes to if another program has changed the file since: its task, with our edges.
@@ -107,14 +123,23 @@ impl TeamFiles<'_> {
     }
 
     fn put_all(&self, held: &Held, writes: &Writes) -> Result<()> {
+        let mut files = Vec::with_capacity(writes.len());
+        let mut gone = Vec::new();
         for (id, after) in writes {
             let path = self.at.task(*id);
             match after {
-                Some(task) => held.replace(&path, &record::pretty(&path, task)?)?,
-                None => held.remove(&path)?,
+                Some(task) => {
+                    let text = record::pretty(&path, task)?;
+                    files.push((path, text));
+                }
+                None => gone.push(path),
             }
         }
-        Ok(())
+        let mut placed = held.place_all(self.at.tasks(), &files)?;
+        for path in gone {
+            placed = placed.and(held.take_away(&path)?);
+        }
+        Ok(placed.settle()?)
     }
 
     fn text_of(&self, id: TaskId) -> Result<Option<String>> {

@@ -127,7 +127,7 @@ pub(super) fn give_back(task: &mut Task) {
 /// Counts an attempt that ended with its owner's death.
 pub(super) fn count_attempt(task: &mut Task, reason: &str) {
     change_mark(task, |mark| {
-        mark.attempt += 1;
+        mark.attempt = mark.attempt.saturating_add(1);
         mark.note = Some(reason.to_owned());
         if mark.attempt >= MAX_ATTEMPTS {
             mark.failed = Some(FailedTask {
@@ -162,6 +162,8 @@ pub(super) fn seal(task: &mut Task, before: &Task) -> bool {
     if task == before {
         return false;
     }
-    change_mark(task, |mark| mark.version = before.swarm().version + 1);
+    change_mark(task, |mark| {
+        mark.version = before.swarm().version.saturating_add(1);
+    });
     true
 }

@@ -191,7 +191,7 @@ impl TeamFiles<'_> {
     /// An empty folder of a name of its own, whether or not the team is still there.
     pub(super) fn new_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
-        swarm_fs::ensure_private_dir(&archives)?;
+        swarm_fs::place_private_dir(&archives)?.settle()?;
         let mut at = self.now();
         loop {
             // Colons would have to be quoted in every shell.
@@ -199,7 +199,11 @@ impl TeamFiles<'_> {
             let archive = archives.join(format!("{}-{time}", self.team));
             match swarm_fs::create_private_dir(&archive) {
                 Err(FsError::Exists { .. }) => at.0 += 1,
-                made => return made.map(|()| archive).map_err(StoreError::from),
+                made => {
+                    made?;
+                    swarm_fs::made_in([archives.as_path()])?.settle()?;
+                    return Ok(archive);
+                }
             }
         }
     }

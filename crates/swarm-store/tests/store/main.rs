@@ -8,6 +8,7 @@
 )]
 
 mod children;
+mod durable;
 mod foreign;
 mod journal;
 mod leftovers;
@@ -15,6 +16,8 @@ mod links;
 mod look;
 mod mail;
 mod reconcile;
+#[path = "../../../swarm-fs/tests/disk/recorder.rs"]
+mod recorder;
 mod requests;
 mod roster;
 mod storm_deaths;

@@ -1,9 +1,11 @@
 //! The task list.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
-use swarm_protocol::{ErrorKind, Event, SpawnId, TaskState, TaskStatus};
+use swarm_protocol::{ErrorKind, Event, NewTask, SpawnId, TaskState, TaskStatus};
 use swarm_store::{
     Actor, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore, tasks_in_journal,
 };
@@ -458,6 +460,107 @@ fn every_change_of_state_is_in_the_journal() {
         ]
     );
     assert!(matches!(events.last(), Some(Event::TaskDeleted { .. })));
+}
+
+/// As many tasks as one call may be given, each waiting for the one before it.
+fn long_chain(count: usize) -> Vec<NewTask> {
+    let task = |place: usize| NewTask {
+        after: place.checked_sub(1).into_iter().collect(),
+        ..new_task(&format!("part {place}"), &[])
+    };
+    (0..count).map(task).collect()
+}
+
+#[test]
+fn a_long_list_is_made_in_one_call_and_waits_for_tasks_that_were_there() {
+    let world = World::new();
+    world.create("first", &[]);
+    let mut new = long_chain(3000);
+    new[2999].blocked_by = vec![id(1)];
+    let ids = world
+        .store
+        .create_tasks(&world.team, &new, &world.person())
+        .unwrap();
+    assert_eq!((ids[0], ids[2999]), (id(2), id(3001)));
+    let list = world.store.tasks(&world.team).unwrap();
+    assert_eq!((list.tasks.len(), list.broken.len()), (3001, 0));
+    assert_eq!(list.tasks[0].blocks, [id(3001)]);
+    assert_eq!(list.tasks[3000].blocked_by, [id(1), id(3000)]);
+    assert_eq!(list.tasks[1].blocks, [id(3)]);
+}
+
+#[test]
+fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_stays() {
+    let world = World::new();
+    world
+        .store
+        .create_tasks(&world.team, &long_chain(300), &world.person())
+        .unwrap();
+    let text = |number: u64| fs::read(world.task_path(number)).unwrap();
+    let writes: Vec<Value> = (1..=300)
+        .map(|number: u64| {
+            let after: Value = serde_json::from_slice(&text(number)).unwrap();
+            json!({"id": number.to_string(), "before": null, "after": after})
+        })
+        .collect();
+    (101..=300).for_each(|number| fs::remove_file(world.task_path(number)).unwrap());
+    let mut claimed: Value = serde_json::from_slice(&text(7)).unwrap();
+    claimed["owner"] = json!("ivy");
+    swarm_fs::replace_alone(&world.task_path(7), claimed.to_string().as_bytes()).unwrap();
+    let untouched = fs::metadata(world.task_path(50)).unwrap().ino();
+    let redo = world
+        .store
+        .team_folder(&world.team)
+        .join("swarm/tasks.redo.json");
+    swarm_fs::replace_alone(&redo, json!({"writes": writes}).to_string().as_bytes()).unwrap();
+
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tells = Arc::clone(&told);
+    let store = world
+        .store
+        .clone()
+        .announcing(move |team, tasks| tells.lock().unwrap().push((team.clone(), tasks)));
+    let list = store.tasks(&world.team).unwrap();
+    assert_eq!(list.tasks.len(), 300);
+    assert_eq!(list.tasks[6].owner.as_deref(), Some("ivy"));
+    assert_eq!(list.tasks[299].blocked_by, [id(299)]);
+    assert_eq!(fs::metadata(world.task_path(50)).unwrap().ino(), untouched);
+    assert_eq!(*told.lock().unwrap(), [(world.team.clone(), 300)]);
+    assert!(!redo.exists());
+}
+
+#[test]
+fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
+    let mark = |world: &World, text: &str| {
+        let folder = world.store.tasks_folder(&world.team);
+        swarm_fs::replace_alone(&folder.join(".highwatermark"), text.as_bytes()).unwrap();
+    };
+    let refused = |world: &World, count: usize| {
+        let before = world.files();
+        let new = vec![new_task("more", &[]); count];
+        let error = world
+            .store
+            .create_tasks(&world.team, &new, &world.person())
+            .unwrap_err();
+        assert!(matches!(error, StoreError::NumbersUsedUp { .. }), "{error}");
+        assert!(error.hint().unwrap().contains(".highwatermark"));
+        assert!(world.files() == before, "something changed");
+    };
+    let world = World::new();
+    world.create("one", &[]);
+    mark(&world, "18446744073709551615");
+    refused(&world, 1);
+    mark(&world, "18446744073709551613");
+    refused(&world, 3);
+    assert_eq!(world.create("the last but one", &[]), id(u64::MAX - 1));
+
+    let world = World::new();
+    let task = json!({"id": u64::MAX.to_string(), "subject": "s", "description": "d", "status": "pending",
+        "blocks": [], "blockedBy": []});
+    let path = world.task_path(u64::MAX);
+    swarm_fs::replace_alone(&path, task.to_string().as_bytes()).unwrap();
+    swarm_fs::create_private_file(&world.store.tasks_folder(&world.team).join(".lock")).unwrap();
+    refused(&world, 1);
 }
 
 /// The note of a call that was cut short after its first file: task 2 is there, task 1 does not know of it yet.

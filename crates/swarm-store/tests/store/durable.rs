@@ -1,0 +1,73 @@
+//! What the store reports as done has been flushed, file and directory.
+
+use swarm_protocol::{TaskStatus, TeamName};
+use swarm_store::{Draft, TaskChange, TeamStore};
+
+use crate::recorder::left_open;
+use crate::world::{World, id, name, new_member, new_task, new_team, store_at};
+
+#[track_caller]
+fn assert_durable<T>(world: &World, work: impl FnOnce() -> T) -> T {
+    let (done, left) = left_open(&world.root, work);
+    assert!(left.is_empty(), "{left:?}");
+    done
+}
+
+#[test]
+fn a_team_that_was_made_is_on_disk_with_its_task_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    let store = store_at(&root);
+    let (made, mut left) = left_open(folder.path(), || store.create_team(new_team("crew")));
+    made.unwrap();
+    // The lock under which teams are made is made again where it is missing.
+    let made_again = format!("entry {}", root.join("swarm").display());
+    left.retain(|left| !left.starts_with(&made_again));
+    assert!(left.is_empty(), "{left:?}");
+    assert!(
+        store
+            .tasks_folder(&TeamName::parse("crew").unwrap())
+            .is_dir()
+    );
+}
+
+#[test]
+fn a_message_that_was_sent_is_on_disk() {
+    let world = World::with_member("ann");
+    assert_durable(&world, || {
+        let draft = Draft::new("team-lead", "hello");
+        world.store.post(&world.team, &name("ann"), draft).unwrap()
+    });
+}
+
+#[test]
+fn what_was_done_to_tasks_is_on_disk() {
+    let world = World::with_member("ann");
+    let (store, team, person) = (&world.store, &world.team, world.person());
+    let create = |blocked_by: &[u64], count: usize| {
+        let new = vec![new_task("part", blocked_by); count];
+        store.create_tasks(team, &new, &person).unwrap()
+    };
+    assert_durable(&world, || create(&[], 1));
+    assert_durable(&world, || create(&[1], 300));
+    assert_durable(&world, || store.claim(team, &id(1), &person).unwrap());
+    let done = TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    assert_durable(&world, || {
+        store.update_task(team, &id(1), done, &person).unwrap()
+    });
+    assert_durable(&world, || store.claim(team, &id(2), &person).unwrap());
+    assert_durable(&world, || store.release(team, &id(2), &person).unwrap());
+    assert_durable(&world, || store.delete_task(team, &id(2), &person).unwrap());
+}
+
+#[test]
+fn a_spawn_that_was_committed_is_on_disk() {
+    let world = World::new();
+    let new = new_member("ann");
+    let spawn = new.spawn_id;
+    world.store.reserve(&world.team, new).unwrap();
+    assert_durable(&world, || world.commit(spawn));
+}
