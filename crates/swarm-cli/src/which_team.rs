@@ -1,23 +1,30 @@
 //! The team that a command acts on.
 //!
-//! A team that nobody named is chosen only where there is no doubt, and a command that changes something says which
-//! one it took. What ends members or deletes a team takes the only team there is, and never one of several.
+//! Without `--team` and `SWARM_TEAM` it is the most recently created team that works in the present repository (outside
+//! of one, in the present directory), else the most recently created of all. Teams that another program made, in which
+//! swarm can only read, count where there is no other. A command that changes something says which of several teams it
+//! took; what stops all members or deletes a team never takes one of several.
 
-use swarm_fs::Liveness;
-use swarm_lead::{LeadStanding, lead_standing};
-use swarm_protocol::{ErrorKind, TeamName};
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::{ErrorKind, TeamConfig, TeamName};
 use swarm_store::{StoreError, TeamDamage};
 
 use crate::app::App;
 use crate::failure::{Failure, with_causes};
 use crate::output::plain;
+use crate::trust::top_of;
 
 /// The team that a command acts on when none was named.
 enum Unnamed {
     /// There is no other.
     Only(TeamName),
-    /// The others have no lead that lives, or no members that do.
-    OnlyLive { team: TeamName, all: Vec<Found> },
+    /// The newest of those that work here, or of all.
+    Newest {
+        team: TeamName,
+        is_here: bool,
+        all: Vec<Found>,
+    },
 }
 
 /// A team that is there, sound or not.
@@ -34,8 +41,8 @@ impl App {
         Ok(asked.map(TeamName::parse).transpose()?)
     }
 
-    /// The team to look at: the one asked for, else the only one there is, else the only live one. Brings its records
-    /// in line.
+    /// The team to look at: the one asked for, else the one that the present directory and their age tell. Brings its
+    /// records in line.
     pub(crate) fn team(&self) -> Result<TeamName, Failure> {
         let team = self.team_as_it_is()?;
         self.in_line(team)
@@ -47,7 +54,7 @@ impl App {
             Some(team) => team,
             None => match self.unnamed()? {
                 Unnamed::Only(team) => team,
-                Unnamed::OnlyLive { team, all } => {
+                Unnamed::Newest { team, all, .. } => {
                     self.tell_damaged(&all);
                     team
                 }
@@ -59,17 +66,21 @@ impl App {
     pub(crate) fn team_to_change(&self) -> Result<TeamName, Failure> {
         let team = match self.asked_team()? {
             Some(team) => team,
-            None => match self.unnamed()? {
-                Unnamed::Only(team) => team,
-                Unnamed::OnlyLive { team, all } => {
-                    self.tell_damaged(&all);
-                    let count = all.len();
-                    self.out.say(&format!(
-                        "in team `{team}`, the only one of {count} in which somebody lives"
-                    ));
-                    team
+            None => {
+                match self.unnamed()? {
+                    Unnamed::Only(team) => team,
+                    Unnamed::Newest { team, is_here, all } => {
+                        self.tell_damaged(&all);
+                        let count = all.len();
+                        self.out.say(&if is_here {
+                        format!("in team `{team}`, the newest one that works here (of {count} teams)")
+                    } else {
+                        format!("in team `{team}`, the newest of {count} teams")
+                    });
+                        team
+                    }
                 }
-            },
+            }
         };
         self.in_line(team)
     }
@@ -80,8 +91,8 @@ impl App {
             Some(team) => team,
             None => match self.unnamed()? {
                 Unnamed::Only(team) => team,
-                Unnamed::OnlyLive { all, .. } => {
-                    return Err(several(&all.iter().collect::<Vec<_>>()));
+                Unnamed::Newest { all, .. } => {
+                    return Err(several(&all));
                 }
             },
         };
@@ -129,6 +140,14 @@ impl App {
             }
             _ => {}
         }
+        let own = |team: &TeamName| !self.store.is_foreign(team);
+        let teams = match teams.iter().filter(|team| own(team)).cloned().collect() {
+            own if Vec::is_empty(&own) => teams,
+            own => own,
+        };
+        if let ([only], []) = (&teams[..], &remains[..]) {
+            return Ok(Unnamed::Only(only.clone()));
+        }
         let mut names = [teams, remains].concat();
         names.sort();
         let found = |team: TeamName| Found {
@@ -136,25 +155,30 @@ impl App {
             team,
         };
         let all: Vec<Found> = names.into_iter().map(found).collect();
-        let mut live = Vec::new();
-        for one in &all {
-            let lives = match &one.damage {
-                Some(damage) => damage.may_live,
-                None => self.is_live(&one.team)?,
-            };
-            if lives {
-                live.push(one);
+        let may_live = |one: &Found| one.damage.as_ref().is_some_and(|damage| damage.may_live);
+        if all.iter().any(may_live) {
+            return Err(several(&all));
+        }
+        let mut sound = Vec::new();
+        for one in all.iter().filter(|one| one.damage.is_none()) {
+            match self.store.config(&one.team) {
+                Ok(config) => sound.push(config),
+                // Deleted meanwhile.
+                Err(StoreError::TeamNotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
             }
         }
-        match &live[..] {
-            [only] if only.damage.is_none() => Ok(Unnamed::OnlyLive {
-                team: only.team.clone(),
-                all,
-            }),
-            [] | [_] => Err(several(&all.iter().collect::<Vec<_>>())),
-            // Where somebody lives, it is one of these that is meant.
-            live => Err(several(live)),
-        }
+        let place = place_of(&self.env.cwd);
+        let here = |config: &&TeamConfig| works_in(config, &place);
+        let newest_here = newest(sound.iter().filter(here));
+        let Some(config) = newest_here.or_else(|| newest(sound.iter())) else {
+            return Err(several(&all));
+        };
+        Ok(Unnamed::Newest {
+            team: config.name.clone(),
+            is_here: newest_here.is_some(),
+            all,
+        })
     }
 
     /// Says which teams were passed over though nobody can tell what is in them.
@@ -167,33 +191,26 @@ impl App {
             }
         }
     }
-
-    /// Whether somebody lives in a team and its lead is not lost: the members of a lost lead have parked, and only
-    /// whoever takes the team over by name means them.
-    fn is_live(&self, team: &TeamName) -> Result<bool, Failure> {
-        let config = match self.store.config(team) {
-            Ok(config) => config,
-            // Deleted meanwhile, or damaged: whoever names it is told so.
-            Err(StoreError::TeamNotFound { .. } | StoreError::Damaged { .. }) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
-        if matches!(
-            lead_standing(&*self.store, &config)?,
-            LeadStanding::Lost { .. }
-        ) {
-            return Ok(false);
-        }
-        for name in config.names() {
-            if self.store.liveness(team, &name)? == Liveness::Alive {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
 }
 
-fn several(teams: &[&Found]) -> Failure {
-    let name = |one: &&Found| match &one.damage {
+/// The team that was created last.
+fn newest<'a>(teams: impl Iterator<Item = &'a TeamConfig>) -> Option<&'a TeamConfig> {
+    teams.max_by_key(|config| config.created_at)
+}
+
+/// Whether the lead or a member of a team works in a place.
+fn works_in(config: &TeamConfig, place: &Path) -> bool {
+    let mut at = config.members.iter().map(|member| &member.cwd);
+    at.any(|cwd| place_of(cwd) == place)
+}
+
+/// The top of the repository around a directory, or the directory itself.
+fn place_of(cwd: &Path) -> PathBuf {
+    top_of(cwd).unwrap_or_else(|_| cwd.to_owned())
+}
+
+fn several(teams: &[Found]) -> Failure {
+    let name = |one: &Found| match &one.damage {
         Some(_) => format!("{} (damaged)", one.team),
         None => one.team.to_string(),
     };

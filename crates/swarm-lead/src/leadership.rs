@@ -160,6 +160,10 @@ impl Leadership {
         match lead_standing(&*dep.store, &config)? {
             LeadStanding::Led { pid } => return Err(alive(pid)),
             LeadStanding::Unknown { pid } => return Err(alive(Some(pid))),
+            LeadStanding::Foreign { .. } => {
+                let path = dep.store.team_folder(&team);
+                return Err(StoreError::ForeignTeam { path });
+            }
             LeadStanding::Lost { .. } | LeadStanding::ByHand => {}
         }
         // The life lock first: it is what two that take over at once cannot both hold.

@@ -148,6 +148,10 @@ impl TeamStore for FileStore {
         self.team_names()
     }
 
+    fn is_foreign(&self, team: &TeamName) -> bool {
+        self.files(team).is_foreign()
+    }
+
     fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
         self.names_and_remains()
     }

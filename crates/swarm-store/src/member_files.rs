@@ -40,6 +40,8 @@ pub struct MemberView {
 pub struct TeamView {
     /// Its roster.
     pub config: TeamConfig,
+    /// Whether another program made it, so that swarm only looks at it.
+    pub is_foreign: bool,
     /// Everybody in it, in its order.
     pub members: Vec<MemberView>,
     /// Whether something happened that nobody has recorded yet: [`crate::TeamStore::reconcile`] does.
@@ -178,6 +180,7 @@ impl TeamFiles<'_> {
             is_out_of_line |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
         }
         Ok(TeamView {
+            is_foreign: self.is_foreign(),
             config,
             members,
             is_out_of_line,
@@ -215,7 +218,7 @@ impl TeamFiles<'_> {
         Ok(MemberView {
             pause,
             frozen,
-            state: state_of(member, liveness, report.as_ref()),
+            state: state_of(member, liveness, report.as_ref(), holder.is_some()),
             member: member.clone(),
             unread,
             damaged_inbox,
@@ -227,7 +230,12 @@ impl TeamFiles<'_> {
 }
 
 /// The state that follows from the facts: a dead member's own last word counts only if it was that it stops.
-fn state_of(member: &Member, liveness: Liveness, report: Option<&StateReport>) -> MemberState {
+fn state_of(
+    member: &Member,
+    liveness: Liveness,
+    report: Option<&StateReport>,
+    has_life: bool,
+) -> MemberState {
     let mark = member.swarm.as_ref();
     if mark.is_some_and(|mark| mark.reservation.is_some()) {
         return MemberState::Starting;
@@ -235,6 +243,8 @@ fn state_of(member: &Member, liveness: Liveness, report: Option<&StateReport>) -
     let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
     match liveness {
         Liveness::Foreign if !has_died => MemberState::Foreign,
+        // The lead of another program lives by its process alone and never reports.
+        Liveness::Alive if !has_died && !has_life && report.is_none() => MemberState::Foreign,
         Liveness::Alive if !has_died => report.map_or(MemberState::Starting, |report| report.state),
         _ if report.is_some_and(has_stopped) => MemberState::Stopped,
         _ => MemberState::Dead,

@@ -43,6 +43,10 @@ pub trait TeamStore: Send + Sync + Debug {
     /// What is wrong with a team that cannot be used; `None` for a sound one, and where there is none.
     fn damage(&self, team: &TeamName) -> Option<TeamDamage>;
 
+    /// Whether another program made a team: it can be looked at, and every change is refused with
+    /// [`StoreError::ForeignTeam`].
+    fn is_foreign(&self, team: &TeamName) -> bool;
+
     /// The roster as it stands.
     ///
     /// # Errors

@@ -86,13 +86,18 @@ impl TeamFiles<'_> {
         if !self.exists() {
             return self.not_found();
         }
-        if is_there(&self.at.locks()) {
-            error
-        } else {
+        if self.is_foreign() {
             StoreError::ForeignTeam {
                 path: self.at.folder().to_owned(),
             }
+        } else {
+            error
         }
+    }
+
+    /// Whether another program made it: there is a roster, and nothing of ours to lock it with.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.exists() && !is_there(&self.at.locks())
     }
 
     pub(crate) fn not_found(&self) -> StoreError {

@@ -10,9 +10,9 @@ use crate::scene::{spawn_over, world, world_with_team};
 /// A world with the team `one`, in which bob lives, and the team `two`, in which nobody does.
 fn world_with_two(api: &FakeApi) -> World {
     let world = world().with_api(api);
+    world.swarm(&["team", "create", "two"]).ok();
     world.swarm(&["team", "create", "one"]).ok();
     spawn_over(&world, "bob");
-    world.swarm(&["team", "create", "two"]).ok();
     world
 }
 

@@ -1,8 +1,10 @@
 //! Making, looking at and deleting teams.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use swarm_tests::fake_api::{FakeApi, Script};
+use swarm_tests::stage::{Finished, World};
 
 use crate::scene::{MODEL, column, enter_foreign, spawn_over, world, world_with_team};
 
@@ -78,19 +80,17 @@ fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
 }
 
 #[test]
-fn the_only_team_needs_no_name_and_several_do() {
+fn the_only_team_needs_no_name_and_the_newest_of_several_neither() {
     let world = world_with_team("one");
     assert_eq!(
         world.swarm(&["team", "show", "--json"]).json()["name"],
         "one"
     );
     world.swarm(&["team", "create", "two"]).ok();
-    let failed = world.swarm(&["task", "list", "--json"]);
-    assert_ne!(failed.code, Some(0), "{}", failed.story());
-    assert!(
-        failed.stderr.contains("one") && failed.stderr.contains("two"),
-        "{}",
-        failed.story()
+    assert_eq!(
+        world.swarm(&["team", "show", "--json"]).json()["name"],
+        "two",
+        "the newest"
     );
     world.swarm(&["--team", "two", "task", "list"]).ok();
     let world = world.with_variable("SWARM_TEAM", "two");
@@ -101,7 +101,7 @@ fn the_only_team_needs_no_name_and_several_do() {
 }
 
 #[test]
-fn of_several_teams_the_live_one_is_named_by_what_changes_it_and_none_is_ended_unnamed() {
+fn of_several_teams_the_newest_is_named_by_what_changes_it_and_none_is_ended_unnamed() {
     let api = FakeApi::start(Script::new());
     let world = world().with_api(&api);
     world.swarm(&["team", "create", "old"]).ok();
@@ -111,7 +111,7 @@ fn of_several_teams_the_live_one_is_named_by_what_changes_it_and_none_is_ended_u
     assert!(
         made.ok()
             .stderr
-            .contains("in team `old`, the only one of 2"),
+            .contains("in team `new`, the newest one that works here (of 2 teams)"),
         "{}",
         made.story()
     );
@@ -142,6 +142,101 @@ fn of_several_teams_the_live_one_is_named_by_what_changes_it_and_none_is_ended_u
         world.swarm(&flagged).assert_code(2);
     }
     world.swarm(&["kill", "bob@old"]).ok();
+}
+
+fn swarm_in(world: &World, folder: &Path, arguments: &[&str]) -> Finished {
+    let folder = folder.to_str().unwrap();
+    let started = world.start_under(&["env", "-C", folder], arguments, &[]);
+    started.wait()
+}
+
+#[test]
+fn of_several_teams_the_one_that_works_here_comes_before_a_newer_one() {
+    let world = world();
+    world.swarm(&["team", "create", "here"]).ok();
+    let there = world.root().join("elsewhere");
+    std::fs::create_dir_all(&there).unwrap();
+    swarm_in(&world, &there, &["team", "create", "there"]).ok();
+    let name = |shown: Finished| shown.json()["name"].clone();
+    assert_eq!(name(world.swarm(&["team", "show", "--json"])), "here");
+    let shown = swarm_in(&world, &there, &["team", "show", "--json"]);
+    assert_eq!(name(shown), "there");
+    let nowhere = world.root().join("nowhere");
+    std::fs::create_dir_all(&nowhere).unwrap();
+    let made = swarm_in(&world, &nowhere, &["task", "create", "x"]);
+    assert!(
+        made.ok()
+            .stderr
+            .contains("in team `there`, the newest of 2"),
+        "{}",
+        made.story()
+    );
+}
+
+/// The directory of a session of Claude Code whose lead is the process `pid`.
+fn enter_session(world: &World, pid: u32, start: &str) {
+    let folder = world.root().join("teams/session-a6b470fe");
+    std::fs::create_dir_all(folder.join("inboxes")).unwrap();
+    let pid_space = swarm_store::process::pid_space();
+    let config = serde_json::json!({
+        "name": "session-a6b470fe", "createdAt": 4_102_444_800_000_u64,
+        "leadAgentId": "team-lead@session-a6b470fe", "leadSessionId": "a6b470fe-0000-4000-8000-000000000000",
+        "leadProcess": {"pid": pid, "procStart": start, "pidSpace": pid_space, "claimedAt": 1},
+        "members": [{
+            "agentId": "team-lead@session-a6b470fe", "name": "team-lead", "agentType": "team-lead",
+            "joinedAt": 1, "tmuxPaneId": "leader", "cwd": world.project(), "subscriptions": [],
+        }],
+    });
+    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+}
+
+#[test]
+fn a_session_of_claude_code_captures_no_command_and_gets_no_advice_that_is_refused() {
+    let api = FakeApi::start(Script::new());
+    let world = world().with_api(&api);
+    let own = std::process::id();
+    let start = swarm_store::process::start_time(own).unwrap();
+    enter_session(&world, own, &start);
+    world.swarm(&["team", "create", "mine"]).ok();
+    let made = world.swarm(&["task", "create", "x"]);
+    assert_eq!(made.ok().stderr, "", "the only team that counts");
+    let shown = world.swarm(&["team", "show", "--json"]).json();
+    assert_eq!(shown["name"], "mine");
+    let session = ["--team", "session-a6b470fe"];
+    let status = |json: bool| {
+        let more: &[&str] = if json { &["--json"] } else { &[] };
+        world.swarm(&[&["status"], &session[..], more].concat())
+    };
+    let lives = status(true).json();
+    assert_eq!(lives["state"], "foreign");
+    assert_eq!(lives["members"][0]["state"], "foreign");
+    // The same after its process has ended.
+    enter_session(&world, own, "1");
+    assert_eq!(status(true).json()["members"][0]["state"], "dead");
+    let spawn = world.swarm(&[&["spawn", "al", "--model", MODEL], &session[..]].concat());
+    spawn.assert_code(4);
+    let resume = world.swarm(&["resume", "session-a6b470fe"]);
+    resume.assert_code(4);
+    for told in [
+        status(false),
+        spawn,
+        resume,
+        world.swarm(&["team", "list"]),
+        world.swarm(&["team", "show", "session-a6b470fe"]),
+        world.swarm(&["team", "create", "session-a6b470fe"]),
+        world.swarm(&["doctor"]),
+    ] {
+        let words = format!("{}{}", told.stdout, told.stderr);
+        assert!(
+            !words.contains("resume") && !words.contains("--force"),
+            "{}",
+            told.story()
+        );
+    }
+    for args in [&["gc", "--dry-run"][..], &["gc"]] {
+        let cleared = world.swarm(args);
+        assert_eq!(cleared.ok().stdout, "", "{}", cleared.story());
+    }
 }
 
 #[test]

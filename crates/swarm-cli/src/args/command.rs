@@ -38,7 +38,7 @@ const GLOBAL: &str = "Global options";
 /// Flags of every command.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct GlobalArgs {
-    /// The team to act on [default: `SWARM_TEAM`, else the only team, else the only one in which somebody lives].
+    /// The team to act on [default: `SWARM_TEAM`, else the newest team that works in this repository or directory, else the newest].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "TEAM")]
     pub(crate) team: Option<String>,
     /// Print JSON, errors as well.

@@ -103,12 +103,13 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
         config => config?,
     };
-    let (is_led, state) = match lead_standing(&*app.store, &config)? {
+    let (is_taken, state) = match lead_standing(&*app.store, &config)? {
         LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => (true, "a lead works in it"),
         LeadStanding::Lost { .. } => (false, "its lead was lost"),
         LeadStanding::ByHand => (false, "no lead works in it"),
+        LeadStanding::Foreign { .. } => (true, "another program made it"),
     };
-    let hint = if is_led {
+    let hint = if is_taken {
         "choose another name".to_owned()
     } else {
         format!(

@@ -24,6 +24,11 @@ pub enum LeadStanding {
     },
     /// A person drives the team from the shell.
     ByHand,
+    /// Another program made the team. Whether that leads it or not, swarm only looks at it.
+    Foreign {
+        /// The process that leads, where one is known to.
+        pid: Option<u32>,
+    },
 }
 
 impl LeadStanding {
@@ -32,15 +37,22 @@ impl LeadStanding {
         let lead = seen.members.iter().find(|view| view.member.name.is_lead());
         let liveness = lead.map_or(Liveness::Foreign, |view| view.liveness);
         let process = lead.and_then(|view| view.process.as_ref());
-        Self::judge(&seen.config, liveness, || process.map(pid_of))
+        Self::judge(&seen.config, seen.is_foreign, liveness, || {
+            process.map(pid_of)
+        })
     }
 
     fn judge(
         config: &TeamConfig,
+        is_foreign: bool,
         liveness: Liveness,
         living: impl FnOnce() -> Option<u32>,
     ) -> Self {
         let named = config.lead_process.as_ref().map(|lead| lead.pid);
+        if is_foreign {
+            let pid = named.filter(|_| liveness == Liveness::Alive);
+            return Self::Foreign { pid };
+        }
         match (liveness, named) {
             (Liveness::Alive, named) => Self::Led {
                 pid: living().or(named),
@@ -62,9 +74,12 @@ pub fn lead_standing(
 ) -> Result<LeadStanding, StoreError> {
     let (team, lead) = (&config.name, MemberName::lead());
     let liveness = store.liveness(team, &lead)?;
-    Ok(LeadStanding::judge(config, liveness, || {
-        store.life_record(team, &lead).as_ref().map(pid_of)
-    }))
+    Ok(LeadStanding::judge(
+        config,
+        store.is_foreign(team),
+        liveness,
+        || store.life_record(team, &lead).as_ref().map(pid_of),
+    ))
 }
 
 fn pid_of(process: &LifeRecord) -> u32 {

@@ -36,7 +36,8 @@ impl StoreError {
                 )
             }
             Self::ForeignTeam { .. } => {
-                "make a team of your own with `swarm team create NAME`".to_owned()
+                "use the program that made it, or create a team of your own with `swarm team create NAME`"
+                    .to_owned()
             }
             Self::LeadAlive { pid, .. } => {
                 format!("end process {pid} first, or make another team")

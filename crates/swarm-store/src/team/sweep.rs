@@ -51,6 +51,10 @@ impl FileStore {
             Ok(())
         })?;
         for team in self.team_names()? {
+            // What another program made holds nothing of ours.
+            if self.files(&team).is_foreign() {
+                continue;
+            }
             match self.sweep_team(&team, clear) {
                 Ok(of_team) => found.extend(of_team),
                 // Deleted meanwhile, or not to be read: nothing in it is known to be of no use.

@@ -93,9 +93,12 @@ fn teams(root: &Path) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for team in &names {
-        match store.member_view(team) {
-            Ok(members) => {
-                let dead = members
+        match store.look(team) {
+            // Nothing can be done about the members of another program's team.
+            Ok(seen) if seen.is_foreign => {}
+            Ok(seen) => {
+                let dead = seen
+                    .members
                     .iter()
                     .filter(|member| member.state == MemberState::Dead);
                 let dead: Vec<&MemberName> = dead.map(|member| &member.member.name).collect();

@@ -40,6 +40,10 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
                 "it runs on another machine or in another container, where it can be ended",
             ))
         }
+        LeadStanding::Foreign { .. } => {
+            let path = app.store.team_folder(&team);
+            Err(StoreError::ForeignTeam { path }.into())
+        }
         LeadStanding::Lost { .. } | LeadStanding::ByHand => Ok(()),
     }
 }

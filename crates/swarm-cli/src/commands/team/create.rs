@@ -55,6 +55,9 @@ fn how_to_use(app: &App, team: &TeamName) -> String {
         Ok(LeadStanding::Led { .. } | LeadStanding::Unknown { .. }) => {
             return "a lead works in it: choose another name".to_owned();
         }
+        Ok(LeadStanding::Foreign { .. }) => {
+            return "another program made it: choose another name".to_owned();
+        }
         Err(_) => String::new(),
     };
     format!("{first}choose another name, or delete it with `swarm team delete {team} --force`")

@@ -66,12 +66,14 @@ fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     })
 }
 
-/// Who leads a team: `led` by a process, `orphaned` by one that has died, or `by-hand`.
+/// Who leads a team: `led` by a process, `orphaned` by one that has died, `by-hand`, or `foreign` where another program
+/// made it.
 pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
     match LeadStanding::of(seen) {
         LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => "led",
         LeadStanding::Lost { .. } => "orphaned",
         LeadStanding::ByHand => "by-hand",
+        LeadStanding::Foreign { .. } => "foreign",
     }
 }
 
