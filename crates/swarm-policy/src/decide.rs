@@ -74,11 +74,11 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
         }
         PermissionMode::AcceptEdits if question.kind == ToolKind::Edit => Decision::Ask {
             why: format!("`{tool}` would change a file outside of the working folder"),
-            suggestions: for_edit(question, inside),
+            suggestions: for_edit(question),
         },
         _ if question.kind == ToolKind::Edit => Decision::Ask {
             why: format!("no rule speaks of this call of `{tool}`, and mode {mode} asks"),
-            suggestions: for_edit(question, inside),
+            suggestions: for_edit(question),
         },
         _ => Decision::Ask {
             why: format!("no rule speaks of this call of `{tool}`, and mode {mode} asks"),

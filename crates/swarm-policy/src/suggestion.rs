@@ -1,5 +1,7 @@
 //! Grants that an answer may carry, in the shape of Claude Code's `permission_suggestions` and `permission_updates`.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{PermissionMode, ToolKind};
 
@@ -153,31 +155,48 @@ fn exact(text: &str) -> Option<String> {
     (fits && !escaped.ends_with(":*")).then_some(escaped)
 }
 
-/// Grants for an edit: the mode that takes edits, and the folder when it lies outside.
-pub(crate) fn for_edit(question: &Question<'_>, inside: bool) -> Vec<Suggestion> {
-    let destination = Destination::Session;
-    let mut grants = Vec::new();
-    if !inside {
-        let paths = question.paths();
-        let mut directories: Vec<String> = Vec::new();
-        for folder in paths.iter().filter_map(|path| path.parent()?.to_str()) {
-            if folder != "/" && !directories.iter().any(|known| known == folder) {
-                directories.push(folder.to_owned());
-            }
-        }
-        if directories.is_empty() {
+/// A grant for edits below the working folder, or below the folders of the files when these lie outside. It is a rule
+/// and not a mode: an agent's mode may be at its ceiling, and what a person grants must hold all the same.
+pub(crate) fn for_edit(question: &Question<'_>) -> Vec<Suggestion> {
+    let mut rules: Vec<RuleValue> = Vec::new();
+    for path in question.paths() {
+        let folder = match path.parent() {
+            _ if path.starts_with(question.cwd) => question.cwd,
+            Some(folder) => folder,
+            None => return Vec::new(),
+        };
+        let Some(rule) = for_edits_below(folder) else {
             return Vec::new();
+        };
+        if !rules.contains(&rule) {
+            rules.push(rule);
         }
-        grants.push(Suggestion::AddDirectories {
-            directories,
-            destination,
-        });
     }
-    grants.push(Suggestion::SetMode {
-        mode: PermissionMode::AcceptEdits,
-        destination,
-    });
-    grants
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    vec![Suggestion::AddRules {
+        rules,
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    }]
+}
+
+/// The rule for edits below an absolute folder; none for the root of the file system or a name that no rule can hold.
+fn for_edits_below(folder: &Path) -> Option<RuleValue> {
+    let below = folder.to_str()?.strip_prefix('/')?;
+    let mut escaped = String::new();
+    for c in below.chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    let rule = RuleValue {
+        tool_name: "Edit".to_owned(),
+        rule_content: Some(format!("//{escaped}/**")),
+    };
+    (!below.is_empty() && rule.rule().is_ok()).then_some(rule)
 }
 
 /// A grant for every call of a tool.
