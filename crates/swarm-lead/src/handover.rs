@@ -1,10 +1,12 @@
 //! What a lost lead leaves behind, and bringing its dead members back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use swarm_fs::Liveness;
-use swarm_protocol::{Event, LEAD_NAME, Member, MemberName, RequestRecord, RequestState, Task};
+use swarm_protocol::{
+    Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState, Task,
+};
 use swarm_protocol::{SpawnId, TaskId, TeamName};
 use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList, TeamStore};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +37,8 @@ pub struct DeadMember {
     pub member: Member,
     /// The open tasks that it had and that nobody else has taken.
     pub tasks: Vec<Task>,
+    /// Whether a person stopped it, so that it comes back only when it is asked for by name.
+    pub stopped_by_person: bool,
 }
 
 /// Looks at everything that a new lead needs to know. Changes nothing.
@@ -43,7 +47,9 @@ pub struct DeadMember {
 /// Whatever the store says.
 pub fn handover(store: &dyn TeamStore, team: &TeamName) -> Result<Handover, StoreError> {
     let tasks = store.tasks(team)?;
-    let lost = lost_tasks(store, team)?;
+    let events = store.events(team)?.entries;
+    let lost = lost_tasks(&events);
+    let told = told_by_person(&events);
     let mut requests = store.requests(team)?.requests;
     requests.retain(|request| request.state == RequestState::Open);
     let (mut live, mut dead, mut unread) = (Vec::new(), Vec::new(), None);
@@ -55,6 +61,8 @@ pub fn handover(store: &dyn TeamStore, team: &TeamName) -> Result<Handover, Stor
             let released = released.map_or(&[][..], Vec::as_slice);
             dead.push(DeadMember {
                 tasks: tasks_of(&view.member, team, &tasks, released),
+                stopped_by_person: view.state == MemberState::Stopped
+                    && told.contains(&view.member.name),
                 member: view.member,
             });
         } else {
@@ -72,18 +80,31 @@ pub fn handover(store: &dyn TeamStore, team: &TeamName) -> Result<Handover, Stor
 }
 
 /// The tasks that were given back at each death, by spawn.
-fn lost_tasks(
-    store: &dyn TeamStore,
-    team: &TeamName,
-) -> Result<BTreeMap<SpawnId, Vec<TaskId>>, StoreError> {
-    let events = store.events(team)?.entries.into_iter();
-    let deaths = events.filter_map(|entry| match entry.event {
+fn lost_tasks(events: &[JournalEntry]) -> BTreeMap<SpawnId, Vec<TaskId>> {
+    let deaths = events.iter().filter_map(|entry| match &entry.event {
         Event::MemberDied {
             spawn_id, released, ..
-        } => Some((spawn_id, released)),
+        } => Some((*spawn_id, released.clone())),
         _ => None,
     });
-    Ok(deaths.collect())
+    deaths.collect()
+}
+
+/// The members whose present spawn a person asked to stop, and nobody else since.
+fn told_by_person(events: &[JournalEntry]) -> BTreeSet<MemberName> {
+    let mut told = BTreeSet::new();
+    for entry in events {
+        match &entry.event {
+            Event::ShutdownRequested { member, by, .. } if by == PERSON => {
+                told.insert(member.clone());
+            }
+            Event::ShutdownRequested { member, .. } | Event::SpawnCommitted { member, .. } => {
+                told.remove(member);
+            }
+            _ => {}
+        }
+    }
+    told
 }
 
 fn tasks_of(member: &Member, team: &TeamName, list: &TaskList, released: &[TaskId]) -> Vec<Task> {
@@ -131,10 +152,14 @@ impl Handover {
             } else {
                 format!(" It had {}.", tasks.join(", "))
             };
-            let _infallible = writeln!(
-                text,
-                "Dead: {name}.{had} Spawn it again under the same name to carry on its conversation."
-            );
+            let _infallible = if dead.stopped_by_person {
+                writeln!(text, "Stopped by the user: {name}.{had}")
+            } else {
+                writeln!(
+                    text,
+                    "Dead: {name}.{had} Spawn it again under the same name to carry on its conversation."
+                )
+            };
         }
         for task in &self.tasks.tasks {
             let state = self.tasks.state(task);
@@ -264,5 +289,43 @@ fn words_for(tasks: &[Given]) -> Option<Draft> {
         );
     }
     let summary = "your tasks are yours again";
-    Some(Draft::system(LEAD_NAME, text.trim_end()).with_summary(summary))
+    Some(Draft::system(text.trim_end()).with_summary(summary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_a_person_stopped_is_told_from_who_the_lead_stopped_and_who_was_started_again() {
+        let entry = |event: serde_json::Value| {
+            let mut entry = event;
+            entry["at"] = 1.into();
+            serde_json::from_value::<JournalEntry>(entry).unwrap()
+        };
+        let asked = |member: &str, by: &str| {
+            entry(serde_json::json!({
+                "type": "shutdown_requested", "member": member, "request": "s", "by": by,
+            }))
+        };
+        let started = |member: &str| {
+            entry(serde_json::json!({
+                "type": "spawn_committed", "member": member, "spawnId": SpawnId::random(), "pid": 1,
+            }))
+        };
+        let events = [
+            started("ann"),
+            started("bob"),
+            started("carol"),
+            asked("ann", PERSON),
+            asked("bob", "team-lead"),
+            asked("carol", PERSON),
+            started("carol"),
+        ];
+        let told: Vec<String> = told_by_person(&events)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(told, ["ann"]);
+    }
 }

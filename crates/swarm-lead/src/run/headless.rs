@@ -144,6 +144,12 @@ impl Run {
         if self.parts.brings_back {
             for dead in &taken.dead {
                 let name = &dead.member.name;
+                if dead.stopped_by_person {
+                    self.reporter.notice(format!(
+                        "{name} was stopped by a person and is not started again"
+                    ));
+                    continue;
+                }
                 let cancel = self.parts.stop.child_token();
                 match bring_back(&self.parts.deployment, &taken.team, dead, cancel).await {
                     Ok(_) => back.push(name.clone()),

@@ -30,7 +30,9 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<E
     let mut failures = Vec::new();
     let mut back = Vec::new();
     if args.respawn {
-        let dead = std::mem::take(&mut found.dead);
+        let dead = std::mem::take(&mut found.dead).into_iter();
+        let (stopped, dead) = dead.partition(|dead| dead.stopped_by_person);
+        found.dead = stopped;
         for (mut dead, result) in bring_all_back(app, args, team, dead)? {
             match result {
                 Ok(restored) => {

@@ -59,10 +59,16 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     }
     for dead in &found.dead {
         let had = tasks_of(dead).map_or_else(String::new, |tasks| format!(", had {tasks}"));
-        lines.push(format!("dead: {}{had}", dead.member.name));
+        let how = if dead.stopped_by_person {
+            "stopped by a person, not started again"
+        } else {
+            "dead"
+        };
+        lines.push(format!("{how}: {}{had}", dead.member.name));
         lines.push(format!("  bring it back: {}", command(team, dead)));
     }
-    if found.dead.len() > 1 {
+    let died = found.dead.iter().filter(|dead| !dead.stopped_by_person);
+    if died.count() > 1 {
         lines.push(format!("all of them: swarm resume {team} --respawn"));
     }
     lines
@@ -152,7 +158,7 @@ fn document(config: &TeamConfig, found: &Handover, back: &[Back]) -> Result<Valu
         .collect::<Result<Value, Failure>>()?;
     let dead = found.dead.iter().map(|dead| {
         let ids: Vec<_> = dead.tasks.iter().map(|task| task.id).collect();
-        json!({ "name": dead.member.name, "tasks": ids, "command": command(&found.team, dead) })
+        json!({ "name": dead.member.name, "tasks": ids, "command": command(&found.team, dead), "stoppedByPerson": dead.stopped_by_person })
     });
     document["dead"] = dead.collect();
     let back = back.iter().map(|(dead, spawned)| {
