@@ -1,6 +1,6 @@
 //! What the lead is told of a member's end.
 
-use swarm_protocol::{Event, LEAD_NAME, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
+use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
 use crate::member_files::has_stopped;
 use crate::reconcile::Departure;
@@ -54,7 +54,7 @@ impl TeamFiles<'_> {
             "was terminated"
         };
         let text = format!("{member} {what}.{}", given_back(released));
-        let draft = Draft::system(LEAD_NAME, text.clone()).with_summary(text);
+        let draft = Draft::system(text.clone()).with_summary(text);
         let id = MessageId::new(spawn_id.to_string());
         self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
     }
@@ -78,5 +78,5 @@ fn news(departure: &Departure, released: &[TaskId]) -> Draft {
         "{died}{tasks} Spawn it again under the same name to carry on its conversation, or give its work to somebody \
          else."
     );
-    Draft::system(LEAD_NAME, text).with_summary(died)
+    Draft::system(text).with_summary(died)
 }

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use swarm_protocol::{
-    ControlFrame, LEAD_NAME, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState,
-    TeamName, UnixMs,
+    ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, TeamName, UnixMs,
 };
 use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamStore, TeamView};
 use swarm_tools::processes;
@@ -105,7 +104,7 @@ fn news_of<'a>(
 
 /// What the program says; the first line is its summary.
 fn system(text: &str) -> Draft {
-    Draft::system(LEAD_NAME, text).with_summary(summary_of(text, None))
+    Draft::system(text).with_summary(summary_of(text, None))
 }
 
 /// Ends what bears the mark of a spawn that is no more: what a dead member's shell left running, and what a spawner that died had

@@ -58,8 +58,7 @@ pub(crate) async fn require_merged(
         format!("task #{id} ({subject}) is not completed, its work is not in the target: {why}");
     if &owner.name != by.name() && !owner.name.is_lead() {
         let text = format!("{refused}. It stays yours; complete it again once that is mended.");
-        let message = Draft::system(swarm_protocol::LEAD_NAME, text.clone())
-            .with_summary(summary_of(&text, None));
+        let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
         if let Err(error) = store.send(team, &owner.name, message) {
             return Err(format!(
                 "{refused}; {} was not told of it: {}",

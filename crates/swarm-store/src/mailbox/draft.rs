@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use swarm_protocol::{
-    ControlFrame, InboxEntry, LEAD_NAME, Malformed, MarkKind, MessageId, SwarmMark,
+    ControlFrame, InboxEntry, LEAD_NAME, Malformed, MarkKind, MessageId, SYSTEM_SENDER, SwarmMark,
 };
 
 /// A message to be sent.
@@ -38,9 +38,14 @@ impl Draft {
         draft
     }
 
-    /// A message that the program makes in the sender's name.
-    pub fn system(from: impl Into<String>, text: impl Into<String>) -> Self {
-        let mut draft = Self::new(from, text);
+    /// News of the program. It has no member's name: other programs take that for a message of the member.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::system_of(SYSTEM_SENDER, text)
+    }
+
+    /// News of a member's own program.
+    pub fn system_of(member: impl Into<String>, text: impl Into<String>) -> Self {
+        let mut draft = Self::new(member, text);
         draft.swarm.kind = Some(MarkKind::System);
         draft
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 use swarm_fs::{Held, Unsettled};
-use swarm_protocol::{Event, InboxEntry, LEAD_NAME, MemberName, MessageId, parse_mended};
+use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, parse_mended};
 
 use super::Draft;
 use crate::team_files::{TeamFiles, refuse_linked_folder};
@@ -116,7 +116,7 @@ impl InboxFile {
              a message, ask its sender for it again.",
             kept.display()
         );
-        let notice = Draft::system(LEAD_NAME, text).with_summary("your inbox was damaged");
+        let notice = Draft::system(text).with_summary("your inbox was damaged");
         self.push(notice.into_entry(MessageId::random(), files.now()))?;
         held.replace(&self.path, &self.to_bytes())?;
         self.set_aside = Some(kept);

@@ -309,7 +309,7 @@ fn d10_beyond_the_cap_the_programs_news_pass_up_to_twice_as_many() {
         ..StoreLimits::default()
     });
     let post = |draft| world.store.post(&world.team, &name("alice"), draft);
-    let news = || Draft::system("team-lead", "bob died");
+    let news = || Draft::system("bob died");
     for _ in 0..2 {
         send(&world, "alice", "work");
     }
@@ -362,7 +362,7 @@ fn d10_a_message_above_the_bound_is_refused_unless_the_program_writes_it() {
         assert!(told.contains("11 bytes") && told.contains("10"), "{told}");
     }
     assert_eq!(world.files(), before);
-    post(Draft::system("team-lead", "x".repeat(11))).unwrap();
+    post(Draft::system("x".repeat(11))).unwrap();
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
     world.create("second", Some("bob"), &[]);
     // Full also for what the program says.
     for _ in 0..2 {
-        let full = Draft::system("team-lead", "first");
+        let full = Draft::system("first");
         world.store.send(&world.team, &name("alice"), full).unwrap();
     }
     let tasks = [world.task(1), world.task(2)];

@@ -172,8 +172,8 @@ fn only_urgent_mail_and_shutdown_requests_are_let_in() {
     let desk = desk(&world);
     world.say("no hurry");
     world.send(Draft::new("alice", "hurry").urgent());
-    world.send(Draft::system("team-lead", "alice died").urgent());
-    world.send(Draft::system("team-lead", "a task is free"));
+    world.send(Draft::system("alice died").urgent());
+    world.send(Draft::system("a task is free"));
     let request = world.ask_to_stop();
     let urgent = desk.take_urgent().unwrap();
     let lines: Vec<_> = urgent.iter().map(Incoming::line).collect();
