@@ -166,6 +166,13 @@ impl RequestId {
         Self(format!("perm-{now_ms}-{tail}"))
     }
 
+    /// The part by which people name a request: the random end of a permission's id, else the whole id.
+    pub fn short(&self) -> &str {
+        let tail = self.0.strip_prefix("perm-");
+        let tail = tail.and_then(|rest| rest.rsplit_once('-'));
+        tail.map_or(&self.0, |(_, tail)| tail)
+    }
+
     /// Whether the text could name a file: what a person types is checked before a path is built from it.
     pub fn is_file_name(&self) -> bool {
         !self.0.is_empty()
@@ -323,6 +330,11 @@ mod tests {
         assert!(
             tail.bytes()
                 .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase())
+        );
+        assert_eq!(id.short(), tail);
+        assert_eq!(
+            RequestId::new("plan_approval-1@a@b").short(),
+            "plan_approval-1@a@b"
         );
         assert!(id.is_file_name());
         assert!(!RequestId::new("../x").is_file_name());

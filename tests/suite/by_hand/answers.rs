@@ -111,3 +111,82 @@ fn of_several_answers_one_wins_and_the_others_are_told_which() {
     wait_for_state(&world, "bob", "idle");
     world.swarm(&["shutdown", "bob"]).ok();
 }
+
+#[test]
+fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let write = |id: &str, path: &str| {
+            let input = json!({"file_path": path, "content": "x"});
+            Reply::tool(id, "Write", input)
+        };
+        match (ask.result_of("t1"), ask.result_of("t2")) {
+            (None, _) => write("t1", "one.txt"),
+            (_, None) => write("t2", "below/two.txt"),
+            _ => Reply::text("done"),
+        }
+    });
+    let world = world_over(&api);
+    spawn_asking(&world, "bob");
+    let approved = world.swarm(&["approve", "--always"]);
+    assert!(
+        approved.ok().stdout.contains("until it ends: Edit(//"),
+        "{}",
+        approved.story()
+    );
+    wait_for_state(&world, "bob", "idle");
+    assert!(world.project().join("one.txt").is_file());
+    assert!(world.project().join("below/two.txt").is_file());
+    let rights = world.swarm(&["permissions", "bob", "--json"]).json();
+    assert_eq!(column(&rights["allow"], "origin"), ["session"]);
+    let log = world.swarm(&["log", "--type", "request"]).stdout;
+    assert_eq!(log.lines().count(), 2, "one question: {log}");
+    assert!(
+        log.contains("approved with --always for bob by a person"),
+        "{log}"
+    );
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+/// Spawns a member whose first call must be asked about.
+fn spawn_asking(world: &World, name: &str) {
+    let model = ["--model", MODEL, "--backend", "headless"];
+    let rest = ["--mode", "default", "--prompt", "go"];
+    let spawn = [&["spawn", name][..], &model, &rest].concat();
+    world.swarm(&spawn).ok();
+    wait_for_state(world, name, "waiting-permission");
+}
+
+#[test]
+fn a_request_is_named_by_its_member_by_part_of_its_id_or_not_at_all() {
+    let (_api, world) = asking();
+    spawn_asking(&world, "carol");
+    let requests = world.team("demo").requests();
+    let short = |of: &str| {
+        let its = requests.iter().find(|request| request["from"] == of);
+        let id = its.unwrap()["id"].as_str().unwrap();
+        id.rsplit('-').next().unwrap().to_owned()
+    };
+    for words in [&["approve"][..], &["deny"], &["approve", "perm-"]] {
+        let several = world.swarm(words);
+        several.assert_code(2);
+        for name in ["bob", "carol"] {
+            let command = format!("swarm {} {}", words[0], short(name));
+            assert!(several.stderr.contains(&command), "{}", several.story());
+        }
+    }
+    assert!(
+        world
+            .swarm(&["status"])
+            .stdout
+            .contains(&format!("swarm approve {}", short("bob")))
+    );
+    let approved = world.swarm(&["approve", "carol"]);
+    assert!(approved.ok().stdout.starts_with("carol may make this call"));
+    wait_for_state(&world, "carol", "idle");
+    world.swarm(&["deny", &short("bob")[..5]]).ok();
+    wait_for_state(&world, "bob", "idle");
+    let none = world.swarm(&["approve"]);
+    none.assert_code(3);
+    world.swarm(&["approve", "carol"]).assert_code(3);
+    world.swarm(&["shutdown", "--all"]).ok();
+}

@@ -7,12 +7,13 @@ use swarm_protocol::MemberName;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  swarm approve perm-1795206439466-3nun9be            this call
-  swarm approve perm-1795206439466-3nun9be --always   and those like it
-  swarm approve perm-1795206439466-3nun9be --answer 2   to its question")]
+  swarm approve                      the only open request
+  swarm approve bob --always         bob's, and others like it
+  swarm approve 3nun9be --answer 2   an answer to its question")]
 pub(crate) struct ApproveArgs {
-    /// The request, as `swarm requests` shows it.
-    pub(crate) id: String,
+    /// The request: its ID, the start of its ID or of the end of its ID, or the name of the member that asks
+    /// [default: the only open request].
+    pub(crate) id: Option<String>,
     /// Also allow those like it, for as long as the member lives.
     #[arg(long)]
     pub(crate) always: bool,
@@ -26,11 +27,12 @@ pub(crate) struct ApproveArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  swarm deny perm-1795206439466-3nun9be
-  swarm deny perm-1795206439466-3nun9be --why \"use the staging database\"")]
+  swarm deny bob
+  swarm deny 3nun9be --why \"use the staging database\"")]
 pub(crate) struct DenyArgs {
-    /// The request, as `swarm requests` shows it.
-    pub(crate) id: String,
+    /// The request: its ID, the start of its ID or of the end of its ID, or the name of the member that asks
+    /// [default: the only open request].
+    pub(crate) id: Option<String>,
     /// Why; the member's model is told [default: only that it was denied].
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: Option<String>,

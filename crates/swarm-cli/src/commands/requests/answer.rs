@@ -9,6 +9,7 @@ use swarm_protocol::{
 use swarm_store::StoreError;
 
 use super::text::{self, granted, what};
+use super::which::named;
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs};
 use crate::commands::acting::require_person;
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<ExitCode, Failure> {
     require_person(app, "approve")?;
     let team = app.team_to_change()?;
-    let id = RequestId::new(&args.id);
+    let id = named(app, &team, args.id.as_deref(), "approve")?;
     let asked = app.store.request(&team, &id);
     let asked = asked.map_err(|error| explained(app, &team, error))?;
     if asked.state == RequestState::Open && (text::asks(&asked) || !args.answer.is_empty()) {
@@ -44,13 +45,15 @@ fn answer(
     let RequestKind::Permission { input, .. } = &asked.request;
     if !text::asks(asked) {
         let message = format!("request `{id}` asks no question: {}", what(asked));
-        let hint = format!("leave `--answer` out: swarm approve {id}");
+        let hint = format!("leave `--answer` out: swarm approve {}", id.short());
         return Err(Failure::usage(message).with_hint(hint));
     }
     if let Err(why) = swarm_tools::answered(input, answers) {
         let message = format!("request `{id}` was not answered: {why}");
-        let hint =
-            format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
+        let hint = format!(
+            "`swarm requests` shows them; swarm approve {} --answer TEXT, once for each",
+            id.short()
+        );
         return Err(Failure::usage(message).with_hint(hint));
     }
     let answered = swarm_team::answer(&*app.store, team, id, answers.to_vec(), person(app));
@@ -61,7 +64,7 @@ fn answer(
 pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, Failure> {
     require_person(app, "deny")?;
     let team = app.team_to_change()?;
-    let id = RequestId::new(args.id);
+    let id = named(app, &team, args.id.as_deref(), "deny")?;
     let answered = swarm_team::deny(&*app.store, &team, &id, args.why, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
     show(app, &record, "may not make this call", "")

@@ -4,6 +4,7 @@ mod answer;
 mod list;
 mod permissions;
 mod text;
+mod which;
 
 pub(super) use answer::{approve, deny};
 pub(super) use list::{is_open, run};

@@ -28,12 +28,18 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
     if let Some(asked) = questions(request) {
         lines.extend(asked.iter().flat_map(options));
         let each = " --answer TEXT".repeat(asked.len());
-        lines.push(format!("  answer: swarm approve {}{each}", request.id));
+        lines.push(format!(
+            "  answer: swarm approve {}{each}",
+            request.id.short()
+        ));
     } else {
         lines.extend(fields(input, &head));
-        lines.push(format!("  yes: swarm approve {}", request.id));
+        lines.push(format!("  yes: swarm approve {}", request.id.short()));
     }
-    lines.push(format!("  no:  swarm deny {} --why TEXT", request.id));
+    lines.push(format!(
+        "  no:  swarm deny {} --why TEXT",
+        request.id.short()
+    ));
     if let Some(granted) = granted(request) {
         lines.push(format!(
             "  yes with --always also grants, until it ends: {granted}"
@@ -49,7 +55,7 @@ pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
         "{} asks: {}\n  swarm approve {}{}",
         request.from,
         what(request),
-        request.id,
+        request.id.short(),
         " --answer TEXT".repeat(answers)
     )
 }
@@ -203,7 +209,7 @@ mod tests {
             text,
             "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
              Bash touch made\n  timeout: 5\n  \
-             yes: swarm approve perm-1-abcdefg\n  no:  swarm deny perm-1-abcdefg --why TEXT\n  \
+             yes: swarm approve abcdefg\n  no:  swarm deny abcdefg --why TEXT\n  \
              yes with --always also grants, until it ends: Bash(touch:*)"
         );
     }
@@ -231,9 +237,9 @@ mod tests {
             in_full(&asked, UnixMs(13_000)),
             "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
              AskUserQuestion Which one?\n  Which one?\n    1 A: first\n    2 B\n  And? (several: 1,2)\n    1 C\n  \
-             answer: swarm approve perm-1-abcdefg --answer TEXT --answer TEXT\n  \
-             no:  swarm deny perm-1-abcdefg --why TEXT"
+             answer: swarm approve abcdefg --answer TEXT --answer TEXT\n  \
+             no:  swarm deny abcdefg --why TEXT"
         );
-        assert!(in_short(&asked).ends_with("perm-1-abcdefg --answer TEXT --answer TEXT"));
+        assert!(in_short(&asked).ends_with("abcdefg --answer TEXT --answer TEXT"));
     }
 }

@@ -1,0 +1,76 @@
+//! Which request a person means.
+
+use swarm_protocol::{ErrorKind, RequestId, RequestRecord, TeamName};
+
+use super::list::is_open;
+use super::text::what;
+use crate::app::App;
+use crate::failure::Failure;
+
+/// The request that `word` names: by its id, by the beginning of that or of its random end, or by the name of a member
+/// with one open request. Without a word it is the only open one. A word that names none of the open ones is taken for
+/// an id, so that an earlier answer to it can be told.
+pub(super) fn named(
+    app: &App,
+    team: &TeamName,
+    word: Option<&str>,
+    verb: &str,
+) -> Result<RequestId, Failure> {
+    let mut open = app.store.requests(team)?.requests;
+    open.retain(is_open);
+    let meant: Vec<&RequestRecord> = match word {
+        None => open.iter().collect(),
+        Some(word) => matching(&open, word),
+    };
+    match (&meant[..], word) {
+        ([only], _) => Ok(only.id.clone()),
+        ([], Some(word)) => Ok(RequestId::new(word)),
+        ([], None) => {
+            let message = format!("no request of the team {team} waits for an answer");
+            Err(Failure::new(ErrorKind::NotFound, message))
+        }
+        (several, _) => Err(ambiguous(several, word, verb)),
+    }
+}
+
+/// A whole id names one request whatever else begins like it, and so does a member before any id.
+fn matching<'a>(open: &'a [RequestRecord], word: &str) -> Vec<&'a RequestRecord> {
+    let by = |is_meant: &dyn Fn(&RequestRecord) -> bool| -> Vec<&'a RequestRecord> {
+        open.iter().filter(|request| is_meant(request)).collect()
+    };
+    if word.is_empty() {
+        return Vec::new();
+    }
+    let exact = by(&|request| request.id.as_str() == word || request.id.short() == word);
+    if !exact.is_empty() {
+        return exact;
+    }
+    let of_member = by(&|request| request.from.as_str() == word);
+    if !of_member.is_empty() {
+        return of_member;
+    }
+    by(&|request| request.id.as_str().starts_with(word) || request.id.short().starts_with(word))
+}
+
+fn ambiguous(several: &[&RequestRecord], word: Option<&str>, verb: &str) -> Failure {
+    let count = several.len();
+    let message = match word {
+        None => format!("{count} requests wait for an answer: say which"),
+        Some(word) => format!(
+            "`{}` names {count} of the open requests: say which",
+            word.escape_debug()
+        ),
+    };
+    let lines: Vec<String> = several
+        .iter()
+        .map(|request| {
+            format!(
+                "swarm {verb} {}   {}: {}",
+                request.id.short(),
+                request.from,
+                what(request)
+            )
+        })
+        .collect();
+    Failure::usage(message).with_hint(lines.join("\n  "))
+}
