@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Serialize;
 use swarm_protocol::ErrorKind;
+use swarm_store::{BrokenFile, StoreError};
 use swarm_ui::Theme;
 use swarm_ui::print::{Table, wrapped};
 
@@ -100,6 +101,19 @@ impl Output {
     pub(crate) fn warn(self, line: &str) {
         if !self.json {
             say(line);
+        }
+    }
+
+    /// Names the files of a list that could not be read, on stderr, also when quiet and where a program reads: what was
+    /// printed is not the whole list.
+    pub(crate) fn left_out(self, files: &[BrokenFile]) {
+        for file in files {
+            let line = format!("left out: {}", StoreError::from(file.clone()));
+            if self.json {
+                say_json(&serde_json::json!({ "warning": { "message": line } }));
+            } else {
+                say(&format!("swarm: {line}"));
+            }
         }
     }
 

@@ -335,3 +335,32 @@ fn an_assigned_owner_is_told() {
     assert_eq!(frames[0]["taskId"], "1");
     assert_eq!(frames[0]["assignedBy"], "team-lead");
 }
+
+#[test]
+fn a_bad_task_file_is_named_and_only_that_task_is_refused() {
+    let world = world_with_team("demo");
+    for subject in ["one", "two"] {
+        world.swarm(&["task", "create", subject]).ok();
+    }
+    let bad = world.team("demo").tasks_folder().join("1.json");
+    std::fs::write(&bad, "{bad").unwrap();
+    let listed = world.swarm(&["task", "list"]);
+    assert!(listed.ok().stdout.contains("two"), "{}", listed.story());
+    assert!(listed.stderr.contains("1.json"), "{}", listed.story());
+    let json = world.swarm(&["task", "list", "--json"]);
+    let warning: serde_json::Value = serde_json::from_str(json.ok().stderr.trim()).unwrap();
+    let message = warning["warning"]["message"].as_str().unwrap();
+    assert!(message.contains("1.json"), "{warning}");
+    assert_eq!(column(&json.json(), "subject"), ["two"]);
+    world.swarm(&["status"]).ok();
+    world.swarm(&["task", "show", "2"]).ok();
+    for refused in [
+        &["task", "show", "1"][..],
+        &["task", "update", "1", "--status", "completed"],
+        &["task", "claim", "1"],
+    ] {
+        world.swarm(refused).assert_code(8);
+    }
+    let claimed = world.swarm(&["task", "claim", "--next"]);
+    assert!(claimed.ok().stdout.contains("#2"), "{}", claimed.story());
+}
