@@ -56,6 +56,9 @@ pub enum AgentEvent {
         color: Option<String>,
         /// The first words.
         line: String,
+        /// How much more there is and the command that shows it, where the text has several lines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        more: Option<String>,
     },
     /// A message went out.
     MailOut {

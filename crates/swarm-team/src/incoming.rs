@@ -2,8 +2,8 @@
 
 use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry, MarkKind,
-    MessageId, PermissionRequestFrame, PermissionResponse, SYSTEM_SENDER, ShutdownApproved,
-    ShutdownRejected, ShutdownRequest, TaskAssignment,
+    MemberName, MessageId, PermissionRequestFrame, PermissionResponse, SYSTEM_SENDER,
+    ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment,
 };
 
 /// The name under which the words of a person reach the lead.
@@ -120,53 +120,76 @@ impl Incoming {
         }
     }
 
-    /// How a pane shows it, under the same name as in [`Self::render`].
-    pub fn shown(&self) -> AgentEvent {
+    /// How the pane of `reader` shows it, under the same name as in [`Self::render`].
+    pub fn shown(&self, reader: &MemberName) -> AgentEvent {
         let from = self.speaker();
         let is_member = from == self.entry().from;
         AgentEvent::MailIn {
             color: self.entry().color.clone().filter(|_| is_member),
             from,
             line: self.line(),
+            more: self.more(reader),
         }
     }
 
-    /// The first words, for a pane or a list.
+    /// The first words, for a pane.
     pub fn line(&self) -> String {
         match self {
-            Self::Assignment(_, frame) => format!("task #{}: {}", frame.task_id, frame.subject),
+            Self::Prose(entry) | Self::System(entry) => entry
+                .summary
+                .clone()
+                .unwrap_or_else(|| first_line(&entry.text).to_owned()),
+            Self::Assignment(_, frame) => assignment(frame),
+            Self::Idle(_, frame) => idle(frame, first_line),
+            _ => self.in_full(),
+        }
+    }
+
+    /// Everything that it says, for a list.
+    pub fn in_full(&self) -> String {
+        match self {
+            Self::Prose(entry) | Self::System(entry) => entry.text.clone(),
+            Self::Assignment(_, frame) => format!("{}\n{}", assignment(frame), frame.description),
+            Self::Idle(_, frame) => idle(frame, str::trim),
             Self::ShutdownRequest(_, frame) => match &frame.reason {
                 Some(reason) => format!("shutdown request: {reason}"),
                 None => "shutdown request".to_owned(),
             },
             Self::ShutdownApproved(..) => "shuts down".to_owned(),
             Self::ShutdownRejected(_, frame) => format!("does not shut down: {}", frame.reason),
-            Self::Idle(_, frame) => {
-                match frame.result.as_deref().or(frame.failure_reason.as_deref()) {
-                    Some(text) if !frame.open_tasks.is_empty() => {
-                        format!(
-                            "idle, left {} open: {}",
-                            open_tasks(frame),
-                            first_line(text)
-                        )
-                    }
-                    Some(text) => format!("idle: {}", first_line(text)),
-                    None if !frame.open_tasks.is_empty() => {
-                        format!("idle: {} still in progress", open_tasks(frame))
-                    }
-                    None if frame.idle_reason == Some(IdleReason::Interrupted) => {
-                        "idle: its turn was interrupted".to_owned()
-                    }
-                    None => "idle".to_owned(),
-                }
-            }
             Self::PermissionRequest(_, frame) => format!("asks: {}", frame.description),
             Self::PermissionResponse(..) => "permission answer".to_owned(),
-            Self::Prose(entry) | Self::System(entry) => entry
-                .summary
-                .clone()
-                .unwrap_or_else(|| first_line(&entry.text).to_owned()),
         }
+    }
+
+    /// How many lines a text of several has beyond [`Self::line`], and the command that shows them, also after they
+    /// were read.
+    fn more(&self, reader: &MemberName) -> Option<String> {
+        let (line, text) = (self.line(), self.in_full());
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next()?;
+        let below = lines.count();
+        let hidden = below + usize::from(first.trim() != line.trim());
+        let unit = if hidden == 1 { "line" } else { "lines" };
+        (below > 0).then(|| format!("+{hidden} {unit}: swarm inbox {reader}"))
+    }
+}
+
+fn assignment(frame: &TaskAssignment) -> String {
+    format!("task #{}: {}", frame.task_id, frame.subject)
+}
+
+/// An idle notice, with as much of its report as `part` takes.
+fn idle(frame: &IdleNotification, part: fn(&str) -> &str) -> String {
+    let open = open_tasks(frame);
+    match frame.result.as_deref().or(frame.failure_reason.as_deref()) {
+        Some(text) if !open.is_empty() => format!("idle, left {open} open: {}", part(text)),
+        Some(text) => format!("idle: {}", part(text)),
+        None if !open.is_empty() => format!("idle: {open} still in progress"),
+        None if frame.idle_reason == Some(IdleReason::Interrupted) => {
+            "idle: its turn was interrupted".to_owned()
+        }
+        None => "idle".to_owned(),
     }
 }
 
@@ -286,8 +309,38 @@ mod tests {
                     .render()
                     .contains(&format!("teammate_id=\"{from}\""))
             );
-            assert_eq!(incoming.shown(), AgentEvent::MailIn { from, color, line });
+            let more = None;
+            let shown = incoming.shown(&MemberName::lead());
+            assert_eq!(
+                shown,
+                AgentEvent::MailIn {
+                    from,
+                    color,
+                    line,
+                    more
+                }
+            );
         }
+    }
+
+    #[test]
+    fn a_text_of_several_lines_says_where_the_others_are() {
+        let report = r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"First.\n\nSecond.\nThird."}"#;
+        let mut notice = entry(report, Some(MarkKind::Control));
+        notice.from = "bob".to_owned();
+        let idle = Incoming::of(notice);
+        let lead = MemberName::lead();
+        assert_eq!(idle.line(), "idle: First.");
+        assert_eq!(idle.more(&lead).unwrap(), "+2 lines: swarm inbox team-lead");
+        assert_eq!(idle.in_full(), "idle: First.\n\nSecond.\nThird.");
+        let mut prose = entry("One.\nTwo.", None);
+        prose.summary = Some("numbers".to_owned());
+        let prose = Incoming::of(prose);
+        assert_eq!(
+            prose.more(&lead).unwrap(),
+            "+2 lines: swarm inbox team-lead"
+        );
+        assert_eq!(Incoming::of(entry("One.", None)).more(&lead), None);
     }
 
     #[test]

@@ -150,12 +150,13 @@ impl MailDesk {
 
     fn shown(&self, incoming: &Incoming) -> AgentEvent {
         if !self.is_typed_here(incoming) {
-            return incoming.shown();
+            return incoming.shown(&self.seat.name);
         }
         AgentEvent::MailIn {
             from: "you, typed here".to_owned(),
             color: None,
             line: incoming.line(),
+            more: None,
         }
     }
 
@@ -231,7 +232,7 @@ impl MailDesk {
                 summary_of(&entry.text, entry.summary.as_deref()),
                 one.why
             );
-            let notice = Draft::system(name.as_str(), text)
+            let notice = Draft::system_of(name.as_str(), text)
                 .with_summary(format!("{name} was not shown your message"));
             if let Err(error) = self.seat.store.send(&self.team, &sender, notice) {
                 tracing::warn!(member = %name, %sender, %error, "sender not told");

@@ -135,6 +135,7 @@ impl Duty {
             from: SYSTEM_SENDER.to_owned(),
             color: None,
             line: format!("{} still in progress", names(open)),
+            more: None,
         });
         Some(Injected {
             text: Envelope::system(&text).render(),

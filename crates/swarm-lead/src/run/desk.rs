@@ -63,10 +63,10 @@ impl LeadDesk {
             Incoming::Idle(_, frame) => is_empty(frame),
             Incoming::PermissionRequest(entry, frame) => {
                 self.reporter.notice(format!(
-                    "{} asks for permission: {}. Answer with `swarm approve {id}` or `swarm deny {id}`",
+                    "{} asks for permission: {}. Answer in another terminal with `swarm approve {id}` or `swarm deny {id}`",
                     entry.from,
                     frame.description,
-                    id = frame.request_id,
+                    id = frame.request_id.short(),
                 ));
                 true
             }
@@ -111,7 +111,7 @@ impl LeadDesk {
     /// The form in which messages go into the transcript; shows them too.
     pub(super) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
         let show = |incoming: &Incoming| {
-            self.seat.emit(incoming.shown());
+            self.seat.emit(incoming.shown(&self.seat.name));
             let mark = incoming.entry().swarm.as_ref();
             if mark.is_some_and(|mark| mark.kind == Some(MarkKind::Person)) {
                 self.person_wrote.store(true, Ordering::Relaxed);

@@ -19,7 +19,7 @@ use crate::print::{counted, short_count, short_duration};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
-use crate::width::columns;
+use crate::width::{columns, fit};
 
 /// Widest rule between two turns.
 const RULE: usize = 64;
@@ -160,10 +160,18 @@ impl<W: Write> PaneView<W> {
             AgentEvent::MessageDone { text } => self.message_done(text),
             AgentEvent::ToolStarted { id, tool, line } => self.call(id, tool, line),
             AgentEvent::ToolFinished { id, ok, line, .. } => self.outcome(id, *ok, line),
-            AgentEvent::MailIn { from, color, line } => {
+            AgentEvent::MailIn {
+                from,
+                color,
+                line,
+                more,
+            } => {
                 self.rule();
                 let color = color.as_deref().and_then(|color| color.parse().ok());
                 self.mail(Way::In, from, color, line);
+                if let Some(more) = more {
+                    self.more(more);
+                }
             }
             AgentEvent::MailOut { to, line } => {
                 self.calls.mail_went_out();
@@ -312,6 +320,16 @@ impl<W: Write> PaneView<W> {
         for line in mail.lines(self.theme()) {
             self.sheet.line(&line);
         }
+    }
+
+    /// That a message goes on, and where it can be read.
+    fn more(&mut self, more: &str) {
+        let theme = self.theme();
+        let signs = theme.signs();
+        let line = format!("{} {}", signs.ellipsis, clean_line(more));
+        let line = fit(&line, theme.room(INDENT), signs.ellipsis);
+        let line = paint(theme, Style::Dim, &line);
+        self.sheet.line(&format!("{}{line}", " ".repeat(INDENT)));
     }
 
     fn retry(&mut self, attempt: u32, wait_ms: u64, reason: &str) {

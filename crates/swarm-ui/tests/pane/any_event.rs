@@ -54,8 +54,18 @@ fn events() -> impl Strategy<Value = AgentEvent> {
             line
         }),
         (id(), any::<bool>(), evil()).prop_map(|(id, ok, line)| finished(&id, ok, &line)),
-        (evil(), prop::option::of(evil()), evil())
-            .prop_map(|(from, color, line)| AgentEvent::MailIn { from, color, line }),
+        (
+            evil(),
+            prop::option::of(evil()),
+            evil(),
+            prop::option::of(evil())
+        )
+            .prop_map(|(from, color, line, more)| AgentEvent::MailIn {
+                from,
+                color,
+                line,
+                more
+            }),
         (evil(), evil()).prop_map(|(to, line)| AgentEvent::MailOut { to, line }),
         (any::<u32>(), any::<u64>(), evil()).prop_map(|(attempt, wait_ms, reason)| {
             AgentEvent::Retrying {

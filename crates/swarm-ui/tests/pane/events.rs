@@ -58,6 +58,7 @@ pub(crate) fn mail(from: &str, color: Option<&str>, line: &str) -> AgentEvent {
         from: from.to_owned(),
         color: color.map(str::to_owned),
         line: line.to_owned(),
+        more: None,
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn message(entry: &InboxEntry, standing: &Standing, now: UnixMs) -> S
         });
     let heading = format!("{from}{kind}, {when}, {}{urgent}{instead}", standing.state);
     let body = match frame {
-        Some(_) => incoming.line(),
+        Some(_) => incoming.in_full(),
         None => entry.text.clone(),
     };
     let body: Vec<String> = plain(body.trim_end())
@@ -77,6 +77,12 @@ mod tests {
         assert_eq!(
             message(&entry, &is("queued"), UnixMs(0)),
             "bob [idle_notification], 0 s ago, queued\n  idle: All green."
+        );
+        let text = r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"First.\n\nSecond."}"#;
+        let entry = InboxEntry::new("bob", text, UnixMs(0).iso());
+        assert_eq!(
+            message(&entry, &is("queued"), UnixMs(0)),
+            "bob [idle_notification], 0 s ago, queued\n  idle: First.\n  \n  Second."
         );
         let text = r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"All green.","openTasks":["1"]}"#;
         let entry = InboxEntry::new("bob", text, UnixMs(0).iso());
