@@ -5,6 +5,7 @@
 //! session with other [`AgentParts`]. [`SubAgents`] is the registry of the last kind.
 
 mod agent_tool;
+mod context_files;
 mod equipped;
 mod error;
 mod events;
@@ -33,7 +34,7 @@ pub use gate::{Ask, GateAnswer, NobodyToAsk, PermissionGate};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
 pub use limits::EngineLimits;
 pub use parts::AgentParts;
-pub use rights::Rights;
+pub use rights::{Rights, without_unreadable};
 pub use session::Session;
 pub use spawner::{NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
 pub use subagent::{

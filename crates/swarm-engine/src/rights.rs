@@ -152,8 +152,7 @@ impl Rights {
         home: Option<&Path>,
     ) -> Arc<ProtectedPaths> {
         let unreadable = ReadFilter::denials(&self.rules(), cwd, home).anchored(anchors);
-        let protected = protected.clone();
-        Arc::new(protected.hide_where(move |path| unreadable.hides(path)))
+        Arc::new(without_unreadable(protected.clone(), unreadable))
     }
 
     /// The mode in force.
@@ -226,6 +225,16 @@ impl Rights {
     }
 }
 
+/// These paths, and those that `unreadable` hides from searches.
+#[must_use]
+pub fn without_unreadable(protected: ProtectedPaths, unreadable: ReadFilter) -> ProtectedPaths {
+    if unreadable.is_empty() {
+        protected
+    } else {
+        protected.hide_where(move |path| unreadable.hides(path))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +279,7 @@ mod tests {
                 anchors: Anchors::NONE,
                 home: None,
                 touches: &[],
+                files: &swarm_policy::PlainFiles,
             };
             assert_eq!(child.is_left_to_mode(&question), left, "{command}");
         }

@@ -3,9 +3,9 @@
 use swarm_protocol::ToolKind;
 
 use crate::files;
-use crate::question::{Question, absolute};
+use crate::question::Question;
 use crate::rule::{CommandPattern, Content};
-use crate::shell::{self, Everything, Part};
+use crate::shell::{self, Everything, Part, Reach};
 use crate::{Behavior, RuleSet, SourcedRule};
 
 /// A rule that a command line falls under, and the part of the command line that it speaks of.
@@ -44,14 +44,16 @@ pub(crate) fn restriction<'r>(
         let reads = everything.reads.iter().map(|path| (path, ToolKind::Read));
         let writes = everything.writes.iter().map(|path| (path, ToolKind::Edit));
         reads.chain(writes).find_map(|(word, kind)| {
-            let path = match (word.strip_prefix("~/"), question.home) {
-                (Some(rest), Some(home)) => absolute(rest, home),
-                _ => absolute(word, question.cwd),
-            };
-            let rule = files::rule_for_path(rules, behavior, kind, &path, question.bases())?;
-            Some(Found {
-                rule,
-                part: word.clone(),
+            let path = shell::spelled(word, question.cwd, question.home);
+            // As it is spelled, and where links lead: a rule about either name concerns the file.
+            let mut places = question.files.leads_to(&path, false).unwrap_or_default();
+            places.insert(0, path);
+            places.iter().find_map(|path| {
+                let rule = files::rule_for_path(rules, behavior, kind, path, question.bases())?;
+                Some(Found {
+                    rule,
+                    part: word.clone(),
+                })
             })
         })
     })
@@ -74,8 +76,35 @@ pub(crate) enum Grant<'r> {
     Missing(Vec<String>),
 }
 
+/// Whether every part of a command line only reads, whatever rules grant it.
+pub(crate) fn only_reads(rules: &RuleSet, question: &Question<'_>, command: &str) -> bool {
+    simple_parts(command).is_some_and(|parts| {
+        let reads = reading(rules, question, &parts);
+        parts.iter().all(reads)
+    })
+}
+
+/// Which of the parts of a command line only read.
+fn reading<'a>(
+    rules: &RuleSet,
+    question: &'a Question<'_>,
+    parts: &[Part],
+) -> impl Fn(&Part) -> bool + use<'a> {
+    let watched = files::restricts_reading(rules);
+    let reach = Reach::of(parts, question.cwd, question.home, question.files, watched);
+    let runs_git = parts.iter().any(shell::runs_git);
+    let trusts_git = runs_git
+        && !shell::moves_and_runs_git(parts)
+        && question.files.git_is_as_found(question.cwd);
+    move |part| {
+        shell::part_is_read_only(part, &reach)
+            && (trusts_git || !shell::runs_git(part))
+            && !(watched && shell::names_files_vaguely(part))
+    }
+}
+
 /// Looks for what allows a command line.
-pub(crate) fn grant<'r>(rules: &'r RuleSet, command: &str) -> Grant<'r> {
+pub(crate) fn grant<'r>(rules: &'r RuleSet, question: &Question<'_>, command: &str) -> Grant<'r> {
     let commands = || rules.allow.iter().filter(|rule| rule.rule.tool() == "Bash");
     let whole = commands().find(|rule| match rule.rule.content() {
         Content::Any => true,
@@ -88,13 +117,7 @@ pub(crate) fn grant<'r>(rules: &'r RuleSet, command: &str) -> Grant<'r> {
     let Some(parts) = simple_parts(command) else {
         return Grant::Missing(Vec::new());
     };
-    let watched = files::restricts_reading(rules);
-    let moves = shell::moves_and_runs_git(&parts);
-    let reads = |part: &Part| {
-        shell::part_is_read_only(part)
-            && !(moves && shell::runs_git(part))
-            && !(watched && shell::names_files_vaguely(part))
-    };
+    let reads = reading(rules, question, &parts);
     let mut granted = Vec::new();
     let mut missing = Vec::new();
     for part in &parts {

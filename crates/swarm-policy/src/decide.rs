@@ -55,6 +55,12 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
             suggestions: Vec::new(),
         };
     }
+    if let Some(why) = files::concern(rules, mode, question) {
+        return Decision::Ask {
+            why,
+            suggestions: Vec::new(),
+        };
+    }
     if inward {
         return allow("it acts on the team or on the agent itself alone");
     }
@@ -101,9 +107,8 @@ fn decide_command(
             why: format!("{} (it speaks of `{}`)", denied(rule), short(&part)),
         };
     }
-    let grant = command::grant(rules, command);
-    let reads = matches!(grant, Grant::ReadOnly);
-    if mode == PermissionMode::Plan && !(reads || crate::bash_is_read_only(command)) {
+    let grant = command::grant(rules, question, command);
+    if mode == PermissionMode::Plan && !command::only_reads(rules, question, command) {
         return refused_by_plan("Bash");
     }
     if let Some(Found { rule, part }) = restriction(Behavior::Ask) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_protocol::ToolKind;
+use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::question::Question;
 use crate::rule::{Bases, Content};
@@ -30,6 +30,63 @@ pub(crate) fn inside(question: &Question<'_>, rules: &RuleSet) -> bool {
         path.starts_with(question.cwd) || rules.directories.iter().any(|dir| path.starts_with(dir))
     };
     !paths.is_empty() && paths.iter().all(within)
+}
+
+/// Why a call of a file tool is asked about in every mode and whatever broad grant there is.
+pub(crate) fn concern(
+    rules: &RuleSet,
+    mode: PermissionMode,
+    question: &Question<'_>,
+) -> Option<String> {
+    match question.kind {
+        ToolKind::Edit => runs_later(rules, mode, question),
+        ToolKind::Read => has_other_names(rules, question),
+        _ => None,
+    }
+}
+
+/// Why an edit is asked about though a rule or mode may allow it: other programs run or obey the file later.
+///
+/// A grant counts only if its pattern spells the name that makes it so. `bypassPermissions` asks about such files
+/// outside of the working directory and about those of the config directory.
+fn runs_later(rules: &RuleSet, mode: PermissionMode, question: &Question<'_>) -> Option<String> {
+    let paths = question.paths();
+    let (path, found) = paths
+        .iter()
+        .find_map(|path| Some((path, question.files.runs_later(path)?)))?;
+    let own = !found.of_config_directory && inside(question, rules);
+    if own && mode == PermissionMode::BypassPermissions {
+        return None;
+    }
+    let granted = rules.allow.iter().any(|rule| {
+        rule.rule
+            .names(question.tool, question.kind, Behavior::Allow)
+            && rule_fits(rule, question, Behavior::Allow)
+            && matches!(rule.rule.content(), Content::Path(pattern) if pattern.spells(&found.name))
+    });
+    (!granted).then(|| {
+        format!(
+            "other programs run or obey what is in {} (`{}`); only a rule that names it allows this",
+            path.display(),
+            found.name
+        )
+    })
+}
+
+/// A file that is about to be read and has another name, while rules restrict reading: it may be one of the files that
+/// they are about.
+fn has_other_names(rules: &RuleSet, question: &Question<'_>) -> Option<String> {
+    if !restricts_reading(rules) {
+        return None;
+    }
+    let paths = question.paths();
+    let path = paths
+        .iter()
+        .find(|path| question.files.has_other_names(path))?;
+    Some(format!(
+        "{} has other names (hard links), and the rules restrict reading some files",
+        path.display()
+    ))
 }
 
 /// The first file rule of the list `behavior`, for tools of the family `kind`, that one path falls under.
@@ -96,6 +153,11 @@ impl ReadFilter {
             ..RuleSet::default()
         };
         Self::new(&denied, cwd, home)
+    }
+
+    /// Whether no path is left out.
+    pub fn is_empty(&self) -> bool {
+        !restricts_reading(&self.rules)
     }
 
     /// Whether this absolute path is to be left out.

@@ -7,6 +7,7 @@ mod decide;
 mod decision;
 mod definition_file;
 mod equipment;
+mod file_facts;
 mod files;
 mod git_guard;
 mod mode_choice;
@@ -32,6 +33,7 @@ pub use equipment::{
     McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance, denied_type, hidden_type,
     missing_servers, same_agent_type, servers_without_tools,
 };
+pub use file_facts::{FileFacts, PlainFiles, RunsLater};
 pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
@@ -44,5 +46,5 @@ pub use question::Question;
 pub use rule::{Rule, RuleError};
 pub use rule_set::{RuleSet, SourcedRule};
 pub use settings::PermissionSettings;
-pub use shell::bash_is_read_only;
+pub use shell::{QuietGit, bash_is_read_only, git_without_programs};
 pub use suggestion::{Behavior, Destination, RuleValue, Suggestion};

@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use crate::Anchors;
 use crate::rule::Bases;
+use crate::{Anchors, FileFacts};
 
 /// One call about to be made.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,8 @@ pub struct Question<'a> {
     pub home: Option<&'a Path>,
     /// The paths the call would touch with symbolic links resolved, as `Tool::touches` gives them.
     pub touches: &'a [PathBuf],
+    /// What is known of files.
+    pub files: &'a dyn FileFacts,
     /// Whether the tool says that this call changes nothing. Not believed of programs: what a command does is read
     /// from its text.
     pub read_only: bool,

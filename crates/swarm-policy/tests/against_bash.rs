@@ -96,6 +96,7 @@ fn allowed(command: &str) -> bool {
         anchors: swarm_policy::Anchors::NONE,
         home: None,
         touches: &[],
+        files: &swarm_policy::PlainFiles,
         read_only: false,
         kind: ToolKind::Execute,
     };

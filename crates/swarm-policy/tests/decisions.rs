@@ -46,6 +46,7 @@ fn ask_touching(
         anchors: swarm_policy::Anchors::NONE,
         home: Some(Path::new("/home/dev")),
         touches,
+        files: &swarm_policy::PlainFiles,
         read_only: matches!(kind_of(tool), ToolKind::Read | ToolKind::Web),
         kind: kind_of(tool),
     };
@@ -690,6 +691,7 @@ fn p5_relative_rules_hold_below_an_agent_from_where_they_were_written() {
             anchors,
             home: None,
             touches: &[],
+            files: &swarm_policy::PlainFiles,
             read_only: tool == "Read",
             kind: kind_of(tool),
         };
@@ -708,6 +710,7 @@ fn p5_relative_rules_hold_below_an_agent_from_where_they_were_written() {
         anchors: &in_sub,
         home: None,
         touches: &[],
+        files: &swarm_policy::PlainFiles,
         read_only: false,
         kind: ToolKind::Execute,
     };

@@ -152,6 +152,7 @@ fn ask(mode: PermissionMode, rules: &RuleSet, call: &(&str, Value, ToolKind)) ->
         anchors: swarm_policy::Anchors::NONE,
         home: None,
         touches: &[],
+        files: &swarm_policy::PlainFiles,
         read_only: *kind == ToolKind::Read,
         kind: *kind,
     };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use swarm_engine::{
     AgentParts, EngineLimits, EventSink, ForkPoint, NoSpawner, Rights, Session, SubAgentKit,
     SubAgents, Trained, TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
+    without_unreadable,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -20,7 +21,9 @@ use swarm_protocol::{RightsReport, RuleText, SpawnId};
 use swarm_team::{
     Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, member_hooks, task_tools,
 };
-use swarm_tools::{Caller, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
+use swarm_tools::{
+    Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits,
+};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 use tokio_util::sync::CancellationToken;
 
@@ -346,10 +349,11 @@ fn tool_context(
     unreadable: ReadFilter,
     memory: Option<&Path>,
 ) -> ToolContext {
-    let protected = ProtectedPaths::new(root).hide_where(move |path| unreadable.hides(path));
+    let protected = without_unreadable(ProtectedPaths::new(root), unreadable);
     ToolContext {
         cwd: order.cwd.clone(),
         env: Arc::new(order.env.clone()),
+        checkout: Arc::new(Checkout::of(&order.cwd)),
         protected: Arc::new(protected),
         confine: order.worktree.as_ref().map(|tree| {
             let confined = Confinement::new(&tree.toplevel);

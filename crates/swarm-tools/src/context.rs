@@ -8,7 +8,7 @@ use std::time::Duration;
 use swarm_protocol::{AgentId, MemberName, ShellGuards, TeamName};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Confinement, FileState, ModeSwitch, ProtectedPaths};
+use crate::{Checkout, Confinement, FileState, ModeSwitch, ProtectedPaths};
 
 /// Everything a call is given besides its input. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct ToolContext {
     pub env: Arc<BTreeMap<String, String>>,
     /// What file tools leave alone in every mode.
     pub protected: Arc<ProtectedPaths>,
+    /// The repository around the working folder as it was when the agent started; its sub-agents have the same.
+    pub checkout: Arc<Checkout>,
     /// The only folder in which this agent writes, where it has one of its own.
     pub confine: Option<Arc<Confinement>>,
     /// What surrounds its shell commands.

@@ -27,7 +27,7 @@ pub use background::BackgroundAgents;
 pub use bash::Bash;
 pub use context::{Caller, ToolContext, ToolLimits};
 pub use edit::Edit;
-pub use files::{Confinement, FileState, ProtectedPaths};
+pub use files::{Checkout, Confinement, FileState, ProtectedPaths, leads_to};
 pub use mode::ModeSwitch;
 pub use one_line::one_line;
 pub use plan::{EnterPlanMode, ExitPlanMode};

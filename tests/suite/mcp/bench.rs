@@ -173,6 +173,7 @@ pub(super) async fn call_until(
     let context = ToolContext {
         cwd: "/".into(),
         env: Arc::default(),
+        checkout: Arc::default(),
         protected: Arc::new(ProtectedPaths::new(Path::new("/nowhere"))),
         confine: None,
         modes: None,

@@ -71,6 +71,7 @@ impl Repository {
             confine: Some(Arc::new(Confinement::new(&self.tree(mate)))),
             cwd: self.tree(mate),
             env: Arc::new(env),
+            checkout: Arc::default(),
             protected: Arc::new(ProtectedPaths::new(&self.world.root())),
             guards: Arc::new(ShellGuards {
                 helper: vec![text(&program), HELPER_WORD.to_owned()],

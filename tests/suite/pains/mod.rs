@@ -19,5 +19,6 @@ mod spawning;
 mod starting;
 mod states;
 mod tasks;
+mod unasked;
 mod waiting;
 mod worktrees;

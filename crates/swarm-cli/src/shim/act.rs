@@ -2,10 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use swarm_policy::{GitFacts as _, GitLine, git_command, git_refusal};
+use swarm_policy::{GitFacts as _, GitLine, git_command, git_refusal, git_without_programs};
 use swarm_protocol::LEAD_NAME;
 
 use super::here::Here;
@@ -31,11 +31,11 @@ fn git(words: &[OsString]) -> ExitCode {
         say("git: not found on the PATH");
         return ExitCode::from(127);
     };
+    let texts: Vec<String> = words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     if is_member() {
-        let texts: Vec<String> = words
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
         let line = GitLine::of(&texts);
         let here = Here {
             program: &program,
@@ -54,12 +54,27 @@ fn git(words: &[OsString]) -> ExitCode {
             return conclude::run(&program, words, &here);
         }
     }
-    let error = Command::new(&program).args(words).exec();
+    let error = command(&program, words, &texts).exec();
     say(&format!(
         "git: {} cannot be started: {error}",
         program.display()
     ));
     ExitCode::from(126)
+}
+
+/// The command as an agent may run it: one that only reads starts no program of the configuration.
+fn command(program: &Path, words: &[OsString], texts: &[String]) -> Command {
+    let mut command = Command::new(program);
+    let quiet = text("SWARM_NAME").and_then(|_| git_without_programs(texts));
+    match quiet {
+        None => command.args(words),
+        Some(quiet) => command
+            .args(quiet.first)
+            .args(&words[..quiet.at])
+            .args(quiet.then)
+            .args(&words[quiet.at..]),
+    };
+    command
 }
 
 /// The next git on the search path that is not this program.

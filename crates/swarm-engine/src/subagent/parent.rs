@@ -6,6 +6,7 @@ use swarm_protocol::{SubAgentId, ToolKind};
 
 use super::Record;
 use crate::AgentParts;
+use crate::context_files::ContextFiles;
 
 /// An agent as its sub-agents know it.
 #[derive(Debug, Clone)]
@@ -62,6 +63,7 @@ impl Parent {
             anchors: &rights.anchors(cwd, None),
             home: self.parts.home.as_deref(),
             touches: std::slice::from_ref(&output),
+            files: &ContextFiles(&self.parts.tool_context),
             read_only: true,
             kind: ToolKind::Read,
         };

@@ -16,6 +16,7 @@ use super::drive::Stop;
 use super::hooks::add_context;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
+use crate::context_files::ContextFiles;
 use crate::fork::{Held, Origin, inherited};
 use crate::transcript::Entry;
 use crate::{AgentTool, Session};
@@ -282,6 +283,7 @@ impl Session {
             anchors: &self.parts.rights.anchors(origin, moved),
             home: self.parts.home.as_deref(),
             touches: &ready.tool.touches(&ready.input, cwd),
+            files: &ContextFiles(&self.parts.tool_context),
             read_only: ready.tool.is_read_only(&ready.input),
             kind: ready.tool.kind(),
         })

@@ -198,6 +198,7 @@ impl World {
             tool_context: ToolContext {
                 cwd: "/work/repo".into(),
                 env: Arc::new(BTreeMap::new()),
+                checkout: Arc::default(),
                 protected: Arc::new(ProtectedPaths::new(self.scratch.path())),
                 confine: None,
                 guards: Arc::default(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use swarm_engine::{
     AgentParts, EngineError, EngineLimits, EventSink, ForkPoint, Rights, Session, SubAgentKit,
     SubAgents, TranscriptAuthor, TranscriptFile, WorktreeIsolator, own_tools, transcript_path,
-    worktree_tools,
+    without_unreadable, worktree_tools,
 };
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
@@ -14,7 +14,9 @@ use swarm_model::ModelName;
 use swarm_policy::ReadFilter;
 use swarm_protocol::MemberName;
 use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper, member_hooks, task_tools};
-use swarm_tools::{Caller, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
+use swarm_tools::{
+    Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits,
+};
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -252,10 +254,11 @@ pub(super) fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
 fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
     let dep = &parts.deployment;
     let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
-    let protected = ProtectedPaths::new(&dep.root).hide_where(move |path| unreadable.hides(path));
+    let protected = without_unreadable(ProtectedPaths::new(&dep.root), unreadable);
     ToolContext {
         cwd: dep.cwd.clone(),
         env: Arc::new(shell_env(parts)),
+        checkout: Arc::new(Checkout::of(&dep.cwd)),
         protected: Arc::new(protected),
         confine: parts
             .worktree

@@ -104,6 +104,11 @@ impl PathPattern {
         }
     }
 
+    /// Whether this name is one of its components, letter by letter.
+    pub(crate) fn spells(&self, name: &str) -> bool {
+        self.relative.split('/').any(|component| component == name)
+    }
+
     /// Whether everything that `other` matches is matched by `self` too. May say no too often, never yes wrongly.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let same_base = match (self.anchor, other.anchor) {

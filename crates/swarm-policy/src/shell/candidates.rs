@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::lexer;
 use super::quoting::substitutions;
-use super::read_only::takes_files;
+use super::reach::path_texts;
+use super::read_only::{runs_git, takes_files};
 use super::script::{Part, Script, Word, join_raw, join_text};
 use super::wrappers::{KEYWORDS, RUN_OTHERS, SHELLS, unwrap_harmless};
 
@@ -83,13 +84,11 @@ impl Everything {
             .words
             .iter()
             .any(|word| takes_files(base_name(&word.text)));
+        let git = runs_git(part);
         for word in &part.words {
-            let value = word.text.split_once('=').map(|(_, value)| value);
-            for text in [Some(word.text.as_str()), value].into_iter().flatten() {
-                if takes_files || text.contains(['/', '.']) {
-                    self.reads.insert(text.to_owned());
-                }
-            }
+            let named = path_texts(word).filter(|text| takes_files || text.contains(['/', '.']));
+            let in_commit = in_commit(&word.text).filter(|_| git);
+            self.reads.extend(named.chain(in_commit).map(str::to_owned));
         }
         for redirect in part
             .redirects
@@ -175,6 +174,15 @@ impl Everything {
     fn evaluated(&mut self, words: &[Word], depth: usize) {
         self.unreadable |= words.iter().any(|word| !word.is_literal());
         self.text(&join_text(words), depth + 1);
+    }
+}
+
+/// The path in `COMMIT:PATH`, `:PATH` or `:(MAGIC)PATH`.
+fn in_commit(text: &str) -> Option<&str> {
+    let (_, path) = text.rsplit_once(':')?;
+    match path.split_once(')') {
+        Some((magic, path)) if magic.starts_with('(') => Some(path),
+        _ => Some(path),
     }
 }
 

@@ -1,15 +1,16 @@
 //! Commands that only read, by a table of programs.
 
+use std::path::Path;
+
 use super::lexer;
+use super::reach::{MOVES, Reach};
 use super::read_only_git;
 use super::script::{Part, Word};
 use super::wrappers::unwrap_harmless;
 
 /// Programs that write nothing and run nothing, whatever their arguments.
-const ALWAYS: [&str; 66] = [
+const ALWAYS: [&str; 56] = [
     ":",
-    "arch",
-    "base64",
     "basename",
     "cat",
     "cd",
@@ -19,20 +20,14 @@ const ALWAYS: [&str; 66] = [
     "comm",
     "cut",
     "df",
-    "diff",
     "dirname",
     "dirs",
-    "du",
     "echo",
-    "egrep",
     "expand",
     "false",
-    "fgrep",
     "fmt",
     "fold",
     "free",
-    "getconf",
-    "grep",
     "groups",
     "head",
     "hexdump",
@@ -61,7 +56,6 @@ const ALWAYS: [&str; 66] = [
     "sha512sum",
     "sleep",
     "stat",
-    "strings",
     "sum",
     "tac",
     "tail",
@@ -70,41 +64,120 @@ const ALWAYS: [&str; 66] = [
     "tty",
     "type",
     "unexpand",
-    "wc",
     "whereis",
     "which",
 ];
 
-/// Programs that write or run something with one of these options, given as `--long` or `-s`.
-const EXCEPT_WITH: [(&str, &[&str]); 8] = [
-    ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
-    ("file", &["-C", "--compile"]),
+/// Programs that read files which no word names with one of these options: from a list, or through links met on the way.
+const EXCEPT_SPELLED: [(&str, &[&str]); 7] = [
+    // `-l` runs `pr`. A comparison of directories follows links.
+    ("diff", &["-l", "--paginate", "-r", "--recursive"]),
+    ("du", &["--files0-from"]),
+    ("egrep", &FOLLOWING_GREP),
+    ("fgrep", &FOLLOWING_GREP),
+    // `-v` runs another `getconf`.
+    ("getconf", &["-v"]),
+    ("grep", &FOLLOWING_GREP),
+    ("wc", &["--files0-from"]),
+];
+
+/// `grep -R`, unlike `-r`, follows every link.
+const FOLLOWING_GREP: [&str; 2] = ["-R", "--dereference-recursive"];
+
+/// Programs that write or run something with one of these options, given as `--long` or `-s`, or read what no word names.
+/// No pattern may bring in a file whose name is such an option.
+const EXCEPT_WITH: [(&str, &[&str]); 9] = [
+    // Writes a file on macOS.
+    ("base64", &["-o", "--output"]),
+    // `-l` runs `ls`.
+    (
+        "fd",
+        &["-x", "-X", "--exec", "--exec-batch", "-l", "--list-details"],
+    ),
+    // `-z` and `-Z` run programs that decompress, `-S` runs them outside of the sandbox of `file`.
+    (
+        "file",
+        &[
+            "-C",
+            "--compile",
+            "-f",
+            "--files-from",
+            "-m",
+            "--magic-file",
+            "-S",
+            "--no-sandbox",
+            "-z",
+            "--uncompress",
+            "-Z",
+            "--uncompress-noreport",
+        ],
+    ),
     ("find", &[]),
-    ("rg", &["--pre", "--hostname-bin", "--search-zip", "-z"]),
-    ("sort", &["-o", "--output", "--compress-program"]),
-    ("tree", &["-o"]),
+    (
+        "rg",
+        &[
+            "--pre",
+            "--hostname-bin",
+            "--search-zip",
+            "-z",
+            "-L",
+            "--follow",
+        ],
+    ),
+    (
+        "sort",
+        &[
+            "-o",
+            "--output",
+            "--compress-program",
+            "--files0-from",
+            "-T",
+            "--temporary-directory",
+        ],
+    ),
+    // `-R` writes a file `00Tree.html` into each directory.
+    ("tree", &["-o", "-R"]),
     ("uname", &[]),
     ("whoami", &[]),
 ];
 
 /// What `find` does besides looking.
-const FIND_ACTIONS: [&str; 9] = [
-    "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir",
+const FIND_ACTIONS: [&str; 10] = [
+    "-delete",
+    "-exec",
+    "-execdir",
+    "-files0-from",
+    "-fls",
+    "-fprint",
+    "-fprint0",
+    "-fprintf",
+    "-ok",
+    "-okdir",
 ];
 
 /// Whether a command only reads, by the table of known programs, without redirection to files and without
-/// substitution. Such a command is never asked about.
+/// substitution. The text alone is judged: what its words lead to in the file system is for [`crate::decide`].
 pub fn bash_is_read_only(command: &str) -> bool {
     let script = lexer::read(command);
     let certain = !script.broken && !script.grouped && script.here_documents.is_empty();
+    let reach = Reach::of(
+        &script.parts,
+        Path::new("/"),
+        None,
+        &crate::PlainFiles,
+        false,
+    );
     certain
         && !script.parts.is_empty()
         && !moves_and_runs_git(&script.parts)
-        && script.parts.iter().all(part_is_read_only)
+        && script
+            .parts
+            .iter()
+            .all(|part| part_is_read_only(part, &reach))
 }
 
-/// Whether a simple command only reads.
-pub(crate) fn part_is_read_only(part: &Part) -> bool {
+/// Whether a simple command only reads, and nothing but ordinary files.
+pub(crate) fn part_is_read_only(part: &Part, reach: &Reach<'_>) -> bool {
     let mut words = part.words.as_slice();
     while let Some(inner) = unwrap_harmless(words) {
         words = inner;
@@ -121,6 +194,7 @@ pub(crate) fn part_is_read_only(part: &Part) -> bool {
             .chain(part.redirects.iter().map(|r| &r.target))
             .any(looks_into_processes)
         && reads(&program.text, arguments)
+        && (matches!(program.text.as_str(), "echo" | "printf") || reach.is_harmless(part))
 }
 
 fn reads(program: &str, arguments: &[Word]) -> bool {
@@ -134,28 +208,34 @@ fn reads(program: &str, arguments: &[Word]) -> bool {
     if ALWAYS.contains(&program) {
         return true;
     }
+    let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+    let none_of = |(_, bad): &(&str, &[&str])| !texts.iter().any(|text| is_option(text, bad));
+    if let Some(entry) = EXCEPT_SPELLED.iter().find(|(name, _)| *name == program) {
+        return none_of(entry);
+    }
     // A file of that name could be an option.
     let unsure = |word: &Word| word.pattern && word.raw.starts_with(['*', '?', '[', '{', '-']);
     if arguments.iter().any(unsure) {
         return false;
     }
-    let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     match program {
         "command" => matches!(texts.first(), Some(&("-v" | "-V"))),
         "date" => date_reads(&texts),
         "find" => !texts.iter().any(|text| FIND_ACTIONS.contains(text)),
         "git" => read_only_git::reads(&texts),
-        "hostname" => texts.is_empty(),
+        "arch" | "hostname" => texts.is_empty(),
         "printf" | "test" | "[" => !texts.iter().any(|text| text.starts_with("-v")),
         "ps" => texts
             .iter()
             .all(|text| matches!(*text, "aux" | "-ef" | "-e" | "-A")),
         "sed" => sed_reads(&texts),
+        // `@FILE` stands for the options in a file.
+        "strings" => !texts.iter().any(|text| text.starts_with('@')),
         "uniq" => uniq_reads(&texts),
-        _ => {
-            let entry = EXCEPT_WITH.iter().find(|(name, _)| *name == program);
-            entry.is_some_and(|(_, bad)| !texts.iter().any(|text| is_option(text, bad)))
-        }
+        _ => EXCEPT_WITH
+            .iter()
+            .find(|(name, _)| *name == program)
+            .is_some_and(none_of),
     }
 }
 
@@ -223,10 +303,7 @@ fn date_reads(arguments: &[&str]) -> bool {
 /// Whether these commands change the folder and run git besides. Git runs what the configuration of a repository
 /// says, so which repository it is must not change on the way.
 pub(crate) fn moves_and_runs_git(parts: &[Part]) -> bool {
-    parts
-        .iter()
-        .any(|part| mentions(part, &["cd", "pushd", "popd"]))
-        && parts.iter().any(runs_git)
+    parts.iter().any(|part| mentions(part, &MOVES)) && parts.iter().any(runs_git)
 }
 
 /// Whether a simple command runs git, at least by a word in it.
@@ -240,8 +317,8 @@ fn mentions(part: &Part, words: &[&str]) -> bool {
         .any(|word| words.contains(&word.text.as_str()))
 }
 
-/// Whether a simple command may read files that its words do not name: by a pattern, by going through folders, or
-/// because the folder changes.
+/// Whether a simple command may read files that its words do not name: by a pattern, by going through directories,
+/// because the directory changes, or because git keeps their content.
 pub(crate) fn names_files_vaguely(part: &Part) -> bool {
     let recursive = part.words.iter().any(|word| {
         is_option(
@@ -256,20 +333,33 @@ pub(crate) fn names_files_vaguely(part: &Part) -> bool {
             ],
         )
     });
+    // A jq program can load other files as modules or data.
+    let loads_modules = part.words.iter().any(|word| {
+        ["import", "include"]
+            .iter()
+            .any(|load| word.text.contains(load))
+    }) || part
+        .words
+        .iter()
+        .any(|word| is_option(&word.text, &["-f", "--from-file"]));
     part.words.iter().any(|word| !word.is_literal())
-        || mentions(part, &["cd", "pushd", "popd", "rg"])
-        || (mentions(part, &["grep", "egrep", "fgrep", "diff"]) && (recursive || runs_git(part)))
+        || mentions(part, &MOVES)
+        || mentions(part, &["rg"])
+        || (mentions(part, &["grep", "egrep", "fgrep", "diff"]) && recursive)
+        || (mentions(part, &["jq"]) && loads_modules)
+        || (runs_git(part) && !read_only_git::shows_no_content(&part.words))
 }
 
 /// Whether the words of a command of this program are files, however plainly they are named.
 pub(crate) fn takes_files(program: &str) -> bool {
-    const OTHERS: [&str; 14] = [
-        "awk", "cp", "dd", "install", "less", "ln", "more", "mv", "nano", "sed", "source", "tee",
-        "vim", "xxd",
+    const OTHERS: [&str; 15] = [
+        "awk", "cp", "dd", "install", "less", "ln", "more", "mv", "nano", "sed", "source",
+        "strings", "tee", "vim", "xxd",
     ];
+    let excepted = EXCEPT_SPELLED.iter().chain(&EXCEPT_WITH);
     ALWAYS.contains(&program)
         || OTHERS.contains(&program)
-        || EXCEPT_WITH.iter().any(|(name, _)| *name == program)
+        || excepted.map(|(name, _)| *name).any(|name| name == program)
 }
 
 /// Files under `/proc` show the environment and memory of other processes, and so their secrets.
@@ -334,6 +424,15 @@ mod tests {
             "true",
             "ps aux",
             "git worktree list",
+            "base64 -d a",
+            "diff a b",
+            "wc -l a *.rs",
+            "grep x *.rs",
+            "diff -u a b",
+            "strings a",
+            "du -sh .",
+            "grep -rn x src",
+            "arch",
         ] {
             assert!(bash_is_read_only(command), "{command}");
         }
@@ -430,6 +529,50 @@ mod tests {
             "timeout 5 rm a",
             "file -C",
             "ls\nrm a",
+        ] {
+            assert!(!bash_is_read_only(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn options_that_run_programs_or_read_what_no_word_names_are_not() {
+        for command in [
+            "tree -R -H . -L 1",
+            "tree -aRL 2",
+            "sort --files0-from=names",
+            "sort -T /x a",
+            "wc --files0-from=names",
+            "du --files0-from=names",
+            "find -files0-from names",
+            "strings @options",
+            "diff -l a b",
+            "diff -r a b",
+            "diff -ru a b",
+            "grep -R x .",
+            "grep -nR x .",
+            "grep --deref x .",
+            "rg -L x",
+            "rg --follow x",
+            "rg --hostname-bin=x y",
+            "fd -l",
+            "file -z a",
+            "file -f names",
+            "file -m magic a",
+            "base64 -o a b",
+            "arch -x86_64 ./a",
+            "getconf -v x y",
+            "cat ~-/a",
+            "cat ~bob/a",
+            "cd - && cat a",
+            "cat /sys/x",
+            "cat /dev/sda",
+            "cat /dev/pts/1",
+            "grep -f/dev/mem x",
+            "grep --file=/dev/mem x",
+            "cd / && cat proc/1/environ",
+            "cd /dev && cat mem",
+            "cat {,}/x",
+            "cat {/dev/mem,x}",
             "git\tpush",
             "ls |& tee a",
         ] {

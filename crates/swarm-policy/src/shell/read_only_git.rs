@@ -1,6 +1,7 @@
 //! Git commands that only read.
 
 use super::read_only::is_option;
+use super::script::Word;
 
 /// Subcommands that read with any arguments but [`NEVER`].
 const READING: [&str; 26] = [
@@ -66,10 +67,130 @@ const SEARCHES: [&str; 6] = [
     "--points-at",
 ];
 
+/// Subcommands that show the content of no file.
+const WITHOUT_CONTENT: [&str; 20] = [
+    "branch",
+    "check-ignore",
+    "cherry",
+    "config",
+    "count-objects",
+    "describe",
+    "for-each-ref",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "remote",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show-ref",
+    "submodule",
+    "tag",
+    "version",
+    "worktree",
+];
+
+/// Options with which a log shows changes.
+const PATCHES: [&str; 19] = [
+    "-p",
+    "-u",
+    "-U",
+    "-c",
+    "-L",
+    "-W",
+    "-m",
+    "--binary",
+    "--cc",
+    "--color-words",
+    "--dd",
+    "--diff-merges",
+    "--function-context",
+    "--patch",
+    "--patch-with-raw",
+    "--patch-with-stat",
+    "--remerge-diff",
+    "--unified",
+    "--word-diff",
+];
+
+/// The options that keep a comparison from running programs.
+const NO_DRIVERS: &[&str] = &["--no-ext-diff", "--no-textconv"];
+
+/// Options that keep any subcommand from running programs that the configuration names, and from a repository that
+/// was put together in an ordinary directory.
+const WITHOUT_PROGRAMS: [&str; 7] = [
+    "-c",
+    "core.fsmonitor=",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "safe.bareRepository=explicit",
+    "--no-pager",
+];
+
+/// How a git command that only reads is to be run so that it starts no program of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuietGit {
+    /// Options for git itself, before all arguments.
+    pub first: &'static [&'static str],
+    /// How many of the arguments come before `then`.
+    pub at: usize,
+    /// Options for the subcommand.
+    pub then: &'static [&'static str],
+}
+
+/// How to run `git` with these arguments, if it is one of the commands that count as reading.
+pub fn git_without_programs(arguments: &[String]) -> Option<QuietGit> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if !reads(&words) {
+        return None;
+    }
+    let at = words.iter().position(|word| !is_harmless(word))?;
+    let patches = || words.iter().any(|word| is_option(word, &PATCHES));
+    let (taken, then) = match (*words.get(at)?, words.get(at + 1)) {
+        ("blame", _) => (1, &NO_DRIVERS[1..]),
+        (
+            "diff" | "diff-files" | "diff-index" | "diff-tree" | "log" | "show" | "whatchanged",
+            _,
+        ) => (1, NO_DRIVERS),
+        // Without an option these show a summary, with any option a patch.
+        ("reflog" | "stash", Some(&"show")) if patches() => (2, NO_DRIVERS),
+        _ => (1, &[][..]),
+    };
+    Some(QuietGit {
+        first: &WITHOUT_PROGRAMS,
+        at: at + taken,
+        then,
+    })
+}
+
+/// Whether a simple command that runs git shows names only, and no content of files that its words do not name.
+pub(super) fn shows_no_content(words: &[Word]) -> bool {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let git = texts.iter().position(|text| *text == "git");
+    let mut arguments = texts
+        .iter()
+        .skip(git.map_or(texts.len(), |at| at + 1))
+        .skip_while(|text| is_harmless(text));
+    match arguments.next() {
+        Some(&("log" | "reflog")) => !arguments.any(|text| is_option(text, &PATCHES)),
+        Some(&"status") => !arguments.any(|text| is_option(text, &["-v", "--verbose"])),
+        Some(subcommand) => WITHOUT_CONTENT.contains(subcommand),
+        None => false,
+    }
+}
+
+fn is_harmless(option: &str) -> bool {
+    matches!(option, "--no-pager" | "-P" | "--no-optional-locks")
+}
+
 /// Whether `git` with these arguments only reads.
 pub(super) fn reads(arguments: &[&str]) -> bool {
-    let harmless = |option: &&&str| matches!(**option, "--no-pager" | "-P" | "--no-optional-locks");
-    let skipped = arguments.iter().take_while(harmless).count();
+    let skipped = arguments
+        .iter()
+        .take_while(|option| is_harmless(option))
+        .count();
     let Some((subcommand, rest)) = arguments.get(skipped..).and_then(<[&str]>::split_first) else {
         return false;
     };
@@ -109,4 +230,45 @@ fn config_reads(arguments: &[&str]) -> bool {
         *first,
         "--get" | "--get-all" | "--get-regexp" | "--list" | "-l"
     ) && !rest.iter().any(|argument| argument.starts_with('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quiet(line: &str) -> Option<Vec<String>> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let quiet = git_without_programs(&words)?;
+        let mut all = words.clone();
+        all.splice(
+            quiet.at..quiet.at,
+            quiet.then.iter().map(|word| (*word).to_owned()),
+        );
+        assert_eq!(quiet.first, WITHOUT_PROGRAMS);
+        Some(all)
+    }
+
+    #[test]
+    fn a_command_that_reads_is_told_to_run_no_program() {
+        for (line, expected) in [
+            ("status --short", "status --short"),
+            ("diff HEAD", "diff --no-ext-diff --no-textconv HEAD"),
+            ("-P show a:b", "-P show --no-ext-diff --no-textconv a:b"),
+            ("blame a", "blame --no-textconv a"),
+            ("stash show", "stash show"),
+            ("stash show -p", "stash show --no-ext-diff --no-textconv -p"),
+            ("reflog", "reflog"),
+        ] {
+            assert_eq!(quiet(line).unwrap().join(" "), expected);
+        }
+        for line in [
+            "commit -m x",
+            "push",
+            "-C a status",
+            "diff --ext-diff",
+            "checkout a",
+        ] {
+            assert_eq!(quiet(line), None, "{line}");
+        }
+    }
 }

@@ -287,6 +287,7 @@ pub(crate) async fn call(tool: &dyn Tool, input: Value) -> ToolOutput {
     let context = ToolContext {
         cwd: PathBuf::from("/"),
         env: Arc::default(),
+        checkout: Arc::default(),
         protected: Arc::new(ProtectedPaths::new(std::path::Path::new("/nonexistent"))),
         confine: None,
         guards: Arc::default(),

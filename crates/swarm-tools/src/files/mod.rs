@@ -1,18 +1,25 @@
 //! What the file tools share: which path is meant, whether it may be touched, and how a file is replaced.
 
+mod checkout;
 mod confinement;
+mod git_directory;
 mod load;
 mod protected;
 mod replace;
 mod resolve;
+mod runs_later;
 mod state;
 mod target;
 
+pub use checkout::Checkout;
 pub use confinement::Confinement;
+pub(crate) use git_directory::{is_git_directory, part_of_git_directory};
 pub(crate) use load::load;
 pub use protected::ProtectedPaths;
 pub(crate) use replace::{create, replace};
+pub use resolve::leads_to;
 pub(crate) use resolve::{resolve, resolve_where};
+pub(crate) use runs_later::of_any_directory;
 pub use state::FileState;
 pub(crate) use state::{ContentHasher, Freshness, Stamp};
 pub(crate) use target::{Target, touched};

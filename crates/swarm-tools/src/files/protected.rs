@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::resolve;
+use super::{of_any_directory, part_of_git_directory, resolve};
 
 /// What stands directly under the state folder and is never written by a file tool.
 const OF_ROOT: [&str; 9] = [
@@ -19,6 +19,9 @@ const OF_ROOT: [&str; 9] = [
     "swarm.toml",
     ".credentials.json",
 ];
+/// What stands directly under the state folder and is written by a file tool only when somebody agrees: it instructs
+/// every agent of the user.
+const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "commands", "rules", "skills"];
 /// What stands in a repository's `.claude` folder and is never written by a file tool.
 const OF_REPOSITORY: [&str; 3] = ["agents", "hooks", "swarm.toml"];
 /// Names that are never written by a file tool wherever they stand.
@@ -87,18 +90,21 @@ impl ProtectedPaths {
             return Some(why);
         }
         let names: Vec<&str> = real.components().map(name).collect();
-        let under_root = self.roots.iter().any(|root| {
-            let inner = real
-                .strip_prefix(root)
-                .ok()
-                .and_then(|rest| rest.components().next());
-            inner.is_some_and(|first| is_one_of(name(first), &OF_ROOT) || is_settings(name(first)))
-        });
+        let under_root = self
+            .first_under_root(real)
+            .is_some_and(|first| is_one_of(first, &OF_ROOT) || is_settings(first));
         let in_repository = names.windows(2).any(|pair| {
             same(pair[0], ".claude") && (is_one_of(pair[1], &OF_REPOSITORY) || is_settings(pair[1]))
         });
         let anywhere = names.iter().any(|name| is_one_of(name, &ANYWHERE));
         let is_root = self.roots.iter().any(|root| real == root);
+        if part_of_git_directory(real) {
+            return Some(format!(
+                "{} is protected: with this file git would take its directory for a repository and run the programs \
+                 that its configuration names. No file tool writes it in any permission mode. Use git itself.",
+                real.display()
+            ));
+        }
         (under_root || in_repository || anywhere || is_root).then(|| {
             format!(
                 "{} is protected: it belongs to the team's records, to settings, definitions or hooks, or to git \
@@ -106,6 +112,32 @@ impl ProtectedPaths {
                 real.display()
             )
         })
+    }
+
+    /// What makes other programs run or obey the content of this resolved path later, if anything does: the name they
+    /// look for, and whether it is one of the state folder.
+    pub fn runs_later(&self, real: &Path) -> Option<(&'static str, bool)> {
+        let first = self.first_under_root(real);
+        let instruction = INSTRUCTIONS
+            .into_iter()
+            .find(|known| first.is_some_and(|first| same(first, known)));
+        match instruction {
+            Some(name) => Some((name, true)),
+            None => of_any_directory(real).map(|name| (name, false)),
+        }
+    }
+
+    /// The component of a path that comes right after the state folder.
+    fn first_under_root<'p>(&self, real: &'p Path) -> Option<&'p str> {
+        self.roots.iter().find_map(|root| {
+            let rest = real.strip_prefix(root).ok()?;
+            rest.components().next().map(name)
+        })
+    }
+
+    /// Whether rules forbid reading some files, so that a file with several names may be one of them.
+    pub(crate) fn restricts_reading(&self) -> bool {
+        self.filter.is_some()
     }
 
     /// Why this resolved path may not be read, if so.
@@ -202,6 +234,24 @@ mod tests {
             "/repo/.claude/commands/x.md",
         ] {
             assert_eq!(protected.write_refusal(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn instructions_of_the_state_folder_are_told_from_those_of_a_project() {
+        let protected = ProtectedPaths::new(Path::new("/home/dev/.claude"));
+        for (path, found) in [
+            ("/home/dev/.claude/CLAUDE.md", Some(("CLAUDE.md", true))),
+            (
+                "/home/dev/.claude/skills/a/SKILL.md",
+                Some(("skills", true)),
+            ),
+            ("/home/dev/.claude/rules/a.md", Some(("rules", true))),
+            ("/repo/.claude/skills/a/SKILL.md", Some(("skills", false))),
+            ("/repo/CLAUDE.md", None),
+            ("/home/dev/.claude/notes.md", None),
+        ] {
+            assert_eq!(protected.runs_later(Path::new(path)), found, "{path}");
         }
     }
 

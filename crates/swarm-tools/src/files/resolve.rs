@@ -47,6 +47,57 @@ pub(crate) fn resolve_where(path: &Path, follows: impl Fn(&Path) -> bool) -> Opt
     Some(real)
 }
 
+/// How many directory entries are looked at to expand one pattern.
+const MOST_ENTRIES: usize = 4_096;
+
+/// Where an absolute path may lead. In a `pattern`, a component with a wildcard stands for every entry of its directory
+/// that leads further, and at the end for the directory itself and every link in it. `None` if it leads through the
+/// links of `/proc`, which are different for each process, or if there is too much to look at.
+pub fn leads_to(path: &Path, pattern: bool) -> Option<Vec<PathBuf>> {
+    let follow = |path: &Path| resolve_where(path, |link| !link.starts_with("/proc"));
+    let is_wild = |name: &OsString| {
+        pattern
+            && name
+                .to_str()
+                .is_none_or(|name| name.contains(['*', '?', '[', '{']))
+    };
+    let mut rest = names(path);
+    let literal: PathBuf = rest.iter().take_while(|name| !is_wild(name)).collect();
+    rest.drain(..literal.components().count());
+    let mut places = vec![follow(&Path::new("/").join(literal))?];
+    let mut looked_at = 0;
+    while let Some(name) = rest.pop_front() {
+        let mut next = Vec::new();
+        for place in &places {
+            if !is_wild(&name) {
+                next.push(follow(&place.join(&name))?);
+                continue;
+            }
+            if rest.is_empty() {
+                next.push(place.clone());
+            }
+            // Patterns and braces may also make `..`.
+            if name.to_str().is_none_or(|name| name.contains('.')) {
+                next.extend(place.parent().map(Path::to_owned));
+            }
+            for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+                looked_at += 1;
+                let kind = entry.file_type().ok()?;
+                if kind.is_symlink() {
+                    next.push(follow(&entry.path())?);
+                } else if kind.is_dir() && !rest.is_empty() {
+                    next.push(entry.path());
+                }
+            }
+            if looked_at > MOST_ENTRIES {
+                return None;
+            }
+        }
+        places = next;
+    }
+    Some(places)
+}
+
 fn names(path: &Path) -> VecDeque<OsString> {
     path.components()
         .filter(|component| matches!(component, Component::Normal(_) | Component::ParentDir))
@@ -92,5 +143,44 @@ mod tests {
         let deep = resolve_where(&dir.join("deep"), below("real"));
         assert_eq!(deep, Some(dir.join("real/sub")));
         assert_eq!(resolve(Path::new("/../..")), Some(PathBuf::from("/")));
+    }
+
+    #[test]
+    fn a_pattern_leads_wherever_an_entry_may_lead() {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = resolve(scratch.path()).unwrap();
+        std::fs::create_dir_all(dir.join("sub/deep")).unwrap();
+        std::fs::File::create(dir.join("file")).unwrap();
+        symlink("/proc", dir.join("link")).unwrap();
+        let leads = |path: &str, pattern| leads_to(&dir.join(path), pattern);
+        let in_proc = |path: &str| {
+            leads(path, true)
+                .is_none_or(|places| places.iter().any(|place| place.starts_with("/proc")))
+        };
+        for path in [
+            "*",
+            "l*",
+            "*/1/environ",
+            "l?nk/1",
+            "{sub,link}/1",
+            "sub/../*/1",
+            ".*/*/1",
+        ] {
+            assert!(in_proc(path), "{path}");
+        }
+        for path in ["sub/*", "sub/*/x", "nowhere/*"] {
+            assert!(!in_proc(path), "{path}");
+        }
+        assert_eq!(leads("l*", false), Some(vec![dir.join("l*")]));
+        assert_eq!(
+            leads("link/1/environ", false),
+            Some(vec!["/proc/1/environ".into()])
+        );
+        assert_eq!(leads("link/self/environ", false), None);
+        assert_eq!(leads_to(Path::new("/dev/fd/../../1/environ"), false), None);
+        for n in 0..=MOST_ENTRIES {
+            std::fs::File::create(dir.join(format!("sub/deep/{n}"))).unwrap();
+        }
+        assert_eq!(leads("sub/deep/*", true), None);
     }
 }

@@ -144,6 +144,7 @@ mod tests {
             confine: confined.then(|| Arc::new(Confinement::new(&cwd))),
             cwd,
             env: Arc::new(BTreeMap::from([("TMPDIR".into(), "/var/tmp".into())])),
+            checkout: Arc::default(),
             protected: Arc::new(ProtectedPaths::new(Path::new("/no/state"))),
             guards: Arc::new(guards),
             files: Arc::default(),

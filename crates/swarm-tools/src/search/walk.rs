@@ -15,10 +15,8 @@ pub(super) struct Selection {
     pub(super) globs: Option<Override>,
     /// Files by kind, as for `rg --type`.
     pub(super) types: Option<Types>,
-    /// Takes in hidden files, and those that `.gitignore` and the like leave out.
+    /// Includes files that `.gitignore` and the like leave out.
     pub(super) everything: bool,
-    /// Takes in hidden files.
-    pub(super) hidden: bool,
 }
 
 impl Selection {
@@ -29,11 +27,6 @@ impl Selection {
             overrides
                 .add(&glob)
                 .map_err(|error| format!("`{glob}` is not a glob: {error}."))?;
-            let names_hidden = glob
-                .trim_start_matches('!')
-                .split('/')
-                .any(|part| part.starts_with('.'));
-            self.hidden |= names_hidden && !glob.starts_with('!');
         }
         let globs = overrides
             .build()
@@ -73,7 +66,7 @@ fn split_globs(text: &str) -> Vec<String> {
 }
 
 /// Calls `visit` with every file under `base`, in the order of their names, until it says no or the call is
-/// interrupted. Links are not followed, and protected files and git's own folder are left out.
+/// interrupted. Hidden files are included. Links are not followed, and protected files and git's own folder are left out.
 pub(super) fn walk(
     base: &Path,
     selection: &Selection,
@@ -83,7 +76,7 @@ pub(super) fn walk(
     let mut builder = WalkBuilder::new(base);
     builder
         .standard_filters(!selection.everything)
-        .hidden(!(selection.everything || selection.hidden))
+        .hidden(false)
         // The user's global ignore file is found through the environment, which is not ours to read.
         .git_global(false)
         .require_git(false)
@@ -176,6 +169,7 @@ mod tests {
         let ctx = ToolContext {
             cwd: scratch.path().to_owned(),
             env: Arc::default(),
+            checkout: Arc::default(),
             protected: Arc::default(),
             confine: None,
             guards: Arc::default(),

@@ -1,0 +1,40 @@
+//! What permission decisions ask about files, answered from the context of an agent's tools.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use swarm_policy::{FileFacts, RunsLater};
+use swarm_tools::{ToolContext, leads_to};
+
+/// The file system as the tools of one agent see it.
+#[derive(Debug)]
+pub(crate) struct ContextFiles<'a>(pub(crate) &'a ToolContext);
+
+impl FileFacts for ContextFiles<'_> {
+    fn leads_to(&self, path: &Path, pattern: bool) -> Option<Vec<PathBuf>> {
+        leads_to(path, pattern)
+    }
+
+    fn is_secret(&self, real: &Path) -> bool {
+        self.0.protected.read_refusal(real).is_some()
+    }
+
+    fn has_other_names(&self, real: &Path) -> bool {
+        real.symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
+    }
+
+    fn git_is_as_found(&self, directory: &Path) -> bool {
+        let guarded = self.0.guards.shims.as_ref();
+        guarded.is_some_and(|shims| shims.join("git").is_file())
+            && self.0.checkout.is_as_found(directory)
+    }
+
+    fn runs_later(&self, real: &Path) -> Option<RunsLater> {
+        let (name, of_config_directory) = self.0.protected.runs_later(real)?;
+        Some(RunsLater {
+            name: name.to_owned(),
+            of_config_directory,
+        })
+    }
+}

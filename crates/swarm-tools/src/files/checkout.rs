@@ -1,0 +1,232 @@
+//! The repository that an agent starts in, and whether git still finds it as it was.
+
+use std::path::{Path, PathBuf};
+
+use super::is_git_directory;
+
+/// How far files that a configuration includes are followed.
+const DEEPEST_INCLUDE: usize = 5;
+
+/// The repository that git finds from a directory, with its configuration, at one moment.
+///
+/// The configuration of a repository names programs that git runs, also in commands that only read. What it names when
+/// an agent starts is the user's choice; what appears later may be the agent's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checkout(Found);
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Found {
+    /// There is none.
+    #[default]
+    Nothing,
+    /// One with a `.git`.
+    Repository {
+        /// What all its worktrees share.
+        common: PathBuf,
+        /// The content of its configuration, file by file.
+        config: Vec<Vec<u8>>,
+    },
+    /// A directory that looks like git's own without being called `.git`, or a `.git` that leads nowhere.
+    Doubtful,
+}
+
+impl Checkout {
+    /// What git finds from `directory` now. No link may be in its path.
+    pub fn of(directory: &Path) -> Self {
+        Self(find(directory))
+    }
+
+    /// Whether git finds the same from `directory`, which may be in another worktree of the repository.
+    pub fn is_as_found(&self, directory: &Path) -> bool {
+        let now = find(directory);
+        now != Found::Doubtful && now == self.0
+    }
+}
+
+fn find(directory: &Path) -> Found {
+    for folder in directory.ancestors() {
+        let dot_git = folder.join(".git");
+        if dot_git.is_dir() && is_git_directory(&dot_git) {
+            return repository(&dot_git);
+        }
+        if dot_git.is_file() {
+            let named = text(&dot_git)
+                .and_then(|text| Some(folder.join(text.strip_prefix("gitdir:")?.trim())));
+            return match named.and_then(|named| named.canonicalize().ok()) {
+                Some(own) if is_git_directory(&own) => repository(&own),
+                _ => Found::Doubtful,
+            };
+        }
+        if is_git_directory(folder) {
+            return Found::Doubtful;
+        }
+    }
+    Found::Nothing
+}
+
+fn repository(own: &Path) -> Found {
+    let common = text(&own.join("commondir"))
+        .map_or_else(|| own.to_owned(), |named| own.join(named.trim_end()));
+    let Ok(common) = common.canonicalize() else {
+        return Found::Doubtful;
+    };
+    let mut config = Vec::new();
+    add_config(&common.join("config"), 0, &mut config);
+    add_config(&own.join("config.worktree"), 0, &mut config);
+    Found::Repository { common, config }
+}
+
+/// Adds what git reads from a configuration file and those that it includes.
+fn add_config(file: &Path, depth: usize, config: &mut Vec<Vec<u8>>) {
+    let content = if file.is_file() {
+        std::fs::read(file).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    let readable = String::from_utf8_lossy(&content);
+    let kept = without_branches(&readable);
+    config.push(kept.clone().into_bytes());
+    if depth == DEEPEST_INCLUDE {
+        return;
+    }
+    for line in kept.lines() {
+        let value = line.split_once('=').filter(|(key, _)| {
+            let key = key.rsplit(']').next().unwrap_or(key).trim();
+            key.eq_ignore_ascii_case("path")
+        });
+        if let Some((_, path)) = value {
+            let beside = file.parent().unwrap_or(file);
+            add_config(
+                &beside.join(path.trim().trim_matches('"')),
+                depth + 1,
+                config,
+            );
+        }
+    }
+}
+
+/// A configuration without its plain `[branch "…"]` sections, which `git push -u` and `git switch -c` write and which
+/// name no program.
+fn without_branches(text: &str) -> String {
+    let mut in_branch = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with('[') {
+            let header = trimmed
+                .strip_prefix("[branch \"")
+                .and_then(|rest| rest.strip_suffix("\"]"));
+            in_branch = header.is_some_and(|name| !name.contains(['[', ']', '"', '\\']));
+        }
+        if !in_branch {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// The text of a regular file, if it is one and short.
+fn text(file: &Path) -> Option<String> {
+    const LONGEST: u64 = 8 << 10;
+    let metadata = file.metadata().ok()?;
+    (metadata.is_file() && metadata.len() <= LONGEST)
+        .then(|| std::fs::read_to_string(file).ok())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn put(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut file = fs::File::create(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// A repository in the manner of `git init`.
+    fn init(git: &Path) {
+        fs::create_dir_all(git.join("objects")).unwrap();
+        fs::create_dir_all(git.join("refs")).unwrap();
+        put(&git.join("HEAD"), "ref: refs/heads/main\n");
+        put(&git.join("config"), "[core]\n\tbare = false\n");
+    }
+
+    #[test]
+    fn a_repository_put_together_on_the_way_up_is_not_the_one_that_was_found() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().canonicalize().unwrap();
+        init(&top.join(".git"));
+        let package = top.join("pkg");
+        fs::create_dir_all(package.join("deep")).unwrap();
+        let found = Checkout::of(&package);
+        assert!(found.is_as_found(&package) && found.is_as_found(&top));
+        init(&package);
+        assert!(!found.is_as_found(&package) && !found.is_as_found(&package.join("deep")));
+        assert!(found.is_as_found(&top));
+        // Where the agent starts in one, it never is.
+        assert!(!Checkout::of(&package).is_as_found(&package));
+    }
+
+    #[test]
+    fn without_a_repository_at_the_start_none_counts_later() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().canonicalize().unwrap();
+        let found = Checkout::of(&top);
+        assert!(found.is_as_found(&top));
+        init(&top.join(".git"));
+        assert!(!found.is_as_found(&top));
+    }
+
+    #[test]
+    fn a_changed_configuration_counts_as_another_repository_unless_only_branches_changed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().canonicalize().unwrap();
+        init(&top.join(".git"));
+        let config = top.join(".git/config");
+        let base = "[core]\n\tbare = false\n[include]\n\tpath = ../shared.inc\n";
+        put(&config, base);
+        put(&top.join("shared.inc"), "[user]\n\tname = a\n");
+        let found = Checkout::of(&top);
+        let branch = "[branch \"a\"]\n\tremote = origin\n\tmerge = refs/heads/a\n";
+        put(&config, &format!("{base}{branch}"));
+        assert!(found.is_as_found(&top));
+        for added in [
+            "[core]\n\tfsmonitor = x\n",
+            "[branch \"a\"] [core] fsmonitor = x\n",
+            "[branch \"a\"]\n [core]\n fsmonitor = x\n",
+            "[branch \"a\"]fsmonitor = x\n",
+        ] {
+            put(&config, &format!("{base}{added}"));
+            assert!(!found.is_as_found(&top), "{added}");
+        }
+        put(&config, base);
+        assert!(found.is_as_found(&top));
+        put(
+            &top.join(".git/config.worktree"),
+            "[core]\n\tfsmonitor = x\n",
+        );
+        assert!(!found.is_as_found(&top));
+        fs::remove_file(top.join(".git/config.worktree")).unwrap();
+        put(&top.join("shared.inc"), "[core]\n\tfsmonitor = x\n");
+        assert!(!found.is_as_found(&top));
+    }
+
+    #[test]
+    fn another_worktree_of_the_repository_counts() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().canonicalize().unwrap();
+        init(&top.join("main/.git"));
+        let own = top.join("main/.git/worktrees/a");
+        put(&own.join("HEAD"), "ref: refs/heads/a\n");
+        put(&own.join("commondir"), "../..\n");
+        put(&top.join("a/.git"), &format!("gitdir: {}\n", own.display()));
+        assert!(Checkout::of(&top.join("main")).is_as_found(&top.join("a")));
+        put(&top.join("a/.git"), "gitdir: /nowhere\n");
+        assert!(!Checkout::of(&top.join("main")).is_as_found(&top.join("a")));
+    }
+}

@@ -1,0 +1,92 @@
+//! Files whose content other programs run or obey later: at the next commit, `cd`, login or start of an editor.
+
+use std::path::Path;
+
+/// Names of files and directories that count wherever they are.
+const ANYWHERE: [&str; 25] = [
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".envrc",
+    ".gitconfig",
+    ".gitmodules",
+    ".husky",
+    ".idea",
+    ".npmrc",
+    ".pre-commit-config.yaml",
+    ".profile",
+    ".ripgreprc",
+    ".ssh",
+    ".tmux.conf",
+    ".vimrc",
+    ".vscode",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+];
+
+/// Names that count in a directory of this name only.
+const BELOW: [(&str, &str); 7] = [
+    (".cargo", "config"),
+    (".cargo", "config.toml"),
+    (".claude", "commands"),
+    (".claude", "skills"),
+    (".config", "fish"),
+    (".config", "git"),
+    (".config", "tmux"),
+];
+
+/// The name in this path that makes its file count, wherever it is. Some file systems ignore case, so case is ignored.
+pub(crate) fn of_any_directory(path: &Path) -> Option<&'static str> {
+    let names: Vec<&str> = path
+        .iter()
+        .map(|name| name.to_str().unwrap_or_default())
+        .collect();
+    let is = |name: &str, known: &str| name.eq_ignore_ascii_case(known);
+    let anywhere = ANYWHERE
+        .into_iter()
+        .find(|known| names.iter().any(|name| is(name, known)));
+    anywhere.or_else(|| {
+        BELOW.into_iter().find_map(|(directory, known)| {
+            names
+                .windows(2)
+                .any(|pair| is(pair[0], directory) && is(pair[1], known))
+                .then_some(known)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_count_at_any_depth_and_in_any_case() {
+        for (path, name) in [
+            ("/repo/.husky/pre-commit", Some(".husky")),
+            ("/repo/pkg/.vscode/tasks.json", Some(".vscode")),
+            ("/repo/.envrc", Some(".envrc")),
+            ("/home/dev/.SSH/authorized_keys", Some(".ssh")),
+            ("/home/dev/.BashRC", Some(".bashrc")),
+            ("/repo/.cargo/config.toml", Some("config.toml")),
+            ("/repo/.claude/skills/a/SKILL.md", Some("skills")),
+            ("/repo/.claude/commands/a.md", Some("commands")),
+            ("/home/dev/.config/git/config", Some("git")),
+            ("/repo/CLAUDE.md", None),
+            ("/repo/.gitignore", None),
+            ("/repo/.gitattributes", None),
+            ("/repo/.github/workflows/ci.yml", None),
+            ("/repo/config.toml", None),
+            ("/repo/skills/a.md", None),
+            ("/repo/.claude/worktrees/a/src/lib.rs", None),
+        ] {
+            assert_eq!(of_any_directory(Path::new(path)), name, "{path}");
+        }
+    }
+}
