@@ -25,8 +25,8 @@ impl Tool for Glob {
 
     fn description(&self) -> String {
         "Finds files by name, such as `**/*.rs` or `src/**/*.{ts,tsx}`; a pattern without `/` matches at any depth. \
-         Paths come absolute, most recently changed first, 100 at most. What `.gitignore` leaves out and hidden files \
-         are shown only when nothing else matches."
+         Paths come absolute, most recently changed first, 100 at most. Hidden files are included, but not `.git`. \
+         Files that `.gitignore` leaves out are shown only when nothing else matches."
             .into()
     }
 
@@ -131,7 +131,7 @@ fn output(found: Vec<PathBuf>, ignored: bool, target: &Target, ctx: &ToolContext
         ));
     }
     if ignored {
-        lines.push("[only files that are hidden or ignored by git match]".into());
+        lines.push("[only files that are ignored by git match]".into());
     }
     ToolOutput::ok(lines.join("\n"), counted(total, "file"))
 }

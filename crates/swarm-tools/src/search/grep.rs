@@ -1,5 +1,6 @@
 //! The Grep tool.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -29,8 +30,8 @@ impl Tool for Grep {
     fn description(&self) -> String {
         "Searches the content of files for a regular expression, with ripgrep's engine and syntax (a literal brace is \
          `\\{`). Shows the paths of files with a match, most recently changed first; with `output_mode` `content` the \
-         matching lines, with `count` how many there are in each file. Hidden files and those that `.gitignore` leaves \
-         out are searched only when `path` or `glob` names them. Use this rather than `grep` or `rg` in Bash."
+         matching lines, with `count` how many there are in each file. Hidden files are searched, but not `.git`; \
+         files that `.gitignore` leaves out only when `path` or `glob` names them. Use this rather than `grep` or `rg` in Bash."
             .into()
     }
 
@@ -111,6 +112,7 @@ fn grep(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         target,
         selection,
         ctx,
+        seen: Seen::default(),
     };
     let output = match asked.mode {
         Mode::Files => search.files(&asked),
@@ -157,6 +159,47 @@ struct Search<'a> {
     target: Target,
     selection: Selection,
     ctx: &'a ToolContext,
+    seen: Seen,
+}
+
+/// Which files a search looked at.
+#[derive(Debug, Default)]
+struct Seen {
+    searched: usize,
+    /// Left out since they have several names while rules forbid reading some files: they may be one of those.
+    linked: usize,
+}
+
+impl Seen {
+    /// Whether a file is to be searched. One that the call itself names is: the permission was for it.
+    fn admits(&mut self, path: &Path, target: &Target, ctx: &ToolContext) -> bool {
+        let several_names = ctx.protected.restricts_reading()
+            && path != target.real
+            && path.symlink_metadata().is_ok_and(|found| found.nlink() > 1);
+        if several_names {
+            self.linked += 1;
+        } else {
+            self.searched += 1;
+        }
+        !several_names
+    }
+
+    /// What the result has to say about files that were not searched.
+    fn note(&self) -> Option<String> {
+        let linked = (self.linked > 0).then(|| {
+            format!(
+                "{} with several names (hard links) not searched, because rules forbid reading some files",
+                counted(self.linked, "file")
+            )
+        });
+        match (self.searched, linked) {
+            (0, None) => Some(
+                "No files were searched: none is there that `glob`, `type` and ignore files let through.".to_owned(),
+            ),
+            (0, Some(linked)) => Some(format!("No files were searched: {linked}.")),
+            (_, linked) => linked.map(|linked| format!("[{linked}]")),
+        }
+    }
 }
 
 impl Search<'_> {
@@ -173,7 +216,7 @@ impl Search<'_> {
                 break;
             }
         }
-        output(total, &found, asked, counted(total, "file"))
+        self.output(total, &found, asked, counted(total, "file"))
     }
 
     fn count(mut self, asked: &Asked<'_>) -> ToolOutput {
@@ -194,7 +237,7 @@ impl Search<'_> {
             true
         });
         let summary = format!("{} in {}", counted(lines, "line"), counted(files, "file"));
-        let mut output = output(files, &found, asked, summary.clone());
+        let mut output = self.output(files, &found, asked, summary.clone());
         if files > 0 {
             output.content = format!("{}\n{summary}", output.content);
         }
@@ -207,6 +250,9 @@ impl Search<'_> {
         let context = asked.before + asked.after > 0;
         let (given, real) = (self.target.given.clone(), self.target.real.clone());
         walk(&self.target.real, &self.selection, self.ctx, |path| {
+            if !self.seen.admits(path, &self.target, self.ctx) {
+                return true;
+            }
             let name = shown(&as_given(path, &real, &given), &self.ctx.cwd);
             let mut lines = Lines {
                 found: &mut found,
@@ -224,7 +270,7 @@ impl Search<'_> {
             !found.cut
         });
         let summary = format!("{} in {}", counted(matches, "line"), counted(files, "file"));
-        output(files, &found, asked, summary)
+        self.output(files, &found, asked, summary)
     }
 
     /// Calls `visit` with each file that has a match and its number of matching lines, counted up to `enough`.
@@ -235,8 +281,12 @@ impl Search<'_> {
             target,
             selection,
             ctx,
+            seen,
         } = self;
         walk(&target.real, selection, ctx, |path| {
+            if !seen.admits(path, target, ctx) {
+                return true;
+            }
             let mut count = Count { lines: 0, enough };
             if let Err(error) = searcher.search_path(&*matcher, path, &mut count) {
                 tracing::debug!(path = %path.display(), %error, "cannot be searched");
@@ -245,25 +295,37 @@ impl Search<'_> {
         });
     }
 
+    fn output(
+        &self,
+        files: usize,
+        found: &Found,
+        asked: &Asked<'_>,
+        summary: String,
+    ) -> ToolOutput {
+        let note = self.seen.note();
+        if files == 0 {
+            let text = match note {
+                Some(note) if self.seen.searched == 0 => note,
+                Some(note) => format!("Nothing matches.\n{note}"),
+                None => "Nothing matches.".to_owned(),
+            };
+            return ToolOutput::ok(text, "0 files");
+        }
+        let text = if found.entries.is_empty() {
+            format!("Nothing stands behind offset {}.", asked.offset)
+        } else {
+            found.text(asked.offset)
+        };
+        let lines: Vec<String> = std::iter::once(text).chain(note).collect();
+        ToolOutput::ok(lines.join("\n"), summary)
+    }
+
     fn shown(&self, path: &Path) -> String {
         shown(
             &as_given(path, &self.target.real, &self.target.given),
             &self.ctx.cwd,
         )
     }
-}
-
-fn output(files: usize, found: &Found, asked: &Asked<'_>, summary: String) -> ToolOutput {
-    if files == 0 {
-        return ToolOutput::ok("Nothing matches.", "0 files");
-    }
-    if found.entries.is_empty() {
-        return ToolOutput::ok(
-            format!("Nothing stands behind offset {}.", asked.offset),
-            summary,
-        );
-    }
-    ToolOutput::ok(found.text(asked.offset), summary)
 }
 
 /// A found path in terms of the path that was asked for, which may be a link.

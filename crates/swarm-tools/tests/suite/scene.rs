@@ -33,6 +33,7 @@ impl Scene {
         let ctx = ToolContext {
             cwd,
             env: Arc::new(env),
+            checkout: Arc::default(),
             protected: Arc::new(ProtectedPaths::new(&base.join("root"))),
             confine: None,
             guards: Arc::default(),
