@@ -327,4 +327,51 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_tool_of_another_name_belongs_to_the_family_that_its_kind_says() {
+        let names = |rule: &str, kind| Rule::parse(rule).unwrap().names("Other", kind, Deny);
+        for (rule, kind, named) in [
+            ("Edit", ToolKind::Edit, true),
+            ("Edit", ToolKind::Read, false),
+            ("Write(a)", ToolKind::Edit, true),
+            ("Write", ToolKind::Edit, false),
+            ("Read", ToolKind::Read, true),
+            ("Read", ToolKind::Edit, false),
+            ("Bash", ToolKind::Execute, false),
+        ] {
+            assert_eq!(names(rule, kind), named, "{rule} on {kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_covers_its_family_and_no_other() {
+        let covers = |wide: &str, narrow: &str| {
+            Rule::parse(wide)
+                .unwrap()
+                .covers(&Rule::parse(narrow).unwrap())
+        };
+        for (wide, narrow, covered) in [
+            ("Edit", "Write(a)", true),
+            ("Edit", "Read(a)", false),
+            ("Write", "Edit(a)", false),
+            ("Read", "Grep", true),
+            ("Read", "Edit", false),
+            ("Grep", "Read", false),
+            ("Agent", "Task(x)", true),
+            ("Task(x)", "Agent(x)", true),
+            ("Agent(x)", "Task(y)", false),
+            ("Agent", "Bash(x)", false),
+            ("Bash", "Agent", false),
+            ("mcp__a", "mcp__a__b", true),
+            ("mcp__a", "mcp__c__b", false),
+            ("mcp__a__b", "mcp__a", false),
+            ("mcp__*", "Bash", false),
+            ("WebFetch(domain:a)", "WebFetch(domain:a)", true),
+            ("WebFetch(domain:a)", "WebFetch(domain:b)", false),
+            ("WebFetch(domain:a)", "WebFetch", false),
+        ] {
+            assert_eq!(covers(wide, narrow), covered, "{wide} over {narrow}");
+        }
+    }
 }
