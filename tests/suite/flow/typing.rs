@@ -88,6 +88,12 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
             .all(|(_, line)| !line.contains("swarm-teammate"))
             .then_some(())
     });
+    // Whoever ended it did not lose it in a crash.
+    let resumed = world.swarm(&["resume", "demo", "--respawn", "--json"]);
+    let document = resumed.json();
+    assert_eq!(document["respawned"], serde_json::json!([]), "{document}");
+    assert_eq!(document["dead"][0]["name"], "bob", "{document}");
+    assert_eq!(document["dead"][0]["stoppedByPerson"], true, "{document}");
 }
 
 #[test]
