@@ -17,6 +17,7 @@ mod life;
 mod listener;
 mod lock;
 mod lockdir;
+mod parallel;
 mod private;
 mod refresh;
 mod relocate;
@@ -39,6 +40,7 @@ pub use fingerprint::fingerprint;
 pub use handed_lock::HandedLock;
 pub use life::{LifeHolder, Liveness, probe, probe_and_read, wait_for_death};
 pub use lock::{Held, LockOptions, LockPlan, with_lock};
+pub use parallel::in_parallel;
 pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
     made_in, place_private_dir,

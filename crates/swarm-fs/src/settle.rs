@@ -1,17 +1,12 @@
 //! What is made but not yet on disk.
 
 use std::fs::File;
-use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use crate::FsError;
 use crate::disk::{flush_content, flush_directory};
+use crate::parallel::in_parallel;
 use crate::support::is_in_memory;
-
-/// How many flushes are under way at a time. A disk takes several together; more threads than this gain nothing.
-const AT_ONCE: usize = 16;
 
 /// Changes that every process sees, and that a power cut may still undo. Dropped, they are left to the kernel, which
 /// writes them within half a minute.
@@ -90,35 +85,20 @@ pub(crate) fn side_by_side<T: Sync>(
     file: impl Fn(&T) -> &File,
     pass: impl Fn(&T) -> Result<(), FsError> + Sync,
 ) -> Result<(), FsError> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut outcome = Ok(());
-        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            outcome = outcome.and(pass(one));
-        }
-        outcome
-    };
-    let others = match all {
+    match all {
         // A thread costs less than any disk, and more than none.
-        [first, _, ..] if !is_in_memory(file(first)) => all.len().min(AT_ONCE) - 1,
-        _ => 0,
-    };
-    thread::scope(|scope| {
-        // Where no thread can be had, this one does what is left.
-        let begun: Vec<_> = (0..others)
-            .map_while(|_| {
-                let thread = thread::Builder::new().name("waits for the disk".to_owned());
-                thread.spawn_scoped(scope, work).ok()
-            })
-            .collect();
-        begun.into_iter().fold(work(), |so_far, other| {
-            so_far.and(other.join().unwrap_or_else(|cause| resume_unwind(cause)))
-        })
-    })
+        [first, _, ..] if !is_in_memory(file(first)) => {
+            let outcomes = in_parallel(all, pass);
+            outcomes.into_iter().fold(Ok(()), Result::and)
+        }
+        _ => all.iter().map(pass).fold(Ok(()), Result::and),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]

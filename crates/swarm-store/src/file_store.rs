@@ -239,6 +239,18 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.post(to, draft))
     }
 
+    fn post_all(
+        &self,
+        team: &TeamName,
+        letters: &[(MemberName, Draft)],
+    ) -> Result<Vec<Result<Posted>>> {
+        self.on(team, |files| {
+            let outcomes = files.post_all(letters)?.into_iter();
+            let explained = outcomes.map(|one| one.map_err(|error| files.explain(error)));
+            Ok(explained.collect())
+        })
+    }
+
     fn inbox(&self, team: &TeamName, name: &MemberName) -> Result<Inbox> {
         self.on(team, |files| files.inbox(name))
     }

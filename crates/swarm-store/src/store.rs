@@ -167,6 +167,17 @@ pub trait TeamStore: Send + Sync + Debug {
     /// [`StoreError::MessageTooLarge`].
     fn post(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<Posted>;
 
+    /// [`Self::post`] to several members side by side, each with a message of its own. Returns the outcomes in the same order:
+    /// a member that cannot be written to keeps no other from getting its message.
+    ///
+    /// # Errors
+    /// When the roster cannot be read; nothing was sent then.
+    fn post_all(
+        &self,
+        team: &TeamName,
+        letters: &[(MemberName, Draft)],
+    ) -> Result<Vec<Result<Posted>>>;
+
     /// [`Self::post`] for those who only want the id.
     ///
     /// # Errors

@@ -174,8 +174,10 @@ pub fn send_text(seat: &Seat, to: &str, prose: Prose<'_>) -> Result<Vec<Sent>, S
     };
     let mut queued = Vec::with_capacity(receivers.len());
     let (mut failed, mut first) = (Vec::new(), None);
-    for to in receivers {
-        match seat.store.post(&team, &to, draft.clone()) {
+    let letters = receivers.iter().map(|to| (to.clone(), draft.clone()));
+    let outcomes = seat.store.post_all(&team, &letters.collect::<Vec<_>>())?;
+    for (to, outcome) in receivers.into_iter().zip(outcomes) {
+        match outcome {
             Ok(posted) => {
                 seat.note_sent(&to, draft.summary.as_deref().unwrap_or_default());
                 queued.push((to, posted));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
@@ -50,6 +52,17 @@ impl Figure {
     pub(crate) fn percentile(&self, hundredths: usize) -> f64 {
         let rank = (self.sorted.len() * hundredths).div_ceil(100).max(1);
         self.sorted.get(rank - 1).copied().unwrap_or_default()
+    }
+
+    /// The unit, median, 99th percentile and number of runs.
+    pub(crate) fn json(&self) -> Value {
+        let unit = match self.unit {
+            Unit::Time => "seconds",
+            Unit::Rate => "per second",
+            Unit::Bytes => "bytes",
+            Unit::Count => "count",
+        };
+        json!({"unit": unit, "median": self.median(), "p99": self.percentile(99), "runs": self.runs()})
     }
 
     /// A number of this kind for people.

@@ -18,6 +18,8 @@ pub(crate) struct Order {
     pub(crate) minutes: u64,
     /// How many members a soak has.
     pub(crate) members: usize,
+    /// Whether the results are printed as JSON instead of a table.
+    pub(crate) json: bool,
 }
 
 impl Order {
@@ -32,6 +34,7 @@ impl Order {
             effort: 100,
             minutes: 20,
             members: 32,
+            json: false,
         };
         let mut arguments = arguments.into_iter();
         while let Some(word) = arguments.next() {
@@ -44,9 +47,10 @@ impl Order {
                 "--effort" => order.effort = number(&word, &value()?)?,
                 "--minutes" => order.minutes = number(&word, &value()?)?,
                 "--members" => order.members = number(&word, &value()?)?,
+                "--json" => order.json = true,
                 _ if word.starts_with('-') => {
                     bail!(
-                        "there is no option {word}; there are --effort N, --minutes N and --members N"
+                        "there is no option {word}; there are --effort N, --minutes N, --members N and --json"
                     )
                 }
                 _ => order.rows.push(word),
@@ -84,7 +88,8 @@ mod tests {
 
     #[test]
     fn rows_and_options_are_told_apart() {
-        let order = parse("--programs /p soak --minutes 3 send --effort 10").unwrap();
+        let order = parse("--programs /p soak --minutes 3 send --effort 10 --json").unwrap();
+        assert!(order.json && !parse("soak").unwrap().json);
         assert_eq!(
             (order.rows.join(" "), order.minutes),
             ("soak send".to_owned(), 3)

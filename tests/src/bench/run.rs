@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use serde_json::{Value, json};
 
 use super::order::Order;
 use super::rows::{self, Row};
@@ -38,7 +39,10 @@ fn told(outcome: Result<()>, failed: ExitCode) -> ExitCode {
 
 fn measure(wanted: &[&Row], order: &Order) -> Result<()> {
     let mut out = std::io::stdout();
-    writeln!(out, "{}", machine::describe())?;
+    let machine = machine::describe();
+    if !order.json {
+        writeln!(out, "{machine}")?;
+    }
     let mut lines: Vec<Line> = Vec::new();
     for row in wanted {
         let began = Instant::now();
@@ -52,6 +56,11 @@ fn measure(wanted: &[&Row], order: &Order) -> Result<()> {
         );
         table::print(&measured, &mut std::io::stderr())?;
         lines.extend(measured);
+    }
+    if order.json {
+        let lines: Vec<Value> = lines.iter().map(Line::json).collect();
+        let result = json!({"machine": machine, "load_at_end": machine::load(), "lines": lines});
+        return Ok(writeln!(out, "{result:#}")?);
     }
     writeln!(out, "{}\n", machine::load_line())?;
     Ok(table::print(&lines, &mut out)?)

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use serde_json::{Value, json};
+
 use super::figure::Figure;
 
 /// What was wished for.
@@ -71,6 +73,23 @@ impl Line {
             Aim::Ratio(most) => format!("<= {}", times(most)),
             Aim::AtMost(most) => format!("<= {}", self.ours.show(most)),
         }
+    }
+
+    /// The same as a record: times in seconds, sizes in bytes.
+    pub(crate) fn json(&self) -> Value {
+        let aim = match self.aim {
+            Aim::None => Value::Null,
+            Aim::Ratio(most) => json!({"ratio": most}),
+            Aim::AtMost(most) => json!({"median": most}),
+        };
+        let mut record =
+            json!({"what": self.what, "aim": aim, "met": self.is_met(), "ratio": self.ratio()});
+        record["ours"] = self.ours.json();
+        if let Some((what, theirs)) = &self.against {
+            record["against"] = theirs.json();
+            record["against"]["what"] = json!(what);
+        }
+        record
     }
 
     fn cells(&self) -> [String; 9] {
@@ -163,5 +182,19 @@ mod tests {
             ]
         );
         assert_eq!(rows[3][7..], ["", "<= 10.00 ms", "met", ""]);
+        let records = lines.map(|line| line.json());
+        assert_eq!(
+            records[0]["ours"],
+            json!({"unit": "seconds", "median": 0.003, "p99": 0.003, "runs": 1})
+        );
+        assert_eq!(records[0]["against"]["what"], "floor");
+        assert_eq!(
+            (&records[0]["met"], &records[0]["aim"]),
+            (&json!(false), &json!({"ratio": 1.5}))
+        );
+        assert_eq!(
+            (&records[1]["met"], &records[1]["against"]),
+            (&json!(true), &Value::Null)
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Putting a message into an inbox.
 
 use serde_json::Value;
-use swarm_fs::{Held, Unsettled};
+use swarm_fs::{Held, Settling, Unsettled};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::file::{InboxFile, Slot};
@@ -31,6 +31,31 @@ impl TeamFiles<'_> {
         // Without the lock: the receiver is awake already, and several senders wait for the disk together.
         unsettled.settle()?;
         Ok(posted)
+    }
+
+    /// [`Self::post`] to several members side by side. The directory and the journal are waited for once for all of them.
+    pub(crate) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
+        let config = self.config()?;
+        let handed_over = swarm_fs::in_parallel(letters, |(to, draft)| {
+            self.member_of(&config, to)?;
+            self.refuse_if_too_large(to, draft)?;
+            let id = MessageId::random();
+            self.with_inbox_lock(to, |held| self.hand_over(held, to, draft.clone(), id))
+        });
+        let mut unsettled = Unsettled::default();
+        let mut outcomes = Vec::with_capacity(letters.len());
+        for outcome in handed_over {
+            outcomes.push(outcome.map(|(posted, left)| {
+                unsettled = std::mem::take(&mut unsettled).and(left);
+                posted
+            }));
+        }
+        let settling = Settling::from(unsettled);
+        let settled = |posted| Ok(settling.settle().map(|()| posted)?);
+        Ok(outcomes
+            .into_iter()
+            .map(|outcome| outcome.and_then(settled))
+            .collect())
     }
 
     /// Puts a message into an inbox whose lock is held; the wait for the disk is left to the caller.

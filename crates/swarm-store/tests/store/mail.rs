@@ -11,6 +11,7 @@ use swarm_protocol::{ControlFrame, ErrorKind, Event, MarkKind, MessageId, Shutdo
 use swarm_protocol::{RequestId, UnixMs};
 use swarm_store::{Draft, StoreError, StoreLimits, TeamStore};
 
+use crate::recorder::left_open;
 use crate::world::{World, message_ids, name};
 
 fn send(world: &World, to: &str, text: &str) -> MessageId {
@@ -637,4 +638,41 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
     });
     taken.unwrap().unwrap_err();
     assert!(world.unread("alice")[0].msg_id.is_some());
+}
+
+#[test]
+fn a_message_to_many_reaches_each_once_and_who_cannot_be_written_to_keeps_nobody_else_from_it() {
+    let world = World::new();
+    let members: Vec<String> = (0..20).map(|number| format!("mate-{number}")).collect();
+    for member in &members {
+        world.join(member);
+    }
+    let letters = |text: &str| -> Vec<_> {
+        let to = members.iter().map(String::as_str).chain(["nobody"]);
+        to.map(|to| (name(to), Draft::new("team-lead", format!("{text} {to}"))))
+            .collect()
+    };
+    for round in 1..=2 {
+        let (outcomes, left) = left_open(&world.root, || {
+            world.store.post_all(&world.team, &letters("news")).unwrap()
+        });
+        assert!(left.is_empty(), "{left:?}");
+        let (last, sent) = outcomes.split_last().unwrap();
+        assert!(
+            matches!(last, Err(StoreError::MemberNotFound { .. })),
+            "{last:?}"
+        );
+        for (member, outcome) in members.iter().zip(sent) {
+            let unread = world.unread(member);
+            assert_eq!(unread.len(), round);
+            assert_eq!(unread[round - 1].text, format!("news {member}"));
+            assert_eq!(
+                unread[round - 1].msg_id.as_ref(),
+                Some(&outcome.as_ref().unwrap().msg_id)
+            );
+        }
+    }
+    let queued = world.events().into_iter();
+    let queued = queued.filter(|event| matches!(event, Event::Queued { .. }));
+    assert_eq!(queued.count(), 40);
 }

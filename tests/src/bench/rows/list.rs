@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{carried, idle, message, overview, send, soak, spawn, tasks};
+use super::{batch, broadcast, carried, idle, message, overview, send, soak, spawn, tasks};
 use crate::bench::order::Order;
 use crate::bench::table::Line;
 
@@ -23,11 +23,13 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
 }
 
 /// Everything that can be measured, in the order of the table.
-pub(crate) const ALL: [Row; 8] = [
+pub(crate) const ALL: [Row; 10] = [
     usual("message", message::measure),
     usual("send", send::measure),
     usual("carried", carried::measure),
+    usual("broadcast", broadcast::measure),
     usual("tasks", tasks::measure),
+    usual("batch", batch::measure),
     usual("spawn", spawn::measure),
     usual("idle", idle::measure),
     usual("overview", overview::measure),

@@ -1,5 +1,7 @@
 //! What is measured, one module for each row.
 
+mod batch;
+mod broadcast;
 mod carried;
 mod idle;
 mod list;

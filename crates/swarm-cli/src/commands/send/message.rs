@@ -32,9 +32,15 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
     // no reason not to send.
     let before = app.store.member_view(&party.team).unwrap_or_default();
     let (mut sent, mut refused) = (Vec::new(), Vec::new());
-    for to in receivers {
-        let draft = draft(&config, &sender, &to, &text, args);
-        match app.store.post(&party.team, &to, draft) {
+    let letters = receivers.iter().map(|to| {
+        let draft = draft(&config, &sender, to, &text, args);
+        (to.clone(), draft)
+    });
+    let outcomes = app
+        .store
+        .post_all(&party.team, &letters.collect::<Vec<_>>())?;
+    for (to, outcome) in receivers.into_iter().zip(outcomes) {
+        match outcome {
             Ok(posted) => sent.push(Sent {
                 to,
                 posted,
