@@ -8,6 +8,7 @@ use clap::Parser;
 use swarm_engine::{Isolator, WorktreeIsolator};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_lead::WorktreeMerger;
+use swarm_policy::{ChosenModel, ModelSource};
 use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_team::{SpawnOrder, WorkMerger};
@@ -79,8 +80,13 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             order.version
         );
     }
-    let model = models::client(&order.model, &order.provider, order.pace)
-        .map_err(|failure| anyhow::anyhow!(failure.message))?;
+    let model = models::client(&order.model, &order.provider, order.pace).map_err(|failure| {
+        let chosen = ChosenModel {
+            written: order.model.clone(),
+            source: order.model_source.unwrap_or(ModelSource::Call),
+        };
+        anyhow::anyhow!(chosen.explain(order.definition.as_ref(), &failure.message))
+    })?;
     let models = Arc::new(models::Factory::new(
         &order.equipment.models,
         &order.provider,

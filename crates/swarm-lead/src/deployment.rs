@@ -143,9 +143,10 @@ impl Deployment {
     ) -> Result<ChosenModel, String> {
         let chosen = self.choose_model(call, definition);
         let written = if chosen.written == self.model {
-            chosen.written
+            chosen.written.clone()
         } else {
-            (self.resolve_model)(&chosen.written)?
+            (self.resolve_model)(&chosen.written)
+                .map_err(|error| chosen.explain(definition, &error))?
         };
         Ok(ChosenModel {
             written,

@@ -91,6 +91,16 @@ pub enum ModelNameError {
         /// The whole name.
         name: String,
     },
+    /// A bare name that is not an alias and not an id of Anthropic's, which all begin with `claude`.
+    #[error(
+        "unknown model {name}: it is not an alias and not a Claude model; write provider/model, for example openai/{name} \
+         or anthropic/{name}",
+        name = .name.escape_debug()
+    )]
+    UnknownModel {
+        /// The whole name.
+        name: String,
+    },
     /// Nothing, or nothing after the slash, or white space or control characters in it.
     #[error("the model name {name:?} is not usable; write provider/model, an alias or a model id")]
     Malformed {
@@ -128,6 +138,11 @@ impl ModelName {
         let unusable = |c: char| c.is_control() || (c.is_whitespace() && !blank_allowed);
         if model.trim().is_empty() || model.contains(unusable) {
             return Err(malformed());
+        }
+        if model == name && !name.to_ascii_lowercase().starts_with("claude") {
+            return Err(ModelNameError::UnknownModel {
+                name: name.to_owned(),
+            });
         }
         Ok(Self {
             provider,
@@ -219,6 +234,13 @@ mod tests {
         assert_eq!(resolve("fast"), "anthropic/claude-haiku-4-5");
         assert_eq!(resolve("local"), "openai/gpt-oss:20b");
         assert_eq!(resolve("claude-opus-4-6"), "anthropic/claude-opus-4-6");
+    }
+
+    #[test]
+    fn a_bare_name_of_another_provider_is_refused_with_the_way_to_write_it() {
+        let error = ModelName::parse("gpt-5").unwrap_err().to_string();
+        assert!(error.starts_with("unknown model gpt-5:"), "{error}");
+        assert!(error.contains("openai/gpt-5"), "{error}");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::AgentDefinition;
+
 /// Everything that may name an agent's model. Blank counts as not said.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRequest<'a> {
@@ -49,6 +51,23 @@ impl fmt::Display for ModelSource {
             ModelSource::Definition => "definition",
             ModelSource::Parent => "parent",
         })
+    }
+}
+
+impl ChosenModel {
+    /// What to put in front of an error about this model where nobody named it for this very spawn.
+    pub fn explain(&self, definition: Option<&AgentDefinition>, error: &str) -> String {
+        match (self.source, definition) {
+            (ModelSource::Environment, _) => format!(
+                "CLAUDE_CODE_SUBAGENT_MODEL asks for the model {}: {error}",
+                self.written
+            ),
+            (ModelSource::Definition, Some(definition)) => format!(
+                "the definition of {} asks for the model {}: {error}",
+                definition.name, self.written
+            ),
+            _ => error.to_owned(),
+        }
     }
 }
 

@@ -51,6 +51,7 @@ pub(crate) fn notice(
         TurnOutcome::Interrupted { .. } | TurnOutcome::Suspended { .. } => {
             (IdleReason::Interrupted, None, None)
         }
+        TurnOutcome::StoppedByHook { .. } => (IdleReason::Interrupted, None, outcome.trouble()),
         TurnOutcome::Failed { error, .. } => (IdleReason::Failed, None, Some(error.to_string())),
         TurnOutcome::TurnLimit { text, .. } => (IdleReason::Failed, None, Some(cut(text))),
     };

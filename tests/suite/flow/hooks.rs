@@ -228,6 +228,30 @@ fn a_hook_refuses_a_call_and_the_model_reads_why() {
 }
 
 #[test]
+fn a_run_that_a_hook_stops_is_not_completed() {
+    let api = FakeApi::start(|_: &Ask| Reply::tool("t1", "Bash", json!({"command": "ls"})));
+    let world = world().with_api(&api);
+    let stop = r#"echo '{"continue": false, "stopReason": "budget is spent"}'"#;
+    let hooks =
+        json!({"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": stop}]}]}});
+    world.write("root/settings.json", &hooks.to_string());
+    let run = [
+        "run",
+        "go",
+        "--model",
+        crate::scene::MODEL,
+        "--output",
+        "json",
+    ];
+    let run = world.swarm(&run);
+    assert_eq!(run.code, Some(5), "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["outcome"], "stopped_by_hook", "{report}");
+    assert_eq!(report["detail"], "budget is spent", "{report}");
+    assert_eq!(api.requests().len(), 1, "the model is not asked again");
+}
+
+#[test]
 fn a_hook_keeps_a_member_at_work_and_another_takes_a_task_back() {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.has_seen("write the tests too") {

@@ -229,6 +229,32 @@ fn models_are_chosen(backend: &str, inside: bool) {
 }
 
 #[test]
+fn c1_a_model_that_cannot_be_used_is_named_with_who_asked_for_it() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    world.write(
+        "project/.claude/agents/local.md",
+        "---\nname: local\ndescription: x\nmodel: openai/tiny\n---\nx",
+    );
+    let refused = world.swarm(&["spawn", "ann", "--agent", "local"]);
+    assert_eq!(refused.code, Some(7), "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("the definition of local asks for the model openai/tiny: "),
+        "{}",
+        refused.stderr
+    );
+    let refused = world.swarm(&["spawn", "ann", "--model", "gpt-5"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("openai/gpt-5"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn c1_call_and_definition_choose_the_model_without_a_terminal() {
     models_are_chosen("headless", false);
 }

@@ -54,10 +54,15 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let chosen = prepared
         .deployment
         .choose_model(model.as_deref(), definition);
-    let named = prepared.model(&chosen.written)?;
-    let deployment = prepared.deployment;
+    let explain = |failure: Failure| Failure {
+        message: chosen.explain(definition, &failure.message),
+        ..failure
+    };
+    let named = prepared.model(&chosen.written).map_err(explain)?;
     // What the child would find missing is missing here, and here it can be said in one sentence.
-    models::client(&named, &deployment.provider, deployment.pace)?;
+    let (provider, pace) = (&prepared.deployment.provider, prepared.deployment.pace);
+    models::client(&named, provider, pace).map_err(explain)?;
+    let deployment = prepared.deployment;
     let backend = match &args.backend {
         Some(word) => Some(backend(app, Some(word))?),
         None => dead

@@ -113,7 +113,8 @@ impl SubAgents {
                 name: parent.model_name.clone(),
             });
         }
-        self.kit().models.model(&chosen.written)
+        let model = self.kit().models.model(&chosen.written);
+        model.map_err(|error| chosen.explain(Some(&record.request.definition), &error))
     }
 
     /// The folder to which the agent of the process had moved when this sub-agent began, if its parent works where that

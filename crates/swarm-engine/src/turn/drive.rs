@@ -165,7 +165,8 @@ impl Session {
     fn outcome(&self, end: Result<(), Stop>, text: String, spent: Totals) -> TurnOutcome {
         match end {
             Ok(()) => TurnOutcome::Finished { text, spent },
-            Err(Stop::Interrupted | Stop::Halted(_)) => TurnOutcome::Interrupted { text, spent },
+            Err(Stop::Interrupted) => TurnOutcome::Interrupted { text, spent },
+            Err(Stop::Halted(why)) => TurnOutcome::StoppedByHook { why, text, spent },
             Err(Stop::Suspended) => TurnOutcome::Suspended { text, spent },
             Err(Stop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
             Err(Stop::Limit) => TurnOutcome::TurnLimit {

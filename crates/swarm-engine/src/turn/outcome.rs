@@ -26,6 +26,15 @@ pub enum TurnOutcome {
         /// What the turn used.
         spent: Totals,
     },
+    /// A hook of the user answered `continue: false`.
+    StoppedByHook {
+        /// The reason that the hook gave.
+        why: String,
+        /// The model's last words before that; may be empty.
+        text: String,
+        /// What the turn used.
+        spent: Totals,
+    },
     /// The turn was told to stop where it stood, to be taken up again later.
     Suspended {
         /// The model's last words before that; may be empty.
@@ -51,6 +60,7 @@ impl TurnOutcome {
             Self::Finished { text, .. }
             | Self::TurnLimit { text, .. }
             | Self::Interrupted { text, .. }
+            | Self::StoppedByHook { text, .. }
             | Self::Suspended { text, .. }
             | Self::Failed { text, .. } => text,
         }
@@ -62,6 +72,7 @@ impl TurnOutcome {
             Self::Finished { .. } => "finished",
             Self::TurnLimit { .. } => "turn_limit",
             Self::Interrupted { .. } => "interrupted",
+            Self::StoppedByHook { .. } => "stopped_by_hook",
             Self::Suspended { .. } => "suspended",
             Self::Failed { .. } => "failed",
         }
@@ -73,6 +84,7 @@ impl TurnOutcome {
             Self::Finished { spent, .. }
             | Self::TurnLimit { spent, .. }
             | Self::Interrupted { spent, .. }
+            | Self::StoppedByHook { spent, .. }
             | Self::Suspended { spent, .. }
             | Self::Failed { spent, .. } => *spent,
         }
@@ -84,6 +96,7 @@ impl TurnOutcome {
             Self::Finished { .. } | Self::Suspended { .. } => None,
             Self::TurnLimit { .. } => Some("the turn reached its limit of model requests".into()),
             Self::Interrupted { .. } => Some("the turn was interrupted".into()),
+            Self::StoppedByHook { why, .. } => Some(format!("a hook stopped the turn: {why}")),
             Self::Failed { error, .. } => Some(error.to_string()),
         }
     }

@@ -390,6 +390,7 @@ impl Run {
         Ok(match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
             TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
+            TurnOutcome::StoppedByHook { why, .. } => Some(Outcome::StoppedByHook(why)),
             TurnOutcome::Finished { .. }
             | TurnOutcome::Interrupted { .. }
             | TurnOutcome::Suspended { .. } => None,

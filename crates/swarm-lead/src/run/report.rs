@@ -14,6 +14,8 @@ pub enum Outcome {
     TasksFailed,
     /// The lead's own turn failed.
     LeadFailed(String),
+    /// A hook of the user stopped the lead's turn (`continue: false`), for this reason.
+    StoppedByHook(String),
     /// Everybody waits and tasks are open: nothing would ever happen again.
     Stalled,
     /// The time was up.
@@ -30,6 +32,7 @@ impl Outcome {
             Outcome::TasksFailed | Outcome::LeadFailed(_) | Outcome::Stalled => {
                 Some(ErrorKind::AgentFailed)
             }
+            Outcome::StoppedByHook(_) => Some(ErrorKind::Refused),
             Outcome::TimedOut => Some(ErrorKind::TimedOut),
             Outcome::Interrupted => Some(ErrorKind::Interrupted),
         }
@@ -41,6 +44,7 @@ impl Outcome {
             Outcome::Completed => "completed",
             Outcome::TasksFailed => "tasks_failed",
             Outcome::LeadFailed(_) => "lead_failed",
+            Outcome::StoppedByHook(_) => "stopped_by_hook",
             Outcome::Stalled => "stalled",
             Outcome::TimedOut => "timed_out",
             Outcome::Interrupted => "interrupted",
@@ -53,6 +57,7 @@ impl Outcome {
             Outcome::Completed => "The lead has finished and every task is completed.".to_owned(),
             Outcome::TasksFailed => "The lead has finished, but tasks failed.".to_owned(),
             Outcome::LeadFailed(error) => format!("The lead's turn failed: {error}"),
+            Outcome::StoppedByHook(why) => format!("A hook stopped the run ({why})."),
             Outcome::Stalled => {
                 "Everybody is idle but tasks are open, and the lead did nothing about it."
                     .to_owned()

@@ -35,6 +35,11 @@ fn each_outcome_has_its_kind_its_word_and_its_sentence() {
             json!("stalled"),
         ),
         (
+            Outcome::StoppedByHook("enough".to_owned()),
+            Some(ErrorKind::Refused),
+            json!("stopped_by_hook"),
+        ),
+        (
             Outcome::TimedOut,
             Some(ErrorKind::TimedOut),
             json!("timed_out"),
