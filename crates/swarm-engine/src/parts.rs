@@ -8,7 +8,9 @@ use swarm_model::Model;
 use swarm_policy::RemovedTool;
 use swarm_tools::{Tool, ToolContext};
 
-use crate::{EngineLimits, EventSink, ForkPoint, Interjections, PermissionGate, Rights};
+use crate::{
+    EngineLimits, EventSink, ForkPoint, InstructionSources, Interjections, PermissionGate, Rights,
+};
 
 /// Everything a session needs besides its transcript.
 #[derive(Debug, Clone)]
@@ -42,6 +44,8 @@ pub struct AgentParts {
     pub limits: EngineLimits,
     /// The user's home folder, for permission rules that begin with `~/`.
     pub home: Option<PathBuf>,
+    /// Where instruction files come from; `None` for an agent that gets none.
+    pub instructions: Option<Arc<InstructionSources>>,
     /// What each call gets; `cancel` and `tool_use_id` are filled in per call.
     pub tool_context: ToolContext,
 }

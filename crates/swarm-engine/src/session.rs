@@ -1,7 +1,8 @@
 //! One conversation of one agent.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use swarm_fs::Settling;
 use swarm_model::{ContentBlock, StoredMessage};
@@ -10,6 +11,7 @@ use swarm_tools::Caller;
 
 use crate::fork::{Head, Origin};
 use crate::history::{History, INTERRUPTED, error_result};
+use crate::instructions::{Instructions, News};
 use crate::transcript::{Entry, TranscriptAuthor};
 use crate::{AgentParts, Delivery, EngineError, Injected, Totals, TranscriptFile};
 
@@ -31,6 +33,10 @@ pub struct Session {
     totals: Totals,
     /// The model's last message as another program numbered it: its usage stands on each of its lines.
     last_message: Option<String>,
+    /// What the agent has been told of instruction files.
+    instructions: Option<Instructions>,
+    /// Files that the calls of this step have touched.
+    pub(crate) touched: Mutex<Vec<PathBuf>>,
     /// Why a hook ends the turn.
     pub(crate) halted: Mutex<Option<String>>,
     /// What requests without an answer used, until the end of their turn is written down.
@@ -68,7 +74,11 @@ impl Session {
         head: Head,
     ) -> Result<Self, EngineError> {
         let entries = transcript.take_entries();
+        let sources = parts.instructions.clone();
         let mut session = Self {
+            instructions: sources
+                .map(|sources| Instructions::new(sources, &parts.tool_context.cwd)),
+            touched: Mutex::default(),
             head,
             parts,
             history: History::default(),
@@ -96,7 +106,12 @@ impl Session {
     pub fn deliver(&mut self, input: Vec<Injected>) -> Result<Delivery, EngineError> {
         let (delivery, entry) = self.sort(input);
         match entry {
-            Some(entry) => self.append(entry)?,
+            Some(entry) => {
+                if let Err(error) = self.append(entry) {
+                    self.forget_instructions();
+                    return Err(error);
+                }
+            }
             // What is known may be on its way to the disk.
             None => self.flush()?,
         }
@@ -112,8 +127,13 @@ impl Session {
         }
         let (delivery, entry) = self.sort(input);
         if let Some(entry) = entry {
-            self.flush()?;
-            self.transcript.begin(std::slice::from_ref(&entry))?;
+            let begun = self
+                .flush()
+                .and_then(|()| self.transcript.begin(std::slice::from_ref(&entry)));
+            if let Err(error) = begun {
+                self.forget_instructions();
+                return Err(error);
+            }
             self.unsettled.clone_from(&delivery.added);
             self.take(entry);
         }
@@ -143,8 +163,9 @@ impl Session {
         self.transcript.settling()
     }
 
-    /// Tells input that is new from what the transcript has, and makes a line of it if there is any.
-    fn sort(&self, input: Vec<Injected>) -> (Delivery, Option<Entry>) {
+    /// Tells input that is new from what the transcript has, and makes a line of it if there is any. Instructions that
+    /// the model has not read stand in front of it.
+    fn sort(&mut self, input: Vec<Injected>) -> (Delivery, Option<Entry>) {
         let mut delivery = Delivery::default();
         let mut content = Vec::with_capacity(input.len());
         for piece in input {
@@ -158,12 +179,58 @@ impl Session {
             delivery.added.extend(fresh);
             delivery.known.extend(known);
         }
+        if !content.is_empty()
+            && let Some(text) = self.new_instructions()
+        {
+            content.insert(0, ContentBlock::text(text));
+        }
         let entry = (!content.is_empty()).then(|| Entry::User {
             content,
             message_ids: delivery.added.clone(),
             repaired: false,
         });
         (delivery, entry)
+    }
+
+    fn new_instructions(&mut self) -> Option<String> {
+        let mut instructions = self.instructions.take()?;
+        let is_first = self.history.is_empty();
+        let news = instructions.news(is_first, |text| self.history.says(text));
+        self.instructions = Some(instructions);
+        self.show_instructions(news)
+    }
+
+    /// Instructions that apply to the files that calls have touched since the last look.
+    pub(crate) fn instructions_for_touched(&mut self) -> Option<String> {
+        let paths = std::mem::take(
+            self.touched
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        let mut instructions = self.instructions.take()?;
+        let news = (!paths.is_empty())
+            .then(|| instructions.touched(&paths, |text| self.history.says(text)));
+        self.instructions = Some(instructions);
+        self.show_instructions(news.flatten())
+    }
+
+    fn show_instructions(&self, news: Option<News>) -> Option<String> {
+        let news = news?;
+        for line in news.notices {
+            self.emit(AgentEvent::Notice { line });
+        }
+        news.text
+    }
+
+    fn forget_instructions(&mut self) {
+        if let Some(instructions) = &mut self.instructions {
+            instructions.forget();
+        }
+    }
+
+    /// Whether the agent gets instruction files.
+    pub(crate) fn has_instructions(&self) -> bool {
+        self.instructions.is_some()
     }
 
     /// Whether a message is in the transcript already and only has to be acknowledged.

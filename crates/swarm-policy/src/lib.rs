@@ -10,6 +10,7 @@ mod equipment;
 mod file_facts;
 mod files;
 mod git_guard;
+mod instructions;
 mod mode_choice;
 mod model_choice;
 mod pool;
@@ -36,6 +37,7 @@ pub use equipment::{
 pub use file_facts::{FileFacts, PlainFiles, RunsLater};
 pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
+pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
 pub use pool::{

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
-    AgentParts, EngineLimits, EventSink, ForkPoint, NoSpawner, Rights, Session, SubAgentKit,
-    SubAgents, Trained, TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
+    AgentParts, EngineLimits, EventSink, ForkPoint, InstructionSources, NoSpawner, Rights, Session,
+    SubAgentKit, SubAgents, Trained, TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
     without_unreadable,
 };
 use swarm_fs::FolderWatcher;
@@ -13,7 +13,8 @@ use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
 use swarm_model::ModelName;
 use swarm_policy::{
-    AgentKind, Behavior, Equipment, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
+    AgentDefinition, AgentKind, Behavior, Equipment, PoolRequest, ReadFilter, RuleSet, ToolCeiling,
+    tool_pool,
 };
 use swarm_protocol::BackendType;
 use swarm_protocol::DefinitionReport;
@@ -126,6 +127,7 @@ pub(crate) fn assemble(
         hooks,
         limits,
         forks: ForkPoint::default(),
+        instructions: instructions(&order, &root, parts.home.as_deref()),
         home: parts.home,
         tool_context,
     };
@@ -153,6 +155,24 @@ pub(crate) fn assemble(
         definition: report,
         initial_prompt,
     })
+}
+
+/// Where its instruction files come from, if its type gets any.
+fn instructions(
+    order: &SpawnOrder,
+    root: &Path,
+    home: Option<&Path>,
+) -> Option<Arc<InstructionSources>> {
+    let definition = order.definition.as_ref();
+    definition
+        .is_none_or(AgentDefinition::gets_instructions)
+        .then(|| {
+            Arc::new(InstructionSources {
+                settings: order.equipment.instructions.clone(),
+                root: root.to_owned(),
+                home: home.map(Path::to_owned),
+            })
+        })
 }
 
 /// What it is by its definition, brings along, and remembers.

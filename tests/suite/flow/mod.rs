@@ -5,6 +5,7 @@ mod agents;
 mod chat;
 mod hook_trees;
 mod hooks;
+mod instructions;
 mod outcomes;
 mod places;
 mod requests;

@@ -5,9 +5,9 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use super::overview::overview;
 use super::{
     AgentsCommand, ApproveArgs, AttachArgs, CompletionsArgs, ConfigCommand, ContinueArgs, DemoArgs,
-    DenyArgs, GcArgs, InboxArgs, KillArgs, LogArgs, LogsArgs, ManArgs, PauseArgs, PeekArgs,
-    PermissionsArgs, ReapArgs, ResumeArgs, RunArgs, SendArgs, ShutdownArgs, SpawnArgs, StatusArgs,
-    TaskCommand, TeamCommand, TrustArgs, WorktreeCommand,
+    DenyArgs, GcArgs, InboxArgs, InstructionsArgs, KillArgs, LogArgs, LogsArgs, ManArgs, PauseArgs,
+    PeekArgs, PermissionsArgs, ReapArgs, ResumeArgs, RunArgs, SendArgs, ShutdownArgs, SpawnArgs,
+    StatusArgs, TaskCommand, TeamCommand, TrustArgs, WorktreeCommand,
 };
 
 /// A team of coding agents at work in tmux panes.
@@ -129,6 +129,8 @@ Examples:
     /// List definitions of agents, and show what they come to.
     #[command(subcommand)]
     Agents(AgentsCommand),
+    /// List the instruction files that agents read.
+    Instructions(InstructionsArgs),
     /// Let a repository run its own hooks and servers.
     Trust(TrustArgs),
     /// Show the settings in force.

@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "demo",
             "doctor",
             "agents",
+            "instructions",
             "config",
             "trust",
             "completions",
@@ -50,7 +51,7 @@ pub(super) fn overview() -> StyledStr {
                 .find_subcommand(name)
                 .and_then(clap::Command::get_about)
                 .map_or_else(|| HELP.to_owned(), ToString::to_string);
-            lines.push(format!("  {literal}{name:<11}{literal:#}  {about}"));
+            lines.push(format!("  {literal}{name:<12}{literal:#}  {about}"));
         }
     }
     lines.push(format!(

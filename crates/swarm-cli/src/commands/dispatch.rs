@@ -9,8 +9,9 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 use super::{
-    agents, completions, config, demo, doctor, gc, inbox, journal, man, pane, pause, processes,
-    requests, resume, run as run_command, send, spawn, status, stop, task, team, trust, worktree,
+    agents, completions, config, demo, doctor, gc, inbox, instructions, journal, man, pane, pause,
+    processes, requests, resume, run as run_command, send, spawn, status, stop, task, team, trust,
+    worktree,
 };
 
 /// Runs a command that must work whatever is wrong with settings and teams; `None` for any other.
@@ -56,6 +57,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<ExitCode, Failure> {
         Command::Gc(args) => gc::run(app, &args),
         Command::Config(command) => config::run(app, &command),
         Command::Agents(command) => agents::run(app, &command),
+        Command::Instructions(args) => instructions::run(app, &args),
         Command::Trust(args) => trust::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),
         Command::Completions(args) => completions::run(&app.env, app.out, &args),

@@ -10,6 +10,7 @@ mod doctor;
 mod gc;
 mod given;
 mod inbox;
+mod instructions;
 mod journal;
 mod man;
 mod members;

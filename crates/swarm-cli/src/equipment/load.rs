@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use swarm_policy::{AgentCatalog, Equipment};
+use swarm_policy::{AgentCatalog, Equipment, InstructionSettings};
 use swarm_protocol::WebSettings;
 
 use super::agents::{FoundAgents, Looking, gather};
@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::claude_settings::ClaudeSettings;
 use crate::failure::Failure;
 use crate::output::plain;
+use crate::settings::Settings;
 use crate::trust::{project_folder, project_top};
 
 /// What holds for agents that this command starts. Definitions that are wrong are left out; a run tells of each, and
@@ -56,12 +57,27 @@ pub(crate) fn with_agents(
         project: Some(project_top(&app.root, &app.env.cwd)),
         mcp: servers.settings,
         skills: skills::find(&app.env.cwd, &app.root),
+        instructions: instructions(&app.settings, &app.root, &app.env.cwd, app.is_trusted()?),
         web: WebSettings {
             search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),
             private: app.settings.web_private,
         },
         ..Equipment::default()
     })
+}
+
+/// Which instruction files agents in `cwd` read, where its repository is trusted or not.
+pub(crate) fn instructions(
+    settings: &Settings,
+    root: &Path,
+    cwd: &Path,
+    trusted: bool,
+) -> InstructionSettings {
+    InstructionSettings {
+        files: settings.instruction_files.clone(),
+        exclude: settings.instruction_exclude.clone(),
+        trusted: trusted.then(|| project_top(root, cwd)),
+    }
 }
 
 /// The definitions of every source.

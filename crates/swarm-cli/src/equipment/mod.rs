@@ -8,5 +8,5 @@ mod mcp;
 mod shell;
 mod skills;
 
-pub(crate) use load::{agents, found_agents, load, with_agents};
+pub(crate) use load::{agents, found_agents, instructions, load, with_agents};
 pub(crate) use mcp::{FoundServers, ServerSources, mcp_bounds};

@@ -87,6 +87,10 @@ settings! {
     max_unread: usize = "inbox.max_unread", Kind::Whole(1, 1_000_000), Say::Less;
     /// Bytes of text that one message may have.
     max_message_bytes: usize = "inbox.max_message_bytes", Kind::Whole(1024, 67_108_864), Say::Less;
+    /// Names of instruction files, best first.
+    instruction_files: Vec<String> = "instructions.files", Kind::Texts, Say::Users;
+    /// Instruction files that are never read.
+    instruction_exclude: Vec<String> = "instructions.exclude", Kind::Texts, Say::Users;
     /// Whether a member that goes idle with an open task is reminded of it.
     remind: bool = "tasks.remind", Kind::Flag, Say::Anyones;
     /// Where work trees lie.

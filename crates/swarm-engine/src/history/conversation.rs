@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_model::{ContentBlock, Role, StoredBlock, StoredMessage};
+use swarm_model::{BlockKind, ContentBlock, Role, StoredBlock, StoredMessage};
 
 use super::valid::{self, Valid};
 use crate::transcript::{Entry, TurnEnd};
@@ -54,6 +54,18 @@ impl History {
     /// Whether nothing was said yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.last.is_none()
+    }
+
+    /// Whether a text is part of something that the model was told.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        let json = serde_json::Value::from(text).to_string();
+        let written = json.trim_matches('"');
+        let messages = self.for_model();
+        let mut told = messages.iter().filter(|said| said.role == Role::User);
+        told.any(|said| {
+            let mut texts = said.blocks.iter();
+            texts.any(|block| block.kind() == BlockKind::Text && block.json().contains(written))
+        })
     }
 
     /// Whether the last word is a user message to which no turn has come to an end.

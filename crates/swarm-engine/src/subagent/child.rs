@@ -235,6 +235,8 @@ impl SubAgents {
                 ..parent.limits.clone()
             },
             home: parent.home.clone(),
+            instructions: (self.root()?.parent.parts.instructions.clone())
+                .filter(|_| definition.gets_instructions()),
             tool_context: context,
         })
     }

@@ -1,7 +1,7 @@
 //! Running the calls of one answer, in order.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use futures::{StreamExt, stream};
 use serde_json::Value;
@@ -65,7 +65,8 @@ impl Session {
                 self.leave_unrun(&ids)?;
                 return Err(Stop::Interrupted);
             }
-            let results = self.run_next(next, &mut waiting, &signals.cancel).await;
+            let mut results = self.run_next(next, &mut waiting, &signals.cancel).await;
+            results.extend(self.instructions_for_touched().map(ContentBlock::text));
             self.append(Entry::user(results))?;
             if let Some(why) = self.take_halt() {
                 let ids: Vec<_> = waiting.into_iter().map(|call| call.id).collect();
@@ -188,7 +189,14 @@ impl Session {
             call_context.confine = Some(moved.confine);
             call_context.cwd = moved.cwd;
         }
+        let paths = self
+            .has_instructions()
+            .then(|| ready.tool.touches(&ready.input, &call_context.cwd));
         let mut output = call::run(ready, call_context, self.parts.limits.cancel_grace).await;
+        if let Some(paths) = paths.filter(|_| !output.is_error) {
+            let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+            touched.extend(paths);
+        }
         add_context(&mut output, &context);
         match input.filter(|_| !output.is_error) {
             Some(input) => {

@@ -195,6 +195,7 @@ impl World {
             forks: ForkPoint::default(),
             limits: self.limits.clone(),
             home: None,
+            instructions: None,
             tool_context: ToolContext {
                 cwd: "/work/repo".into(),
                 env: Arc::new(BTreeMap::new()),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
-    AgentParts, EngineError, EngineLimits, EventSink, ForkPoint, Rights, Session, SubAgentKit,
-    SubAgents, TranscriptAuthor, TranscriptFile, WorktreeIsolator, own_tools, transcript_path,
-    without_unreadable, worktree_tools,
+    AgentParts, EngineError, EngineLimits, EventSink, ForkPoint, InstructionSources, Rights,
+    Session, SubAgentKit, SubAgents, TranscriptAuthor, TranscriptFile, WorktreeIsolator, own_tools,
+    transcript_path, without_unreadable, worktree_tools,
 };
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
@@ -89,6 +89,11 @@ pub(super) fn assemble(
             ..EngineLimits::default()
         },
         home: parts.home.clone(),
+        instructions: Some(Arc::new(InstructionSources {
+            settings: dep.equipment.instructions.clone(),
+            root: dep.root.clone(),
+            home: parts.home.clone(),
+        })),
         tool_context,
     };
     let transcript = transcript(parts, leadership)?;

@@ -35,6 +35,11 @@ pub(super) fn split(text: &str) -> Option<Frontmatter> {
     None
 }
 
+/// The YAML and the text of a file that begins with YAML between two lines of dashes.
+pub(crate) fn split_frontmatter(text: &str) -> Option<(String, String)> {
+    split(text).map(|parts| (parts.yaml, parts.body))
+}
+
 /// The lines behind a first line of dashes that no second one ends; `None` where there is no such first line, or it is
 /// ended. Such a text may be plain Markdown that begins with a rule.
 pub(super) fn unclosed(text: &str) -> Option<String> {

@@ -11,6 +11,7 @@ mod servers;
 mod values;
 mod yaml;
 
+pub(crate) use frontmatter::split_frontmatter;
 pub use json::read_json;
 pub(crate) use nearest::nearest;
 pub use problem::DefinitionProblem;

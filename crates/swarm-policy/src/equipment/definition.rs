@@ -83,6 +83,12 @@ impl AgentDefinition {
             path: None,
         }
     }
+
+    /// Whether agents of this type get the instruction files. Claude Code leaves them out for its own Explore and Plan,
+    /// which only read and report.
+    pub fn gets_instructions(&self) -> bool {
+        self.source != AgentSource::BuiltIn || !matches!(self.name.as_str(), "Explore" | "Plan")
+    }
 }
 
 /// The tools that a definition lets its agent have.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{ShellGuards, Skill, WebSettings};
 
+use crate::InstructionSettings;
+
 use super::{AgentCatalog, AgentLimits, HookSettings, McpSettings, ModelNames};
 
 /// Everything that a process can equip its agents with.
@@ -28,6 +30,8 @@ pub struct Equipment {
     pub shell: ShellGuards,
     /// Bounds of sub-agents.
     pub limits: AgentLimits,
+    /// Which instruction files agents read.
+    pub instructions: InstructionSettings,
     /// What names of models mean for sub-agents.
     pub models: ModelNames,
 }

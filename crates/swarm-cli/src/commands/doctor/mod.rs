@@ -3,6 +3,7 @@
 mod disk;
 mod equipment;
 mod finding;
+mod instructions;
 mod leftovers;
 mod programs;
 mod run;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use swarm_protocol::ErrorKind;
 
 use super::finding::{Finding, State};
-use super::{disk, equipment, leftovers, programs, sandbox, servers, trust, written};
+use super::{disk, equipment, instructions, leftovers, programs, sandbox, servers, trust, written};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Output, plain};
@@ -38,6 +38,7 @@ fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.push(written::model(env, &written));
     findings.extend(trust::look(env));
     findings.extend(equipment::look(env, settings));
+    findings.extend(instructions::look(env, settings));
     findings.extend(servers::look(env, settings)?);
     findings.extend(disk::look(env));
     findings.extend(leftovers::look(env));

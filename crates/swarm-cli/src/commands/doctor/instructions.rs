@@ -1,0 +1,52 @@
+//! Instruction files: how much they take of each conversation, and which cannot be read.
+
+use swarm_engine::{InstructionFile, InstructionSources, LoadedInstructions};
+
+use super::finding::Finding;
+use crate::environment::Environment;
+use crate::equipment;
+use crate::settings::Settings;
+use crate::trust::is_trusted;
+
+const NAME: &str = "instructions";
+
+/// Characters beyond which Claude Code warns as well.
+const MANY: usize = 40_000;
+
+/// Nothing where there are none.
+pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
+    // What is wrong with it is reported elsewhere.
+    let Ok(root) = env.root() else {
+        return Vec::new();
+    };
+    let trusted = is_trusted(&root, &env.cwd).unwrap_or_default();
+    let loaded = LoadedInstructions::load(
+        &InstructionSources {
+            settings: equipment::instructions(settings, &root, &env.cwd, trusted),
+            root: root.clone(),
+            home: env.home(),
+        },
+        &env.cwd,
+    );
+    let size = |file: &InstructionFile| file.text.chars().count();
+    let total: usize = loaded.files.iter().map(size).sum();
+    let mut findings = Vec::new();
+    if let Some(largest) = loaded.files.iter().max_by_key(|file| size(file)) {
+        let found = format!("{} files, {total} characters", loaded.files.len());
+        findings.push(if total > MANY {
+            let hint = format!(
+                "more than {MANY} make agents slower and less attentive: shorten {} ({} characters)",
+                largest.path.display(),
+                size(largest)
+            );
+            Finding::warning(NAME, found, hint)
+        } else {
+            Finding::ok(NAME, found)
+        });
+    }
+    let problems = loaded.problems.into_iter();
+    findings.extend(problems.map(|problem| {
+        Finding::warning(NAME, problem, "correct the file; the other files are read")
+    }));
+    findings
+}

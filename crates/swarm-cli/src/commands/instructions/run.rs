@@ -1,0 +1,142 @@
+//! The files that are loaded, from where, and how large they are.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_engine::{InstructionFile, InstructionSources, LoadedInstructions};
+use swarm_policy::AgentDefinition;
+use swarm_ui::print::{Cell, Table};
+
+use crate::app::App;
+use crate::args::InstructionsArgs;
+use crate::commands::agents;
+use crate::equipment;
+use crate::failure::Failure;
+use crate::output::{plain, say};
+use crate::trust::is_trusted;
+
+pub(in crate::commands) fn run(app: &App, args: &InstructionsArgs) -> Result<ExitCode, Failure> {
+    let cwd = directory(app, args)?;
+    let omitted = match &args.agent {
+        Some(name) => !gets_instructions(app, name)?,
+        None => false,
+    };
+    let loaded = if omitted {
+        LoadedInstructions::default()
+    } else {
+        let trusted = is_trusted(&app.root, &cwd)?;
+        LoadedInstructions::load(
+            &InstructionSources {
+                settings: equipment::instructions(&app.settings, &app.root, &cwd, trusted),
+                root: app.root.clone(),
+                home: app.env.home(),
+            },
+            &cwd,
+        )
+    };
+    if app.out.json {
+        let files: Vec<_> = loaded.files.iter().map(record).collect();
+        let conditional: Vec<_> = loaded.conditional.iter().map(record).collect();
+        app.out.json(&json!({
+            "cwd": cwd,
+            "agent": args.agent,
+            "files": files,
+            "conditional": conditional,
+            "characters": total(&loaded.files),
+            "problems": loaded.problems,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    show(
+        app,
+        &cwd,
+        &loaded,
+        omitted.then_some(args.agent.as_deref()).flatten(),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf, Failure> {
+    let Some(cwd) = &args.cwd else {
+        return Ok(app.env.cwd.clone());
+    };
+    let cwd = app.env.cwd.join(cwd);
+    let canonical = cwd.canonicalize().ok().filter(|cwd| cwd.is_dir());
+    canonical.ok_or_else(|| Failure::usage(format!("{} is not a directory", cwd.display())))
+}
+
+fn gets_instructions(app: &App, name: &str) -> Result<bool, Failure> {
+    let found = equipment::agents(app)?;
+    let definition = agents::known(app, &found.catalog, name)?;
+    Ok(AgentDefinition::gets_instructions(definition))
+}
+
+fn show(
+    app: &App,
+    cwd: &Path,
+    loaded: &LoadedInstructions,
+    omitted_for: Option<&str>,
+) -> Result<(), Failure> {
+    if let Some(name) = omitted_for {
+        app.out
+            .say(&format!("agents of type {name} get no instruction files"));
+    } else if loaded.files.is_empty() && loaded.conditional.is_empty() {
+        app.out.say(&format!(
+            "no instruction files apply to {}: create a CLAUDE.md or AGENTS.md",
+            plain(&cwd.display().to_string())
+        ));
+    } else {
+        let mut table = Table::new(["FROM", "CHARACTERS", "FILE", "LOADED"]);
+        for file in &loaded.files {
+            let when = match &file.imported_by {
+                Some(by) => format!("imported by {}", near(by, cwd)),
+                None => "at the start".to_owned(),
+            };
+            table.row(cells(file, cwd, when));
+        }
+        for file in &loaded.conditional {
+            let when = format!("when a file matches {}", file.paths.join(", "));
+            table.row(cells(file, cwd, when).map(Cell::dim));
+        }
+        app.out.table(&table)?;
+        app.out.say(&format!(
+            "{} characters at the start of each conversation",
+            total(&loaded.files)
+        ));
+    }
+    if !app.out.quiet {
+        for problem in &loaded.problems {
+            say(&format!("swarm: {}", plain(problem)));
+        }
+    }
+    Ok(())
+}
+
+fn cells(file: &InstructionFile, cwd: &Path, when: String) -> [Cell; 4] {
+    [
+        Cell::new(file.kind.name()),
+        Cell::new(size(file).to_string()),
+        Cell::new(near(&file.path, cwd)),
+        Cell::new(when),
+    ]
+}
+
+fn record(file: &InstructionFile) -> serde_json::Value {
+    let mut record = json!(file);
+    record["characters"] = json!(size(file));
+    record
+}
+
+fn size(file: &InstructionFile) -> usize {
+    file.text.chars().count()
+}
+
+fn total(files: &[InstructionFile]) -> usize {
+    files.iter().map(size).sum()
+}
+
+/// A path, from the directory where it is below it.
+fn near(path: &Path, cwd: &Path) -> String {
+    path.strip_prefix(cwd).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,13 @@
+//! Instruction files (`CLAUDE.md`, `AGENTS.md`, rules): which there are, what they say, and when an agent is told.
+
+mod announce;
+mod layers;
+mod load;
+mod probe;
+mod reader;
+
+pub(crate) use announce::{Instructions, News};
+pub use load::{InstructionFile, InstructionKind, InstructionSources, LoadedInstructions};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Files below `.claude/rules`: instructions whose frontmatter may limit them to certain files.
+
+use std::path::Path;
+
+use ignore::gitignore::GitignoreBuilder;
+
+use crate::definition_file::split_frontmatter;
+
+/// A rule file in its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFile {
+    /// Patterns of the files that it applies to, in gitignore(5) form; empty if it always applies.
+    pub paths: Vec<String>,
+    /// The instructions.
+    pub body: String,
+}
+
+impl RuleFile {
+    /// Takes a file apart. `paths:` may be a list or one text with commas. It is not read as YAML, since people write
+    /// `paths: **/*.ts`, which YAML takes for an alias.
+    pub fn parse(text: &str) -> Self {
+        let Some((yaml, body)) = split_frontmatter(text) else {
+            return Self {
+                paths: Vec::new(),
+                body: text.trim().to_owned(),
+            };
+        };
+        let mut lines = yaml.lines();
+        let first = lines
+            .by_ref()
+            .find_map(|line| line.strip_prefix("paths:"))
+            .unwrap_or_default();
+        let items = lines.map_while(|line| line.trim_start().strip_prefix('-'));
+        let paths = separated(first.trim().trim_start_matches('[').trim_end_matches(']'))
+            .into_iter()
+            .chain(items.map(str::to_owned))
+            .map(|item| item.trim().trim_matches(['"', '\'']).to_owned())
+            .filter(|item| !item.is_empty())
+            .collect();
+        Self { paths, body }
+    }
+
+    /// Whether the rule applies to a file, given its path relative to the directory that has `.claude`.
+    pub fn applies_to(paths: &[String], file: &Path) -> bool {
+        let mut patterns = GitignoreBuilder::new("");
+        let valid = paths
+            .iter()
+            .all(|path| patterns.add_line(None, path).is_ok());
+        let patterns = patterns.build();
+        valid
+            && patterns.is_ok_and(|patterns| {
+                patterns
+                    .matched_path_or_any_parents(file, false)
+                    .is_ignore()
+            })
+    }
+}
+
+/// The parts of a text between commas that are in no braces.
+fn separated(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut depth = 0_u32;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_in_every_form() {
+        for (text, paths) in [
+            ("Always.", &[][..]),
+            ("---\ndescription: x\n---\nAlways.", &[]),
+            ("---\npaths: **/*.ts\n---\nA", &["**/*.ts"]),
+            (
+                "---\npaths: \"src/**/*.{ts,tsx}\", lib/*\n---\nA",
+                &["src/**/*.{ts,tsx}", "lib/*"],
+            ),
+            (
+                "---\npaths:\n  - \"a/**\"\n  - b.rs\nother: x\n---\nA",
+                &["a/**", "b.rs"],
+            ),
+            ("---\npaths: [a, 'b']\n---\nA", &["a", "b"]),
+        ] {
+            assert_eq!(RuleFile::parse(text).paths, paths, "{text}");
+        }
+        assert_eq!(RuleFile::parse("---\npaths: a\n---\n\nBody\n").body, "Body");
+    }
+
+    #[test]
+    fn a_rule_applies_to_the_files_that_its_patterns_match() {
+        let applies = |pattern: &str, file: &str| {
+            RuleFile::applies_to(&[pattern.to_owned()], Path::new(file))
+        };
+        assert!(applies("**/*.ts", "src/a/b.ts"));
+        assert!(applies("src/**/*.{ts,tsx}", "src/a/b.tsx"));
+        assert!(applies("src/api", "src/api/a.rs"));
+        assert!(applies("*.md", "docs/a.md"));
+        assert!(!applies("src/**", "lib/a.ts"));
+        assert!(!applies("**/*.ts", "src/a.rs"));
+    }
+}
