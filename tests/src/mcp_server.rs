@@ -22,6 +22,10 @@ pub enum Behaviour {
     Floods,
     /// Neither it nor its child ends when its input does.
     Stubborn,
+    /// It speaks the stateless protocol of 2026-07-28 alone.
+    Stateless,
+    /// Over HTTP: it refuses every request but `initialize` that names no session with 400, as many servers do.
+    Guarded,
     /// Two of its tools get one name.
     Collides,
     /// Over HTTP: it forgets its session with every call that it has answered, and says so with 400.
@@ -41,6 +45,8 @@ impl FromStr for Behaviour {
             "exits" => Self::Exits,
             "floods" => Self::Floods,
             "stubborn" => Self::Stubborn,
+            "stateless" => Self::Stateless,
+            "guarded" => Self::Guarded,
             "collides" => Self::Collides,
             "forgets" => Self::Forgets,
             "refuses" => Self::Refuses,
@@ -49,6 +55,9 @@ impl FromStr for Behaviour {
         })
     }
 }
+
+/// The protocol without a handshake.
+const STATELESS: &str = "2026-07-28";
 
 /// What comes of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +110,19 @@ impl Server {
         if id.is_null() {
             return Reply::Nothing;
         }
-        let result = match message["method"].as_str().unwrap_or_default() {
+        let is_stateless = self.behaviour == Behaviour::Stateless;
+        let version = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        let mut result = match message["method"].as_str().unwrap_or_default() {
+            _ if is_stateless && version != STATELESS => {
+                let error = json!({"code": -32601, "message": "there is no handshake"});
+                return Reply::Json(json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            }
+            "server/discover" if is_stateless => json!({
+                "supportedVersions": [STATELESS],
+                "capabilities": {"tools": {}},
+                "ttlMs": 0,
+                "cacheScope": "private",
+            }),
             "initialize" => json!({
                 "protocolVersion": message["params"]["protocolVersion"],
                 "capabilities": {"tools": {"listChanged": true}},
@@ -117,6 +138,11 @@ impl Server {
                 return Reply::Json(json!({"jsonrpc": "2.0", "id": id, "error": error}));
             }
         };
+        if is_stateless {
+            result["resultType"] = json!("complete");
+            result["ttlMs"] = json!(0);
+            result["cacheScope"] = json!("private");
+        }
         Reply::Json(json!({"jsonrpc": "2.0", "id": id, "result": result}))
     }
 
@@ -176,6 +202,7 @@ impl Server {
                 }
                 "Bad Request: No valid session ID provided"
             }
+            Behaviour::Guarded if session.is_empty() => "Bad Request: Server not initialized",
             Behaviour::Refuses => "the quota is used up",
             Behaviour::Drops => {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream";
@@ -246,7 +273,8 @@ fn serve_one(server: &Server, stream: TcpStream) -> anyhow::Result<()> {
     reader.read_exact(&mut body)?;
     let body = String::from_utf8_lossy(&body);
     if method == "POST"
-        && body.contains("\"tools/call\"")
+        && (body.contains("\"tools/call\"") || server.behaviour == Behaviour::Guarded)
+        && !body.contains("\"initialize\"")
         && let Some(text) = server.misanswer(&session)
     {
         let mut out = stream;

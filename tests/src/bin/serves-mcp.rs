@@ -61,7 +61,9 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
         | Behaviour::Collides
         | Behaviour::Forgets
         | Behaviour::Refuses
-        | Behaviour::Drops => {}
+        | Behaviour::Drops
+        | Behaviour::Stateless
+        | Behaviour::Guarded => {}
     }
     Ok(())
 }

@@ -226,6 +226,23 @@ async fn two_calls_over_http(mode: &str) -> [swarm_tools::ToolOutput; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn servers_of_both_eras_are_called_over_both_transports() {
+    for mode in ["well", "stateless"] {
+        let bench = Bench::new().with("near", mode);
+        let servers = bench.servers();
+        let agent = servers.for_agent(&[], "").await;
+        let answer = call(&agent, "mcp__near__echo", "one").await;
+        assert_eq!(answer.content, "echo: one", "{mode}");
+        servers.close().await;
+    }
+    for mode in ["well", "stateless", "guarded"] {
+        let [first, second] = two_calls_over_http(mode).await;
+        assert_eq!(first.content, "echo: one", "{mode}");
+        assert_eq!(second.content, "echo: two", "{mode}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_has_forgotten_the_session_with_400_is_given_a_new_one() {
     let [first, second] = two_calls_over_http("forgets").await;
     assert_eq!(first.content, "echo: one");

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, PaginatedRequestParams, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, PaginatedRequestParams, ProtocolVersion,
+    ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, PeerRequestOptions, RequestHandle, RunningService, ServiceError,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, PeerRequestOptions,
+    RequestHandle, RunningService, ServiceError,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{Peer, RoleClient, ServiceExt};
@@ -48,8 +50,8 @@ impl Connection {
     /// Speaks to a program.
     pub(crate) async fn over_stdio(stdout: ChildStdout, stdin: ChildStdin) -> Result<Self, String> {
         let transport = AsyncRwTransport::new_client(stdout, stdin);
-        let service = Handler::default().serve(transport).await;
-        Ok(Self::of(service.map_err(|error| handshake(&error))?))
+        let service = Handler::default().serve_with_lifecycle(transport, either_era());
+        Ok(Self::of(service.await.map_err(|error| handshake(&error))?))
     }
 
     /// Speaks to an address.
@@ -59,7 +61,16 @@ impl Connection {
         host: &McpHost,
     ) -> Result<Self, McpError> {
         let transport = http::transport(url, headers, host)?;
-        let service = Handler::default().serve(transport).await;
+        let service = Handler::default().serve_with_lifecycle(transport, either_era());
+        let service = match service.await {
+            // Older servers may answer a request without a session in ways that no standard names.
+            Err(error) if !error.is_authorization_required() => {
+                tracing::debug!(%error, "the stateless protocol failed, trying the older one");
+                let transport = http::transport(url, headers, host)?;
+                Handler::default().serve(transport).await
+            }
+            service => service,
+        };
         let service = service.map_err(|error| McpError::Connect {
             why: handshake(&error),
             stderr: String::new(),
@@ -158,6 +169,15 @@ impl Connection {
         if let Err(error) = service.close_with_timeout(within).await {
             tracing::warn!(%error, "the end of an MCP connection");
         }
+    }
+}
+
+/// Servers of the stateless protocol (2026-07-28) are asked with `server/discover`; those that do not know it get the
+/// `initialize` of the protocol before.
+fn either_era() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
     }
 }
 
