@@ -49,6 +49,16 @@ impl Failure {
         self
     }
 
+    /// What only the command line can do about it: the error itself is also read by models.
+    fn with_worktree_hint(self, error: &WorktreeError) -> Self {
+        match error {
+            WorktreeError::Uncommitted { .. } => {
+                self.with_hint("`--snapshot` takes them along into the worktree")
+            }
+            _ => self,
+        }
+    }
+
     /// The failure that a person has to look after first, with the words of all.
     pub(crate) fn worst(mut failures: Vec<Self>) -> Option<Self> {
         failures.sort_by_key(|failure| gravity(failure.kind));
@@ -149,6 +159,12 @@ impl From<LeadError> for Failure {
         match error {
             LeadError::Store(error) => error.into(),
             LeadError::Pane(error) => error.into(),
+            LeadError::Worktree {
+                error: ref cause, ..
+            } => {
+                let failure = Self::new(error.kind(), with_causes(&error));
+                failure.with_worktree_hint(cause)
+            }
             error => Self::new(error.kind(), with_causes(&error)),
         }
     }
@@ -156,7 +172,7 @@ impl From<LeadError> for Failure {
 
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
-        Self::new(error.kind(), with_causes(&error))
+        Self::new(error.kind(), with_causes(&error)).with_worktree_hint(&error)
     }
 }
 

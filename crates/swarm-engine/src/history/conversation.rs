@@ -59,7 +59,7 @@ impl History {
     /// Whether a text is part of something that the model was told.
     pub(crate) fn says(&self, text: &str) -> bool {
         let json = serde_json::Value::from(text).to_string();
-        let written = json.trim_matches('"');
+        let written = &json[1..json.len() - 1];
         let messages = self.for_model();
         let mut told = messages.iter().filter(|said| said.role == Role::User);
         told.any(|said| {

@@ -7,7 +7,7 @@ use swarm_policy::{AgentCatalog, AgentLimits};
 use swarm_protocol::{MessageId, SubAgentId};
 
 use super::SubAgents;
-use super::notification::message_id;
+use super::notification::{message_id, notification};
 use super::record::{Record, StoppedBy};
 use crate::{EngineError, Injected, Session};
 
@@ -102,6 +102,23 @@ impl SubAgents {
             }
         }
         mail
+    }
+
+    /// Notes that the agent of the process is about to read a result, so that the word of the end does not repeat it.
+    pub(super) fn hand_out(&self, record: &Record) {
+        if record.parent.id.is_some() {
+            return;
+        }
+        {
+            let mut live = record.live();
+            live.handed_out = live.runs;
+        }
+        let word = notification(record, self.limits().output_chars);
+        let mut inner = self.lock();
+        let mut waiting = inner.mail.iter_mut();
+        if let Some(waiting) = waiting.find(|waits| waits.message_ids == word.message_ids) {
+            *waiting = word;
+        }
     }
 
     /// Whether a message is the word of a sub-agent's end.

@@ -20,6 +20,12 @@ pub(super) fn message_id(record: &Record) -> MessageId {
     MessageId::new(format!("{}-{}", record.id, record.live().runs))
 }
 
+/// Whether the result of its last run has reached its parent by `TaskOutput`.
+fn is_handed_out(record: &Record) -> bool {
+    let live = record.live();
+    live.runs > 0 && live.handed_out == live.runs
+}
+
 fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usize) -> String {
     let description = escape(&record.request.description);
     let summary = match status {
@@ -51,7 +57,9 @@ fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usi
     tag("output-file", &record.output().display().to_string());
     tag("status", word);
     tag("summary", &summary);
-    if !finding.text.is_empty() || status == SubAgentStatus::Completed {
+    if is_handed_out(record) {
+        tag("result", "TaskOutput has shown it to you.");
+    } else if !finding.text.is_empty() || status == SubAgentStatus::Completed {
         tag("result", &escape(&words(finding, record, limit)));
     }
     tag(

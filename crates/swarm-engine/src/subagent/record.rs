@@ -104,6 +104,8 @@ pub(super) struct Live {
     pub(super) started: UnixMs,
     /// How often it was started, resumptions included.
     pub(super) runs: u32,
+    /// The run whose result its parent was given by `TaskOutput`; 0 for none.
+    pub(super) handed_out: u32,
     /// Whether its parent has heard of its last end.
     pub(super) told: bool,
     pub(super) folder: Option<IsolatedFolder>,

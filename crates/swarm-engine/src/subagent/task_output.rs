@@ -108,6 +108,9 @@ impl TaskOutput {
                 () = ctx.cancel.cancelled() => {}
             }
         }
+        if !record.view().is_running() {
+            agents.hand_out(&record);
+        }
         Ok(report(&record, input.block, agents.limits().output_chars))
     }
 }

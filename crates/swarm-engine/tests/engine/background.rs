@@ -208,6 +208,13 @@ async fn output_is_waited_for_as_long_as_asked() {
     assert!(done.contains("<retrieval_status>success<"), "{done}");
     assert!(done.contains("late news"), "{done}");
     family.hear().await;
+    let told = family.world.on_disk();
+    assert!(told.contains("<status>completed</status>"), "{told}");
+    assert_eq!(
+        told.matches("late news").count(),
+        0,
+        "the result is not repeated"
+    );
 }
 
 #[tokio::test(start_paused = true)]

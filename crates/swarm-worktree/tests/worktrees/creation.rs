@@ -65,7 +65,10 @@ fn i3_a_worktree_begins_at_the_callers_head_and_says_so() {
         matches!(&refused, WorktreeError::Uncommitted { files, .. } if files == &["b.txt", "new.txt"]),
         "{refused}"
     );
-    assert!(refused.to_string().contains("--snapshot"), "{refused}");
+    assert!(
+        refused.to_string().contains("commit them first"),
+        "{refused}"
+    );
     assert_eq!(scene.branches(&mine), ["feature", "main", "worktree-one"]);
 
     // Or it is taken along, and index, stash and branch stay as they are.
