@@ -26,7 +26,13 @@ const QUOTED_BYTES: usize = 200;
 /// The exclusive lock on a life file. Keep it until the process ends; dropping it is dying.
 #[derive(Debug)]
 pub struct LifeHolder {
-    _locked: File,
+    locked: File,
+}
+
+impl Drop for LifeHolder {
+    fn drop(&mut self) {
+        release(&self.locked);
+    }
 }
 
 /// What a life file tells about its owner.
@@ -76,7 +82,7 @@ impl LifeHolder {
             });
         }
         overwrite(&file, content).map_err(|error| FsError::io(path, "write", error))?;
-        Ok(Self { _locked: file })
+        Ok(Self { locked: file })
     }
 
     /// `None` if another process was faster.
@@ -86,7 +92,7 @@ impl LifeHolder {
             .map_err(|error| FsError::io(path, "lock", error))?;
         overwrite(unnamed.as_file(), content).map_err(|error| FsError::io(path, "write", error))?;
         match unnamed.persist_noclobber(path) {
-            Ok(file) => Ok(Some(Self { _locked: file })),
+            Ok(file) => Ok(Some(Self { locked: file })),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(failed) => Err(FsError::gone_or_io(path, "make", failed.error)),
         }
@@ -127,6 +133,7 @@ fn look(path: &Path) -> Result<(Liveness, Option<(File, u64)>), FsError> {
         if !is_free {
             return Ok((Liveness::Alive, Some((file, metadata.len()))));
         }
+        release(&file);
         if is_in_place(path, &file)? {
             return Ok((Liveness::Dead, None));
         }
@@ -150,9 +157,18 @@ pub fn wait_for_death(path: &Path) -> Result<(), FsError> {
         };
         retrying_interrupted(|| file.lock_shared())
             .map_err(|error| FsError::io(path, "wait on", error))?;
+        release(&file);
         if is_in_place(path, &file)? {
             return Ok(());
         }
+    }
+}
+
+/// Releases a lock before its descriptor is closed. A child that another thread has just forked holds a copy of the
+/// descriptor until it calls `exec`, and closing ours alone would leave the lock with that child.
+fn release(file: &File) {
+    if let Err(error) = file.unlock() {
+        tracing::debug!(%error, "life lock not released before its descriptor is closed");
     }
 }
 
@@ -185,4 +201,21 @@ fn quote(file: &File) -> String {
         "the process that lives by it: {}",
         text.trim().escape_debug()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_descriptor_in_a_forked_child_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("life");
+        let holder = LifeHolder::take(&path, b"me").unwrap();
+        // Like the copy that a fork makes: another descriptor of the same open file.
+        let _copy = holder.locked.try_clone().unwrap();
+        assert_eq!(probe(&path).unwrap(), Liveness::Alive);
+        drop(holder);
+        assert_eq!(probe(&path).unwrap(), Liveness::Dead);
+    }
 }

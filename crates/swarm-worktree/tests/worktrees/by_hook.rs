@@ -279,7 +279,7 @@ fn whoever_changes_the_record_of_a_hooks_folder_waits_for_its_lock() {
         .unwrap();
     let record = lock.with_extension("json");
     std::thread::scope(|scope| {
-        let held = HandedLock::take(&lock, std::time::Duration::ZERO).unwrap();
+        let held = HandedLock::take(&lock, std::time::Duration::from_mins(1)).unwrap();
         let releasing = scope.spawn(|| yard.worktrees.release(&made).unwrap());
         while !is_waited_for(&lock) {
             assert!(!releasing.is_finished(), "it did not wait for the lock");
