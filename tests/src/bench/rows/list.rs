@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 
-use super::{batch, broadcast, carried, idle, message, overview, send, soak, spawn, tasks};
+use super::{
+    batch, broadcast, carried, idle, long, message, overview, send, soak, spawn, stop, tasks, watch,
+};
 use crate::bench::order::Order;
 use crate::bench::table::Line;
 
@@ -23,14 +25,17 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
 }
 
 /// Everything that can be measured, in the order of the table.
-pub(crate) const ALL: [Row; 10] = [
+pub(crate) const ALL: [Row; 13] = [
     usual("message", message::measure),
     usual("send", send::measure),
     usual("carried", carried::measure),
+    usual("long", long::measure),
     usual("broadcast", broadcast::measure),
     usual("tasks", tasks::measure),
     usual("batch", batch::measure),
     usual("spawn", spawn::measure),
+    usual("stop", stop::measure),
+    usual("watch", watch::measure),
     usual("idle", idle::measure),
     usual("overview", overview::measure),
     Row {

@@ -29,9 +29,15 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     played.world.swarm(&["team", "create", TEAM]).ok();
     let mut mate = Mate::start(&played, 0)?;
-    let woken = Bare::start(&played, "woken", Manner::Woken, &mate)?;
-    let kept = Bare::start(&played, "kept", Manner::WokenAndKept, &mate)?;
-    let polls = Bare::start(&played, "polls", Manner::Polls, &mate)?;
+    let woken = Bare::start(&played, "woken", Manner::Woken, &mate.name, &mate.first)?;
+    let kept = Bare::start(
+        &played,
+        "kept",
+        Manner::WokenAndKept,
+        &mate.name,
+        &mate.first,
+    )?;
+    let polls = Bare::start(&played, "polls", Manner::Polls, &mate.name, &mate.first)?;
     let mut times: [Vec<Duration>; 5] = Default::default();
     for run in 0..order.runs(200) {
         if run > 0 && run % FRESH == 0 {
@@ -79,15 +85,15 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
 }
 
 /// The member that is measured.
-struct Mate {
-    name: String,
-    inbox: BareInbox,
+pub(super) struct Mate {
+    pub(super) name: String,
+    pub(super) inbox: BareInbox,
     /// Its first request.
     first: Value,
 }
 
 impl Mate {
-    fn start(played: &Played, number: usize) -> Result<Self> {
+    pub(super) fn start(played: &Played, number: usize) -> Result<Self> {
         let name = format!("mate{number}");
         played.spawn(&name);
         let first = played.next_request(&name)?.sent;
@@ -102,14 +108,19 @@ impl Mate {
 }
 
 /// Lets the member come to rest.
-fn rest(played: &Played, name: &str) {
+pub(super) fn rest(played: &Played, name: &str) {
     played.wait_for_idle(name);
     settle(Duration::from_millis(15));
     played.forget();
 }
 
 /// Writes as another program would, and waits for the request.
-fn from_file(played: &Played, inbox: &BareInbox, agent: &str, run: usize) -> Result<Duration> {
+pub(super) fn from_file(
+    played: &Played,
+    inbox: &BareInbox,
+    agent: &str,
+    run: usize,
+) -> Result<Duration> {
     let at = inbox.change(Class::Fast, |entries| entries.push(entry(run)))?;
     Ok(played.next_request(agent)?.at.duration_since(at))
 }
@@ -124,21 +135,26 @@ fn from_sender(played: &Played, name: &str, run: usize) -> Result<Duration> {
 }
 
 /// A bare program and its inbox.
-struct Bare {
-    inbox: BareInbox,
+pub(super) struct Bare {
+    pub(super) inbox: BareInbox,
     _part: Part,
 }
 
 impl Bare {
-    /// Starts one that sends a member's first request under its own name.
-    fn start(played: &Played, name: &str, manner: Manner, like: &Mate) -> Result<Self> {
+    /// Starts one that sends the request of the member `of` under its own name.
+    pub(super) fn start(
+        played: &Played,
+        name: &str,
+        manner: Manner,
+        of: &str,
+        request: &Value,
+    ) -> Result<Self> {
         let folder: PathBuf = played.world.folder().join("bare").join(name);
         let inbox = BareInbox::create(&folder)?;
         let body = folder.join("body");
-        let request = like
-            .first
+        let request = request
             .to_string()
-            .replace(&format!("{}@{TEAM}", like.name), &format!("{name}@{TEAM}"));
+            .replace(&format!("{of}@{TEAM}"), &format!("{name}@{TEAM}"));
         std::fs::write(&body, request)?;
         let part = receiver::start(&inbox, &played.address(), Path::new(&body), manner)?;
         Ok(Self { inbox, _part: part })

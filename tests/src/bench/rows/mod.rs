@@ -5,13 +5,16 @@ mod broadcast;
 mod carried;
 mod idle;
 mod list;
+mod long;
 mod message;
 mod overview;
 mod played;
 pub(crate) mod send;
 mod soak;
 pub(crate) mod spawn;
+mod stop;
 mod tasks;
 mod team;
+mod watch;
 
 pub(crate) use list::{ALL, Row};
