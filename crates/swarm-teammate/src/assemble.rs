@@ -105,6 +105,7 @@ pub(crate) fn assemble(
         limits: order.limits,
     };
     let rights = Arc::new(rights(&seat, &order, rules));
+    let instructions = instructions(&order, &root, parts.home.as_deref(), &unreadable);
     let tool_context = tool_context(&order, &root, &seat, unreadable, trained.memory.as_deref());
     let path = find_transcript(&root, &order.cwd, order.session_id);
     let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
@@ -127,7 +128,7 @@ pub(crate) fn assemble(
         hooks,
         limits,
         forks: ForkPoint::default(),
-        instructions: instructions(&order, &root, parts.home.as_deref()),
+        instructions,
         home: parts.home,
         tool_context,
     };
@@ -162,6 +163,7 @@ fn instructions(
     order: &SpawnOrder,
     root: &Path,
     home: Option<&Path>,
+    unreadable: &ReadFilter,
 ) -> Option<Arc<InstructionSources>> {
     let definition = order.definition.as_ref();
     definition
@@ -171,6 +173,7 @@ fn instructions(
                 settings: order.equipment.instructions.clone(),
                 root: root.to_owned(),
                 home: home.map(Path::to_owned),
+                unreadable: unreadable.clone(),
             })
         })
 }

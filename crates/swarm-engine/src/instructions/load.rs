@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use swarm_policy::{InstructionSettings, RuleFile};
+use swarm_policy::{InstructionSettings, ReadFilter, RuleFile};
 
 use super::layers::{Layer, Repository};
 use super::probe::Probes;
@@ -27,6 +27,8 @@ pub struct InstructionSources {
     pub root: PathBuf,
     /// The user's home directory, for imports that begin with `~/`.
     pub home: Option<PathBuf>,
+    /// Files that deny rules keep from the agent: no import leads to them.
+    pub unreadable: ReadFilter,
 }
 
 /// Whose instructions a file has.
@@ -141,6 +143,7 @@ impl<'a> Loader<'a> {
                 sources,
                 repository,
                 seen,
+                total: 0,
                 probes: Probes::default(),
                 problems: Vec::new(),
             },

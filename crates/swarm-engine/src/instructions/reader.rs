@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use swarm_fs::read_beginning;
 use swarm_policy::imports;
 
 use super::layers::Repository;
@@ -13,6 +14,9 @@ use super::probe::Probes;
 
 /// Bytes of one file that an agent is told.
 const MAX_BYTES: u64 = 256 * 1024;
+
+/// Bytes of all files together.
+const MAX_TOTAL: u64 = 1024 * 1024;
 
 /// Levels of imports, as in Claude Code.
 const MAX_DEPTH: usize = 5;
@@ -24,6 +28,8 @@ pub(super) struct Reader<'a> {
     pub(super) repository: &'a Repository,
     /// Canonical paths of the files that were read.
     pub(super) seen: HashSet<PathBuf>,
+    /// Bytes read so far.
+    pub(super) total: u64,
     pub(super) probes: Probes,
     pub(super) problems: Vec<String>,
 }
@@ -48,11 +54,14 @@ impl Reader<'_> {
             return;
         };
         let depth = chain_length(imported_by, files);
-        let imported = if depth < MAX_DEPTH {
-            imports(&text)
-        } else {
-            Vec::new()
-        };
+        let mut imported = imports(&text);
+        if depth >= MAX_DEPTH && !imported.is_empty() {
+            self.problem(
+                path,
+                &format!("is imported over {MAX_DEPTH} levels: what it imports is not read"),
+            );
+            imported.clear();
+        }
         files.push(InstructionFile {
             path: path.to_owned(),
             kind,
@@ -93,6 +102,10 @@ impl Reader<'_> {
         if excluded(path) || excluded(&canonical) || self.seen.contains(&canonical) {
             return None;
         }
+        if self.sources.unreadable.hides(&canonical) || self.sources.unreadable.hides(path) {
+            self.problem(path, "is not read: a deny rule covers it");
+            return None;
+        }
         if !self.may_read(&canonical, path, kind, imported_by) {
             self.problem(
                 path,
@@ -100,13 +113,21 @@ impl Reader<'_> {
             );
             return None;
         }
-        let bytes = match beginning(&canonical) {
+        let bytes = match beginning(&canonical, kind) {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.problem(path, &format!("cannot be read: {error}"));
                 return None;
             }
         };
+        if self.total + bytes.len() as u64 > MAX_TOTAL {
+            self.problem(
+                path,
+                &format!("is not read: instruction files exceed {MAX_TOTAL} bytes in all"),
+            );
+            return None;
+        }
+        self.total += bytes.len() as u64;
         if bytes.contains(&0) {
             self.problem(path, "is not a text file");
             return None;
@@ -170,9 +191,15 @@ fn is_explicit(import: &str) -> bool {
         || Path::new(import).extension().is_some_and(|end| end == "md")
 }
 
-fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
+/// Other users' files are not read: above a repository, anybody may have left one. The policy is the administrator's.
+fn beginning(path: &Path, kind: InstructionKind) -> Result<Vec<u8>, String> {
+    if kind != InstructionKind::Managed {
+        let read = read_beginning(path, MAX_BYTES).map_err(|error| error.to_string())?;
+        return Ok(read.unwrap_or_default());
+    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
+    read.map_err(|error| error.to_string())?;
     Ok(bytes)
 }
 

@@ -3,7 +3,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_policy::InstructionSettings;
+use swarm_policy::{Behavior, InstructionSettings, ReadFilter, Rule, RuleSet};
 use tempfile::TempDir;
 
 use super::{InstructionKind, InstructionSources, Instructions, LoadedInstructions};
@@ -11,6 +11,7 @@ use super::{InstructionKind, InstructionSources, Instructions, LoadedInstruction
 struct Place {
     scratch: TempDir,
     settings: InstructionSettings,
+    rules: RuleSet,
 }
 
 impl Place {
@@ -19,6 +20,7 @@ impl Place {
         fs::create_dir_all(scratch.path().join("repo/.git")).unwrap();
         let names = ["CLAUDE.md", "AGENTS.md"];
         Self {
+            rules: RuleSet::default(),
             scratch,
             settings: InstructionSettings {
                 files: names.map(str::to_owned).to_vec(),
@@ -45,6 +47,7 @@ impl Place {
             settings: self.settings.clone(),
             root: self.path("root"),
             home: Some(self.path("home")),
+            unreadable: ReadFilter::new(&self.rules, &self.path("repo"), None),
         }
     }
 
@@ -123,6 +126,7 @@ fn imports_are_followed_five_levels_deep_and_cycles_are_cut() {
     let texts = place.texts("repo");
     assert_eq!(texts.len(), 6, "{texts:?}");
     assert!(texts[5].starts_with("five"));
+    assert!(place.load("repo").problems[0].contains("5 levels"));
     place.write("repo/CLAUDE.md", "@./gone.md");
     let problems = place.load("repo").problems;
     assert!(
@@ -154,6 +158,19 @@ fn files_outside_the_repository_are_imported_only_by_the_user_and_by_trusted_rep
     place.settings.trusted = None;
     place.write("root/CLAUDE.md", "user @~/notes.md");
     assert_eq!(place.texts("repo")[1], "private notes");
+}
+
+#[test]
+fn what_a_rule_denies_is_not_imported() {
+    let mut place = Place::new();
+    place.write("repo/.env", "secret");
+    place.write("repo/CLAUDE.md", "project @.env");
+    std::os::unix::fs::symlink(".env", place.path("repo/CLAUDE.local.md")).unwrap();
+    let rule = Rule::parse("Read(./.env)").unwrap();
+    place.rules.add(Behavior::Deny, rule, "the test");
+    let loaded = place.load("repo");
+    assert_eq!(loaded.files.len(), 1, "{:?}", loaded.files);
+    assert_eq!(loaded.problems.len(), 2, "{:?}", loaded.problems);
 }
 
 #[test]

@@ -93,6 +93,7 @@ pub(super) fn assemble(
             settings: dep.equipment.instructions.clone(),
             root: dep.root.clone(),
             home: parts.home.clone(),
+            unreadable: ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref()),
         })),
         tool_context,
     };

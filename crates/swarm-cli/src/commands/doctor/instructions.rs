@@ -1,8 +1,10 @@
 //! Instruction files: how much they take of each conversation, and which cannot be read.
 
 use swarm_engine::{InstructionFile, InstructionSources, LoadedInstructions};
+use swarm_policy::ReadFilter;
 
 use super::finding::Finding;
+use crate::claude_settings::ClaudeSettings;
 use crate::environment::Environment;
 use crate::equipment;
 use crate::settings::Settings;
@@ -20,11 +22,14 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
         return Vec::new();
     };
     let trusted = is_trusted(&root, &env.cwd).unwrap_or_default();
+    let home = env.home();
+    let claude = ClaudeSettings::load(&root, &env.cwd, home.as_deref()).unwrap_or_default();
     let loaded = LoadedInstructions::load(
         &InstructionSources {
             settings: equipment::instructions(settings, &root, &env.cwd, trusted),
             root: root.clone(),
-            home: env.home(),
+            unreadable: ReadFilter::denials(&claude.rules, &env.cwd, home.as_deref()),
+            home,
         },
         &env.cwd,
     );

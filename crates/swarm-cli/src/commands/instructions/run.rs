@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_engine::{InstructionFile, InstructionSources, LoadedInstructions};
-use swarm_policy::AgentDefinition;
+use swarm_policy::{AgentDefinition, ReadFilter};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::args::InstructionsArgs;
+use crate::claude_settings::ClaudeSettings;
 use crate::commands::agents;
 use crate::equipment;
 use crate::failure::Failure;
@@ -26,11 +27,14 @@ pub(in crate::commands) fn run(app: &App, args: &InstructionsArgs) -> Result<Exi
         LoadedInstructions::default()
     } else {
         let trusted = is_trusted(&app.root, &cwd)?;
+        let home = app.env.home();
+        let claude = ClaudeSettings::load(&app.root, &cwd, home.as_deref())?;
         LoadedInstructions::load(
             &InstructionSources {
                 settings: equipment::instructions(&app.settings, &app.root, &cwd, trusted),
                 root: app.root.clone(),
-                home: app.env.home(),
+                unreadable: ReadFilter::denials(&claude.rules, &cwd, home.as_deref()),
+                home,
             },
             &cwd,
         )
