@@ -1,27 +1,28 @@
 //! What a model is told of the agents that it may start.
 
-use swarm_policy::{AgentCatalog, AgentDefinition, RuleSet, denied_type, servers_without_tools};
+use swarm_policy::{AgentCatalog, AgentDefinition, denied_type, servers_without_tools};
 
-/// Says so where a rule forbids agents of this type.
-pub(super) fn refuse_denied(rules: &RuleSet, agent_type: &str) -> Result<(), String> {
-    match denied_type(agent_type, rules) {
-        None => Ok(()),
-        Some(why) => Err(format!(
+use crate::subagent::Parent;
+
+/// Refuses a type that a permission rule or a definition above forbids.
+pub(super) fn refuse_denied(parent: &Parent, agent_type: &str) -> Result<(), String> {
+    if let Some(why) = denied_type(agent_type, &parent.parts.rights.rules()) {
+        return Err(format!(
             "Agent was not called: a permission rule forbids agents of type `{agent_type}`: {why}."
-        )),
+        ));
+    }
+    match parent.tool_ceiling.bars_type(agent_type) {
+        None => Ok(()),
+        Some(why) => Err(format!("Agent was not called: {why}.")),
     }
 }
 
 /// The definitions that an agent may use, by name: the same list at every call.
-pub(super) fn usable<'a>(
-    catalog: &'a AgentCatalog,
-    rules: &RuleSet,
-    tool_names: &[String],
-) -> Vec<&'a AgentDefinition> {
+pub(super) fn usable<'a>(catalog: &'a AgentCatalog, parent: &Parent) -> Vec<&'a AgentDefinition> {
     let mut usable: Vec<_> = catalog
         .winners()
-        .filter(|definition| denied_type(&definition.name, rules).is_none())
-        .filter(|definition| missing_servers(definition, tool_names).is_empty())
+        .filter(|definition| refuse_denied(parent, &definition.name).is_ok())
+        .filter(|definition| missing_servers(definition, &parent.tool_names).is_empty())
         .collect();
     usable.sort_by(|one, two| one.name.cmp(&two.name));
     usable

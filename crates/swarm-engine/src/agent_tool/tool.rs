@@ -54,6 +54,10 @@ impl AgentTool {
     }
 
     async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
+        let wanted = input.subagent_type.as_deref().unwrap_or(Self::GENERAL);
+        if let Err(why) = refuse_denied(&self.parent, wanted) {
+            return ToolOutput::error(why);
+        }
         if let Some(agents) = self.agents.upgrade()
             && let Some(wanted) = &input.subagent_type
             && let Some(definition) = agents.catalog().find(wanted)
@@ -78,7 +82,7 @@ impl AgentTool {
         let agents = agents.ok_or("Agent was not called: this process is about to end")?;
         let named = input.subagent_type.as_deref();
         let origin = if agents.forks(named) {
-            refuse_denied(&self.parent.parts.rights.rules(), FORK)?;
+            refuse_denied(&self.parent, FORK)?;
             refuse_choices(&input)?;
             Some(self.parent.fork_origin()?)
         } else {
@@ -149,7 +153,6 @@ impl AgentTool {
         named: Option<&str>,
     ) -> Result<AgentDefinition, String> {
         let catalog = agents.catalog();
-        let rules = self.parent.parts.rights.rules();
         let wanted = named.unwrap_or(Self::GENERAL);
         let found = match (catalog.find(wanted), named) {
             (Some(found), _) => found.clone(),
@@ -162,7 +165,7 @@ impl AgentTool {
                 );
             }
             (None, Some(_)) => {
-                let usable = usable(catalog, &rules, &self.parent.tool_names);
+                let usable = usable(catalog, &self.parent);
                 let types: Vec<_> = usable.iter().map(|found| found.name.as_str()).collect();
                 return Err(format!(
                     "Agent was not called: there is no agent type `{}`. There is {}.",
@@ -175,7 +178,7 @@ impl AgentTool {
                 ));
             }
         };
-        refuse_denied(&rules, &found.name)?;
+        refuse_denied(&self.parent, &found.name)?;
         Ok(found)
     }
 }
@@ -194,8 +197,7 @@ impl Tool for AgentTool {
         let Some(agents) = self.agents.upgrade() else {
             return description(&[], false);
         };
-        let rules = self.parent.parts.rights.rules();
-        let types = usable(agents.catalog(), &rules, &self.parent.tool_names);
+        let types = usable(agents.catalog(), &self.parent);
         description(&types, agents.limits().fork)
     }
 

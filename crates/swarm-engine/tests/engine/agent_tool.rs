@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_engine::{NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawner};
-use swarm_policy::Isolation;
+use swarm_policy::{Isolation, ToolAllowance};
 use swarm_protocol::{AgentEvent, Color, PaneId, PermissionMode};
 use swarm_tools::ToolOutput;
 use tokio::sync::Barrier;
 
-use crate::family::{Family, calls, says};
+use crate::family::{Family, calls, definition, says};
 use crate::world::{Watcher, World};
 
 #[derive(Debug, Default)]
@@ -165,6 +165,76 @@ async fn only_the_lead_adds_teammates() {
             .content
             .contains("the roster is flat: only the team lead adds teammates")
     );
+}
+
+#[tokio::test]
+async fn agent_types_in_tools_and_disallowed_tools_bind_sub_agents_and_teammates() {
+    let types = || {
+        ["finder", "writer", "general-purpose"]
+            .map(definition)
+            .to_vec()
+    };
+    let only = swarm_policy::AgentDefinition {
+        tools: ToolAllowance::Only(vec!["Read".into(), "Agent(finder)".into()]),
+        ..definition("boss")
+    };
+    let without = swarm_policy::AgentDefinition {
+        disallowed_tools: vec!["Agent(writer, general-purpose)".into()],
+        ..definition("boss")
+    };
+    for own in [only, without] {
+        let spawner = Arc::new(Spawner::default());
+        let family = Family::of_type(&own, types(), spawner.clone());
+        let tool = family.tool("Agent");
+        let told = tool.description();
+        assert!(
+            told.contains("- finder:") && !told.contains("- writer:"),
+            "{told}"
+        );
+        let context = family.world.parts().tool_context;
+        for kind in [json!("Writer"), json!(null)] {
+            for name in [json!(null), json!("alice")] {
+                let input =
+                    json!({"description": "d", "prompt": "p", "name": name, "subagent_type": kind});
+                let output = tool.call(input, &context).await;
+                assert!(output.is_error, "{kind} {name}");
+                assert!(
+                    output
+                        .content
+                        .contains("the definition `boss` does not let it start"),
+                    "{}",
+                    output.content
+                );
+            }
+        }
+        assert!(spawner.0.lock().unwrap().is_empty());
+        let input =
+            json!({"description": "d", "prompt": "p", "name": "alice", "subagent_type": "finder"});
+        assert!(!tool.call(input, &context).await.is_error);
+    }
+}
+
+#[tokio::test]
+async fn agent_types_that_a_definition_permits_hold_for_every_agent_below_it() {
+    let nested = |kind: &str| {
+        let input = json!({"description": "d", "prompt": "p", "subagent_type": kind});
+        calls([("Agent", input)])
+    };
+    let boss = swarm_policy::AgentDefinition {
+        disallowed_tools: vec!["Agent(writer)".into()],
+        ..definition("boss")
+    };
+    let types = ["finder", "writer"].map(definition).to_vec();
+    let mut family = Family::of_type(&boss, types, Arc::new(NoSpawner));
+    family.cast.plays("bob", [nested("finder"), says("done")]);
+    family
+        .cast
+        .plays("bob/finder", [nested("writer"), says("refused")]);
+    family.turn("go").await;
+    assert!(family.cast.asked_by("bob/finder/writer").is_empty());
+    let asked = family.cast.asked_by("bob/finder");
+    let said = format!("{:?}", asked[1].messages);
+    assert!(said.contains("does not let it start `writer`"), "{said}");
 }
 
 #[test]

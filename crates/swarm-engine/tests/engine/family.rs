@@ -14,7 +14,7 @@ use swarm_model::{
 };
 use swarm_policy::{AgentCatalog, AgentDefinition, AgentLimits, AgentSource, Equipment};
 use swarm_protocol::{AgentEvent, SystemClock};
-use swarm_tools::{BackgroundAgents, Tool};
+use swarm_tools::{BackgroundAgents, Tool, builtin};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -171,7 +171,7 @@ impl Family {
     }
 
     pub(crate) fn with_spawner(world: World, spawner: Arc<dyn TeammateSpawner>) -> Self {
-        Self::build(world, spawner, Equipment::default(), Arc::default())
+        Self::build(world, spawner, Equipment::default(), None, Arc::default())
     }
 
     pub(crate) fn of(world: World, definitions: Vec<AgentDefinition>, limits: AgentLimits) -> Self {
@@ -180,11 +180,25 @@ impl Family {
             limits,
             ..Equipment::default()
         };
-        Self::build(world, Arc::new(NoSpawner), equipment, Arc::default())
+        Self::build(world, Arc::new(NoSpawner), equipment, None, Arc::default())
+    }
+
+    /// A bob who has a definition himself.
+    pub(crate) fn of_type(
+        own: &AgentDefinition,
+        definitions: Vec<AgentDefinition>,
+        spawner: Arc<dyn TeammateSpawner>,
+    ) -> Self {
+        let equipment = Equipment {
+            agents: AgentCatalog::new(definitions),
+            ..Equipment::default()
+        };
+        let world = World::new(builtin());
+        Self::build(world, spawner, equipment, Some(own), Arc::default())
     }
 
     pub(crate) fn equipped(world: World, equipment: Equipment) -> Self {
-        Self::build(world, Arc::new(NoSpawner), equipment, Arc::default())
+        Self::build(world, Arc::new(NoSpawner), equipment, None, Arc::default())
     }
 
     /// The same agent in a process of its own, after this one has died.
@@ -193,13 +207,14 @@ impl Family {
             agents: AgentCatalog::new(definitions),
             ..Equipment::default()
         };
-        Self::build(self.world, Arc::new(NoSpawner), equipment, self.cast)
+        Self::build(self.world, Arc::new(NoSpawner), equipment, None, self.cast)
     }
 
     fn build(
         world: World,
         spawner: Arc<dyn TeammateSpawner>,
         equipment: Equipment,
+        own: Option<&AgentDefinition>,
         cast: Arc<Cast>,
     ) -> Self {
         let agents = SubAgents::new(SubAgentKit {
@@ -220,7 +235,7 @@ impl Family {
             },
             ..world.parts()
         };
-        agents.equip(&mut parts, spawner, None, &transcript);
+        agents.equip(&mut parts, spawner, own, &transcript);
         let session = Session::open(transcript, parts).unwrap();
         Self {
             world,
