@@ -41,8 +41,8 @@ pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
 pub use pool::{
-    AgentKind, FilterLayer, PoolRequest, RemovedTool, SelectorError, ToolCeiling, ToolPool,
-    ToolSelector, known_tools, tool_pool,
+    AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, SelectorError, ToolCeiling,
+    ToolPool, ToolSelector, known_tools, tool_pool,
 };
 pub use question::Question;
 pub use rule::{Rule, RuleError};

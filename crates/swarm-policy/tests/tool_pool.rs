@@ -77,11 +77,10 @@ fn without(kind: AgentKind, levels_left: u32, mode: PermissionMode) -> String {
 
 #[test]
 fn c4_each_kind_of_agent_is_left_with_its_tools() {
-    let below_a_lead =
-        "TeamCreate TeamDelete TaskStop TaskOutput AskUserQuestion EnterPlanMode ExitPlanMode";
+    let below_a_lead = "SendMessage TaskCreate TaskUpdate TeamCreate TeamDelete TaskStop TaskOutput AskUserQuestion \
+                        EnterPlanMode ExitPlanMode";
     let teammate = "TeamCreate TeamDelete";
-    let background =
-        "SendMessage TaskCreate TaskGet TaskList TaskUpdate ".to_owned() + below_a_lead;
+    let background = below_a_lead.replace("TaskUpdate", "TaskGet TaskList TaskUpdate");
     let coordinator = "Read Write Edit Glob Grep Bash TaskCreate TaskGet TaskList TaskUpdate TeamCreate TeamDelete \
                        TaskOutput AskUserQuestion EnterPlanMode ExitPlanMode Skill TodoWrite WebFetch WebSearch \
                        EnterWorktree ExitWorktree mcp__git__log";
@@ -146,8 +145,8 @@ fn each_removed_tool_names_the_layer_and_why() {
     };
     assert_eq!(gone("Agent").0, FilterLayer::AllAgents);
     assert_eq!(gone("Agent").1, "agents are as deep as they may be here");
-    assert_eq!(gone("SendMessage").1, "a background agent does not get it");
-    assert_eq!(gone("SendMessage").0, FilterLayer::Background);
+    assert_eq!(gone("TaskList").1, "a background agent does not get it");
+    assert_eq!(gone("TaskList").0, FilterLayer::Background);
     assert_eq!(
         gone("Bash"),
         (FilterLayer::DefinitionDeny, "`Bash` is disallowed".into())
@@ -188,6 +187,22 @@ fn a_teammate_stays_a_member_whatever_its_definition_lists() {
         ];
         assert_eq!(pool.kept, expected, "{kind:?}");
     }
+}
+
+#[test]
+fn a_sub_agent_acts_for_no_member() {
+    let definition = custom(
+        only(&["Read", "SendMessage", "TaskUpdate", "TaskList"]),
+        &[],
+    );
+    let mode = PermissionMode::BypassPermissions;
+    let pool = pool(AgentKind::SubAgent, 1, mode, Some(&definition));
+    assert_eq!(pool.kept, ["Read", "TaskList"]);
+    assert_eq!(pool.removed[6].tool, "SendMessage");
+    assert_eq!(
+        pool.removed[6].why,
+        "a sub-agent is not a member of the team"
+    );
 }
 
 #[test]

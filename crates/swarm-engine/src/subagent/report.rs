@@ -34,10 +34,12 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
     };
     let mut lines = vec![content];
     if !is_one_shot(&record.request.definition) || finding.kept.is_some() {
-        lines.push(format!(
-            "\nagentId: {id} (use SendMessage with to: '{id}' to continue this agent)",
-            id = record.id
-        ));
+        let id = &record.id;
+        lines.push(if has_messages(record) {
+            format!("\nagentId: {id} (use SendMessage with to: '{id}' to continue this agent)")
+        } else {
+            format!("\nagentId: {id}")
+        });
         if let Some(kept) = &finding.kept {
             lines.push(format!("worktreePath: {}", kept.path.display()));
             let branch = kept.branch.as_ref();
@@ -61,10 +63,14 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
 /// What is said of a sub-agent that works beside its parent.
 pub(crate) fn launched(record: &Record, can_read: bool) -> ToolOutput {
     let id = &record.id;
+    let more = if has_messages(record) {
+        format!(" SendMessage with to: '{id}' tells it something more; TaskStop ends it.")
+    } else {
+        String::new()
+    };
     let content = format!(
         "Async agent launched successfully.\nagentId: {id}\nname: {}\nIt works in the background and you will be told by \
-         itself when it ends. Until then go on with other work, and do not do its work too. SendMessage with to: '{id}' \
-         tells it something more; TaskStop ends it.",
+         itself when it ends. Until then go on with other work, and do not do its work too.{more}",
         record.name
     );
     let file = if can_read {
@@ -77,6 +83,11 @@ pub(crate) fn launched(record: &Record, can_read: bool) -> ToolOutput {
     };
     let content = content + &file;
     ToolOutput::ok(content, format!("{} in the background", record.name))
+}
+
+/// Whether its parent has SendMessage: a sub-agent is not a member and has none.
+fn has_messages(record: &Record) -> bool {
+    record.parent.id.is_none()
 }
 
 /// The last words, cut where they are too long; the whole is in the output file.

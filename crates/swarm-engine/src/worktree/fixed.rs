@@ -1,9 +1,10 @@
-//! The tools that move an agent, in the hands of one that must not be moved.
+//! The tools of an agent, as a fork of it has them.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use swarm_policy::MEMBER_TOOLS;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
@@ -12,16 +13,25 @@ use super::MOVING;
 /// A tool that looks as it does to the agent that it belongs to, so that requests of a fork begin as its parent's do, and
 /// that is refused.
 #[derive(Debug)]
-struct Fixed(Arc<dyn Tool>);
+struct Fixed {
+    tool: Arc<dyn Tool>,
+    why: &'static str,
+}
 
-/// The tools of an agent for a fork of it: those that would move the agent are refused.
+/// The tools of an agent for a fork of it: those that would move the agent or act in its name in the team are refused.
 pub(crate) fn fixed(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
     let fix = |tool: &Arc<dyn Tool>| -> Arc<dyn Tool> {
-        if MOVING.contains(&tool.name()) {
-            Arc::new(Fixed(Arc::clone(tool)))
+        let why = if MOVING.contains(&tool.name()) {
+            "you are a fork and stay in your folder; only the agent that you are forked from moves"
+        } else if MEMBER_TOOLS.contains(&tool.name()) {
+            "you are a fork and not a member of the team; report to the agent that you are forked from"
         } else {
-            Arc::clone(tool)
-        }
+            return Arc::clone(tool);
+        };
+        Arc::new(Fixed {
+            tool: Arc::clone(tool),
+            why,
+        })
     };
     tools.iter().map(fix).collect()
 }
@@ -29,34 +39,31 @@ pub(crate) fn fixed(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
 #[async_trait]
 impl Tool for Fixed {
     fn name(&self) -> &str {
-        self.0.name()
+        self.tool.name()
     }
 
     fn description(&self) -> String {
-        self.0.description()
+        self.tool.description()
     }
 
     fn input_schema(&self) -> Value {
-        self.0.input_schema()
+        self.tool.input_schema()
     }
 
     fn kind(&self) -> ToolKind {
-        self.0.kind()
+        self.tool.kind()
     }
 
     fn is_read_only(&self, input: &Value) -> bool {
-        self.0.is_read_only(input)
+        self.tool.is_read_only(input)
     }
 
     fn one_line(&self, input: &Value) -> String {
-        self.0.one_line(input)
+        self.tool.one_line(input)
     }
 
     fn check(&self, _input: &Value, _ctx: &ToolContext) -> Result<(), String> {
-        Err(format!(
-            "{} was not called: you are a fork and stay in your folder; only the agent that you are forked from moves",
-            self.0.name()
-        ))
+        Err(format!("{} was not called: {}", self.tool.name(), self.why))
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {

@@ -9,6 +9,7 @@ use swarm_tools::builtin;
 use crate::family::{Family, Line, calls, definition, says};
 use crate::model::Asked;
 use crate::sub_agents::agent;
+use crate::tools::acting;
 use crate::world::World;
 
 fn limits() -> AgentLimits {
@@ -241,4 +242,25 @@ async fn a_fork_may_go_to_the_background() {
     );
     family.cast.open();
     family.hear().await;
+}
+
+#[tokio::test]
+async fn a_fork_does_not_act_in_the_team_as_the_agent_that_it_is_forked_from() {
+    let names = ["SendMessage", "TaskUpdate", "TeamDelete", "TaskList"];
+    let world = World::new(names.map(acting).to_vec());
+    let mut family = Family::of(world, vec![], limits());
+    family
+        .cast
+        .plays("bob", [calls([fork("one", json!({}))]), says("done")]);
+    let all = names.map(|name| (name, json!({})));
+    family.cast.plays("bob/fork", [calls(all), says("over")]);
+    family.turn("go").await;
+    let asked = family.cast.asked_by("bob/fork");
+    assert_eq!(asked[0].tools, family.cast.asked_by("bob")[0].tools);
+    let said = format!("{:?}", asked[1].messages.last());
+    for name in &names[..3] {
+        let refusal = format!("{name} was not called: you are a fork and not a member");
+        assert!(said.contains(&refusal), "{said}");
+    }
+    assert_eq!(said.matches("acted").count(), 1, "{said}");
 }

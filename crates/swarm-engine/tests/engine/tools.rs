@@ -74,6 +74,13 @@ where
     })
 }
 
+/// Changes something under any name, and says so.
+pub(crate) fn acting(name: &'static str) -> Arc<dyn Tool> {
+    tool(name, false, |_, _| async {
+        ToolOutput::ok("acted", "acted")
+    })
+}
+
 /// Reads: hands back its input's `text`.
 pub(crate) fn echo() -> Arc<dyn Tool> {
     tool("Echo", true, |input, _| async move {

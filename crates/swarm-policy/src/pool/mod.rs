@@ -11,4 +11,4 @@ pub use kind::{AgentKind, FilterLayer};
 pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
 pub use selector::{SelectorError, ToolSelector};
 pub(crate) use selector::{is_other_name, split};
-pub use tables::known_tools;
+pub use tables::{MEMBER_TOOLS, known_tools};

@@ -75,6 +75,17 @@ const fn barred(tool: &'static str, unless: Unless, why: &'static str) -> Barred
     Barred { tool, unless, why }
 }
 
+const NO_MEMBER: &str = "a sub-agent is not a member of the team";
+
+/// The tools that act in the name of a member. A fork is shown those of its parent and may not call them.
+pub const MEMBER_TOOLS: [&str; 5] = [
+    "SendMessage",
+    "TaskCreate",
+    "TaskUpdate",
+    "TeamCreate",
+    "TeamDelete",
+];
+
 /// What no agent below a lead gets: it would steer the one who steers it, or ask a person who is not there.
 pub(super) const ALL_AGENTS: &[Barred] = &[
     barred(
@@ -108,6 +119,9 @@ pub(super) const ALL_AGENTS: &[Barred] = &[
         Unless::Never,
         "workflows are started by the lead",
     ),
+    barred("SendMessage", Unless::Teammate, NO_MEMBER),
+    barred("TaskCreate", Unless::Teammate, NO_MEMBER),
+    barred("TaskUpdate", Unless::Teammate, NO_MEMBER),
     barred("TeamCreate", Unless::Never, "the lead makes teams"),
     barred("TeamDelete", Unless::Never, "the lead deletes teams"),
 ];
