@@ -67,6 +67,7 @@ fn every_state_is_named() {
         MemberState::IdleUnreported,
         MemberState::Throttled,
         MemberState::Exhausted,
+        MemberState::Failed,
         MemberState::Paused,
         MemberState::Parked,
         MemberState::Stopping,

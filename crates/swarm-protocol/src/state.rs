@@ -122,8 +122,10 @@ pub enum MemberState {
     IdleUnreported,
     /// The provider slows it down.
     Throttled,
-    /// A limit of turns or budget is used up.
+    /// The limit of model requests in one turn was reached; it continues with its next message.
     Exhausted,
+    /// Its last turn failed; it continues with its next message.
+    Failed,
     /// Stopped between turns by a person.
     Paused,
     /// Its lead is gone; it takes no turn.
@@ -139,6 +141,14 @@ pub enum MemberState {
 }
 
 impl MemberState {
+    /// Whether no turn is under way and the next message starts one.
+    pub fn waits_for_mail(self) -> bool {
+        matches!(
+            self,
+            Self::Idle | Self::IdleUnreported | Self::Exhausted | Self::Failed
+        )
+    }
+
     /// The word that is shown.
     pub fn name(self) -> &'static str {
         match self {
@@ -151,6 +161,7 @@ impl MemberState {
             MemberState::IdleUnreported => "idle-unreported",
             MemberState::Throttled => "throttled",
             MemberState::Exhausted => "exhausted",
+            MemberState::Failed => "failed",
             MemberState::Paused => "paused",
             MemberState::Parked => "parked",
             MemberState::Stopping => "stopping",

@@ -104,7 +104,8 @@ fn reads(view: &MemberView, urgent: bool) -> Reads {
         MemberState::Idle
         | MemberState::IdleUnreported
         | MemberState::Background
-        | MemberState::Exhausted => Reads::AtOnce,
+        | MemberState::Exhausted
+        | MemberState::Failed => Reads::AtOnce,
         MemberState::Starting => Reads::WhenReady,
         MemberState::Paused => Reads::WhenContinued,
         MemberState::Parked => Reads::WhenLed,

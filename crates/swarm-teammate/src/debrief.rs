@@ -23,6 +23,8 @@ pub(crate) struct Debrief {
     waiting: Option<Vec<String>>,
     /// Why the lead does not know of the last turn.
     untold: Option<String>,
+    /// The state of a member whose last turn did not come to its end, and why.
+    failure: Option<(MemberState, String)>,
 }
 
 impl Debrief {
@@ -40,6 +42,7 @@ impl Debrief {
             unreported: Vec::new(),
             waiting: None,
             untold: None,
+            failure: None,
         }
     }
 
@@ -54,6 +57,7 @@ impl Debrief {
         if !matches!(outcome, TurnOutcome::Finished { .. }) {
             return false;
         }
+        self.failure = None;
         self.duty.turn_ends(Some(outcome.text()));
         let report = self.notice(outcome).result;
         self.waiting.get_or_insert_default().extend(report);
@@ -91,6 +95,7 @@ impl Debrief {
         if matches!(outcome, TurnOutcome::Suspended { .. }) {
             return None;
         }
+        self.failure = failure(outcome);
         let mut notice = self.notice(outcome);
         let mut reports = self.waiting.take().unwrap_or_default();
         reports.extend(notice.result.take());
@@ -132,10 +137,29 @@ impl Debrief {
             self.unreported
                 .retain(|task| open.iter().any(|other| other.id == task.id));
         }
+        if let Some((state, why)) = &self.failure {
+            return (*state, Some(why.clone()));
+        }
         if self.unreported.is_empty() {
             return (MemberState::Idle, self.untold.clone());
         }
         let detail = format!("{} in progress", names(&self.unreported));
         (MemberState::IdleUnreported, Some(detail))
+    }
+}
+
+/// What a turn leaves the member in that failed or reached its limit.
+fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
+    match outcome {
+        TurnOutcome::Failed { error, .. } => {
+            let why = error.to_string();
+            let line = why.lines().next().unwrap_or_default().to_owned();
+            Some((MemberState::Failed, line))
+        }
+        TurnOutcome::TurnLimit { .. } => {
+            let why = "the turn reached its limit of model requests";
+            Some((MemberState::Exhausted, why.to_owned()))
+        }
+        _ => None,
     }
 }

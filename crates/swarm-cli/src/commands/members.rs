@@ -100,7 +100,7 @@ pub(super) fn state_cell(view: &MemberView) -> Cell {
     }
     let cell = Cell::new(word);
     match view.state {
-        MemberState::Dead | MemberState::Exhausted => cell.bad(),
+        MemberState::Dead | MemberState::Exhausted | MemberState::Failed => cell.bad(),
         MemberState::WaitingPermission
         | MemberState::WaitingPlan
         | MemberState::IdleUnreported

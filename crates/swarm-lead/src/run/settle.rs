@@ -58,9 +58,7 @@ fn is_busy(view: &MemberView) -> bool {
     }
     match view.state {
         MemberState::Stopped | MemberState::Dead | MemberState::Foreign => false,
-        MemberState::Idle | MemberState::IdleUnreported | MemberState::Exhausted => {
-            view.unread.is_none_or(|unread| unread > 0)
-        }
+        state if state.waits_for_mail() => view.unread.is_none_or(|unread| unread > 0),
         _ => true,
     }
 }

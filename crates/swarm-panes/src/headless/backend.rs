@@ -103,15 +103,18 @@ fn note_end(folder: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError
     Ok(())
 }
 
-fn spawn(command: &PaneCommand, file: &Path) -> Result<Child, PaneError> {
+/// Starts the program. Returns how long its output file was before.
+fn spawn(command: &PaneCommand, file: &Path) -> Result<(Child, u64), PaneError> {
     let output = log::open(file)?;
+    let facts = output.metadata();
+    let before = facts.map_err(|e| PaneError::io("look at", file, e))?.len();
     let errors = output
         .try_clone()
         .map_err(|e| PaneError::io("open", file, e))?;
     for (name, value) in &command.env {
         text::environment_word(name, value)?;
     }
-    Command::new(&command.program)
+    let child = Command::new(&command.program)
         .args(&command.args)
         .env_clear()
         .envs(command.env.iter().map(|(name, value)| (name, value)))
@@ -123,7 +126,8 @@ fn spawn(command: &PaneCommand, file: &Path) -> Result<Child, PaneError> {
         .process_group(0)
         .kill_on_drop(false)
         .spawn()
-        .map_err(|e| PaneError::io("run", &command.program, e))
+        .map_err(|e| PaneError::io("run", &command.program, e))?;
+    Ok((child, before))
 }
 
 #[async_trait]
@@ -141,6 +145,7 @@ impl PaneBackend for HeadlessBackend {
             root: Some(spec.root.clone()),
             title: text::shown(&spec.title),
             log: None,
+            log_start: 0,
             process: None,
             end: None,
         };
@@ -159,9 +164,10 @@ impl PaneBackend for HeadlessBackend {
             Some(file) => file.clone(),
             None => default_log(&self.folder, record.spawn_id),
         };
-        let child = spawn(command, &output)?;
+        let (child, before) = spawn(command, &output)?;
         let pid = child.id();
         record.log = Some(output);
+        record.log_start = before;
         record.end = None;
         // A child that has ended already has no start time to read; its end is noted by whoever reaps it.
         record.process = pid.and_then(Process::running);
@@ -194,10 +200,11 @@ impl PaneBackend for HeadlessBackend {
         lines: Option<usize>,
         escapes: bool,
     ) -> Result<String, PaneError> {
-        let Some(file) = self.existing(pane)?.log else {
+        let record = self.existing(pane)?;
+        let Some(file) = record.log else {
             return Ok(String::new());
         };
-        let tail = read_tail(&file)?;
+        let tail = read_tail(&file, record.log_start)?;
         let tail = if escapes {
             tail
         } else {
@@ -308,8 +315,13 @@ async fn end_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
     })
 }
 
-fn read_tail(path: &Path) -> Result<String, PaneError> {
-    let Some(bytes) = swarm_fs::read_ending(path, TAIL_BYTES)? else {
+/// The end of a file, without its first `start` bytes.
+fn read_tail(path: &Path, start: u64) -> Result<String, PaneError> {
+    let length = path
+        .metadata()
+        .map_err(|e| PaneError::io("read", path, e))?;
+    let own = length.len().saturating_sub(start).min(TAIL_BYTES);
+    let Some(bytes) = swarm_fs::read_ending(path, own)? else {
         return Err(PaneError::io(
             "read",
             path,

@@ -25,6 +25,9 @@ pub(super) struct Record {
     pub(super) title: String,
     /// Where its output goes; none until it was started.
     pub(super) log: Option<PathBuf>,
+    /// Bytes that earlier spawns of the member left in that file.
+    #[serde(default)]
+    pub(super) log_start: u64,
     /// Pid and start time; none until it was started.
     pub(super) process: Option<Process>,
     /// How it ended, where the process that started it lived to see that.

@@ -35,6 +35,25 @@ async fn a_member_is_found_by_another_process_and_ended_by_it() {
 }
 
 #[tokio::test]
+async fn lines_of_an_earlier_spawn_are_not_shown_as_those_of_a_later_one() {
+    let folder = Folder::new();
+    let backend = HeadlessBackend::new(folder.path("members"));
+    let log = folder.path("output.log");
+    for (script, shown) in [("echo boom", "boom"), ("exit 0", ""), ("echo new", "new")] {
+        let spec = spec("ada");
+        let pane = backend.open(&spec).await.unwrap();
+        let mut command = sh(script, &[]);
+        command.log = Some(log.clone());
+        backend.start(&pane, &command).await.unwrap();
+        backend.exited(&pane).await.unwrap();
+        let text = backend.capture(&pane, Some(20), false).await.unwrap();
+        assert_eq!(text.trim(), shown, "{script}");
+        backend.close(&pane, &spec.spawn_id).await.unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "boom\nnew\n");
+}
+
+#[tokio::test]
 async fn a_pipe_in_the_place_of_the_output_is_refused_and_not_waited_for() {
     let folder = Folder::new();
     let backend = HeadlessBackend::new(folder.path("members"));

@@ -149,8 +149,12 @@ async fn a_failed_turn_is_told_and_the_member_goes_on() {
             .unwrap()
             .contains("bad key")
     );
+    world.in_state(MemberState::Failed).await;
+    let report = world.store.state(&world.team, &bob()).unwrap().unwrap();
+    assert!(report.detail.unwrap().contains("bad key"));
     world.say("again");
     world.idle(2).await;
+    world.in_state(MemberState::Idle).await;
     assert_eq!(world.outcomes(), ["failed", "finished"]);
     world.ask_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);

@@ -49,7 +49,7 @@ fn obeyed(
         let view = subject.view(app)?;
         let (is_held, is_busy) = match view.state {
             MemberState::Paused | MemberState::Parked => (true, false),
-            MemberState::Idle | MemberState::IdleUnreported => (false, false),
+            state if state.waits_for_mail() => (false, false),
             _ => (false, true),
         };
         if is_held || (is_busy && !wait) {
