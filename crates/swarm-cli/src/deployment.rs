@@ -14,7 +14,7 @@ use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use crate::app::App;
-use crate::claude_settings::ClaudeSettings;
+use crate::claude_settings::{ClaudeSettings, refuse_coordinator};
 use crate::environment::Environment;
 use crate::equipment;
 use crate::failure::Failure;
@@ -80,6 +80,9 @@ impl Prepared {
 pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
+    if choices.in_run {
+        refuse_coordinator(|name| claude.variable(&app.env, name))?;
+    }
     let settings = app.settings.clone().with(claude.modes.clone())?;
     let mode = choices.mode.unwrap_or(settings.mode);
     settings.permit("permissions.mode", mode.name())?;

@@ -213,3 +213,25 @@ fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
     assert_eq!(world.swarm(&["trust", "--remove"]).code, Some(3));
     assert_eq!(world.swarm(&["trust", "nowhere"]).code, Some(3));
 }
+
+#[test]
+fn what_claude_code_has_and_swarm_does_not_support_is_named_and_a_coordinator_is_refused() {
+    let world = world();
+    world.write(
+        "root/settings.json",
+        r#"{"statusLine": {"type": "command", "command": "x"}}"#,
+    );
+    let world = world.with_variable("CLAUDE_CODE_COORDINATOR_MODE", "1");
+    let seen = world.swarm(&["doctor"]).stdout;
+    for words in [
+        "settings.json: not supported and ignored: `statusLine`",
+        "`CLAUDE_CODE_COORDINATOR_MODE`",
+    ] {
+        assert!(seen.contains(words), "{words}: {seen}");
+    }
+    let refused = world.swarm(&["run", "hi"]).code(2).stderr;
+    assert!(
+        refused.contains("coordinator mode ($CLAUDE_CODE_COORDINATOR_MODE) is not supported"),
+        "{refused}"
+    );
+}

@@ -7,7 +7,8 @@ use swarm_lead::RuleTexts;
 use swarm_policy::RuleSet;
 
 use super::file::File;
-use super::{FoundHooks, rules, variables};
+use super::{FoundHooks, rules, unsupported, variables};
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::{Given, Layer, repository_folders};
 use crate::trust::project_folder;
@@ -26,8 +27,8 @@ pub(crate) struct ClaudeSettings {
     pub(crate) env: BTreeMap<String, String>,
     /// The hooks that they list.
     pub(crate) hooks: FoundHooks,
-    /// What a user should know about them.
-    pub(crate) remarks: Vec<String>,
+    /// What a user should know about the files.
+    pub(super) remarks: Vec<String>,
 }
 
 impl ClaudeSettings {
@@ -93,6 +94,8 @@ impl ClaudeSettings {
         self.rules.ask.extend(rules.ask);
         self.modes.extend(file.modes());
         self.remarks.extend_from_slice(&file.permissions.remarks);
+        let unsupported = unsupported::in_settings(&file.document, &file.name());
+        self.remarks.extend(unsupported);
         // A repository that nobody has trusted may forbid and ask. It allows nothing and sets no variables.
         if file.layer != Layer::Project {
             self.rules.allow.extend(rules.allow);
@@ -106,6 +109,18 @@ impl ClaudeSettings {
     fn add_hooks(&mut self, file: &File) {
         let remarks = self.hooks.take(file);
         self.remarks.extend(remarks);
+    }
+
+    /// A variable: of a settings file, otherwise of this process.
+    pub(crate) fn variable<'a>(&'a self, env: &'a Environment, name: &str) -> Option<&'a str> {
+        let set = self.env.get(name).map(String::as_str);
+        set.or_else(|| env.get(name))
+    }
+
+    /// What a user should know about the settings and the variables.
+    pub(crate) fn warnings(&self, env: &Environment) -> Vec<String> {
+        let variables = unsupported::in_variables(|name| self.variable(env, name));
+        self.remarks.iter().cloned().chain(variables).collect()
     }
 
     /// The rules as members are told them.

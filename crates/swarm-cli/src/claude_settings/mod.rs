@@ -4,10 +4,12 @@ mod file;
 mod hooks;
 mod load;
 mod rules;
+mod unsupported;
 mod variables;
 
 pub(crate) use hooks::FoundHooks;
 pub(crate) use load::ClaudeSettings;
+pub(crate) use unsupported::refuse_coordinator;
 
 #[cfg(test)]
 mod tests;

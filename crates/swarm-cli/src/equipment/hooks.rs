@@ -16,8 +16,8 @@ pub(super) fn load(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, F
             "swarm: the repository's hooks do not run, as it is not trusted; read its .claude/settings.json, then `swarm trust`",
         );
     }
-    // The same holds for a guard whose event is misspelt, and for a rule that names no tool.
-    for remark in &claude.remarks {
+    // The same holds for a guard whose event is misspelt, a rule that names no tool, and what is not supported.
+    for remark in &claude.warnings(&app.env) {
         app.out.warn(&format!("swarm: {}", plain(remark)));
     }
     in_force(app, claude)

@@ -71,7 +71,8 @@ fn read(
         }
     }
     let (claude, slips) = ClaudeSettings::look(root, &env.cwd, env.home().as_deref());
-    let remarks = claude.remarks.iter().map(|remark| {
+    let warnings = claude.warnings(env);
+    let remarks = warnings.iter().map(|remark| {
         let hint = "nothing needs to be done, unless you rely on it";
         Finding::warning(NAME, remark, hint)
     });
