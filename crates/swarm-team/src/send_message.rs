@@ -3,7 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use swarm_protocol::{LEAD_NAME, MemberName, RequestId, TeamName, ToolKind};
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput};
@@ -21,6 +22,7 @@ pub struct SendMessageTool {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Input {
     to: String,
     #[serde(default)]
@@ -29,18 +31,18 @@ struct Input {
     urgent: bool,
     #[serde(default)]
     supersede: Option<String>,
+    #[serde(deserialize_with = "message")]
     message: Message,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug)]
 enum Message {
     Text(String),
     Structured(Structured),
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 enum Structured {
     ShutdownRequest {
         #[serde(default)]
@@ -52,6 +54,19 @@ enum Structured {
         #[serde(default)]
         reason: Option<String>,
     },
+}
+
+/// Reads the message: serde's own words for an enum without a tag do not say what is wrong.
+fn message<'de, D: Deserializer<'de>>(input: D) -> Result<Message, D::Error> {
+    match Value::deserialize(input)? {
+        Value::String(text) => Ok(Message::Text(text)),
+        object @ Value::Object(_) => serde_json::from_value(object)
+            .map(Message::Structured)
+            .map_err(|error| D::Error::custom(format!("`message`: {error}"))),
+        _ => Err(D::Error::custom(
+            "`message` is neither a text nor an object",
+        )),
+    }
 }
 
 impl SendMessageTool {
@@ -288,7 +303,8 @@ impl Tool for SendMessageTool {
                 "urgent": { "type": "boolean", "description": "Let it in between tool calls of a busy receiver" },
                 "supersede": { "type": "string", "description": "A key such as \"progress\": an unread message that you sent to the same member under the same key is replaced by this one" }
             },
-            "required": ["to", "message"]
+            "required": ["to", "message"],
+            "additionalProperties": false
         })
     }
 
@@ -314,8 +330,8 @@ impl Tool for SendMessageTool {
             Ok(input) => input,
             Err(error) => {
                 return refused(&format!(
-                    "the input is not a message ({error}): pass `to` and `message`, a text or a shutdown_request \
-                     or shutdown_response object"
+                    "nothing was sent: {error}. Pass `to` and `message`: a text, or an object of type \
+                     shutdown_request or shutdown_response"
                 ));
             }
         };

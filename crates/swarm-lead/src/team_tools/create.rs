@@ -20,6 +20,7 @@ pub(crate) struct TeamCreate {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Input {
     team_name: String,
     #[serde(default)]
@@ -45,7 +46,8 @@ impl Tool for TeamCreate {
                 "team_name": { "type": "string", "description": "Letters, digits, _ and -" },
                 "description": { "type": "string", "description": "What the team is for" }
             },
-            "required": ["team_name"]
+            "required": ["team_name"],
+            "additionalProperties": false
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_protocol::{TeamName, ToolKind};
-use swarm_team::Seat;
+use swarm_team::{Seat, refuse_parameters};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
 use crate::stop::{await_reported_end, clear_dead};
@@ -32,7 +32,7 @@ impl Tool for TeamDelete {
     }
 
     fn input_schema(&self) -> Value {
-        json!({ "type": "object", "properties": {} })
+        json!({ "type": "object", "properties": {}, "additionalProperties": false })
     }
 
     fn kind(&self) -> ToolKind {
@@ -47,7 +47,10 @@ impl Tool for TeamDelete {
         "TeamDelete".to_owned()
     }
 
-    async fn call(&self, _input: Value, _ctx: &ToolContext) -> ToolOutput {
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        if let Err(why) = refuse_parameters(self.name(), &input) {
+            return ToolOutput::error(why);
+        }
         let Some(team) = self.seat.team() else {
             return ToolOutput::error("you lead no team");
         };

@@ -10,14 +10,14 @@ use swarm_store::StoreError;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
-use super::pool::{check_owner, parse};
+use super::pool::{check_owner, check_subject, parse};
 use crate::{Seat, announce_assignment, created_hooks};
 
 #[derive(Debug)]
 pub(super) struct TaskCreate(pub(super) Arc<Seat>);
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
     subject: String,
     #[serde(default)]
@@ -56,7 +56,8 @@ impl Tool for TaskCreate {
                 "blockedBy": { "type": "array", "items": { "type": "string" }, "description": "Ids of tasks to be completed first" },
                 "metadata": { "type": "object" }
             },
-            "required": ["subject", "description"]
+            "required": ["subject", "description"],
+            "additionalProperties": false
         })
     }
 
@@ -86,6 +87,7 @@ impl Tool for TaskCreate {
 impl TaskCreate {
     async fn create(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
         let seat = &self.0;
+        check_subject("TaskCreate", &input.subject)?;
         let team = seat.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
         let note = check_owner(seat, &team, input.owner.as_ref())?;

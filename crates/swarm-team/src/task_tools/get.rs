@@ -16,7 +16,7 @@ use crate::Seat;
 pub(super) struct TaskGet(pub(super) Arc<Seat>);
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
     task_id: TaskId,
 }
@@ -37,7 +37,8 @@ impl Tool for TaskGet {
         json!({
             "type": "object",
             "properties": { "taskId": { "type": "string", "description": "Number of the task" } },
-            "required": ["taskId"]
+            "required": ["taskId"],
+            "additionalProperties": false
         })
     }
 

@@ -8,6 +8,7 @@ use swarm_protocol::{Task, ToolKind};
 use swarm_store::TaskList as StoredTasks;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
+use super::pool::refuse_parameters;
 use crate::Seat;
 
 #[derive(Debug)]
@@ -26,7 +27,7 @@ impl Tool for TaskList {
     }
 
     fn input_schema(&self) -> Value {
-        json!({ "type": "object", "properties": {} })
+        json!({ "type": "object", "properties": {}, "additionalProperties": false })
     }
 
     fn kind(&self) -> ToolKind {
@@ -41,7 +42,10 @@ impl Tool for TaskList {
         "TaskList".to_owned()
     }
 
-    async fn call(&self, _input: Value, _ctx: &ToolContext) -> ToolOutput {
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        if let Err(why) = refuse_parameters(self.name(), &input) {
+            return ToolOutput::error(why);
+        }
         let Some(team) = self.0.team() else {
             return ToolOutput::ok("No tasks found", "no tasks");
         };

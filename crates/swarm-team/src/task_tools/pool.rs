@@ -51,6 +51,31 @@ pub(super) fn check_owner(
     }))
 }
 
+/// Refuses a subject that says nothing.
+pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
+    if subject.trim().is_empty() {
+        return Err(format!(
+            "{tool}: `subject` is empty: say in a few words what is to be done"
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses the input of a tool that has no parameters unless it is empty. The error is for the model.
+///
+/// # Errors
+/// A sentence that names the first parameter.
+pub fn refuse_parameters(tool: &str, input: &Value) -> Result<(), String> {
+    let first = input.as_object().and_then(|fields| fields.keys().next());
+    match first {
+        None => Ok(()),
+        Some(field) => Err(format!(
+            "{tool} has no parameter `{}`: call it without any",
+            field.escape_debug()
+        )),
+    }
+}
+
 /// Parses an input, or says what is wrong with it.
 pub(super) fn parse<T: DeserializeOwned>(tool: &str, input: Value) -> Result<T, ToolOutput> {
     serde_json::from_value(input).map_err(|error| {

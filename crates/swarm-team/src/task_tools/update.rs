@@ -10,7 +10,7 @@ use swarm_store::{TaskChange, TaskUpdated};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
-use super::pool::{check_owner, parse};
+use super::pool::{check_owner, check_subject, parse};
 use crate::{Completion, Seat, announce_assignment, announce_unblocked};
 
 /// What a pane shows of a change that was made.
@@ -20,7 +20,7 @@ const DONE: &str = "ok";
 pub(super) struct TaskUpdate(pub(super) Arc<Seat>);
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
     task_id: TaskId,
     #[serde(default)]
@@ -80,7 +80,8 @@ impl Tool for TaskUpdate {
                 "metadata": { "type": "object", "description": "Merged; a key with null is removed" },
                 "result": { "type": "string", "description": "What came out, when completing" }
             },
-            "required": ["taskId"]
+            "required": ["taskId"],
+            "additionalProperties": false
         })
     }
 
@@ -115,6 +116,9 @@ impl Tool for TaskUpdate {
 impl TaskUpdate {
     async fn update(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
         let seat = &self.0;
+        if let Some(subject) = &input.subject {
+            check_subject("TaskUpdate", subject)?;
+        }
         let team = seat
             .team()
             .ok_or("there is no team yet, and so no task list")?;

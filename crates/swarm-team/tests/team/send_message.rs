@@ -72,6 +72,50 @@ async fn text_goes_to_one_or_to_everybody_and_the_answer_names_them() {
 }
 
 #[tokio::test]
+async fn a_message_of_another_shape_is_refused_with_what_is_wrong() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    world.join("alice");
+    for (more, words) in [
+        (
+            json!({"message": "x", "notify_when_idle": true}),
+            "unknown field `notify_when_idle`",
+        ),
+        (
+            json!({"message": 1}),
+            "`message` is neither a text nor an object",
+        ),
+        (json!({"message": {"text": "x"}}), "missing field `type`"),
+        (
+            json!({"message": {"type": "poke"}}),
+            "unknown variant `poke`",
+        ),
+        (
+            json!({"message": {"type": "shutdown_response", "approve": true}}),
+            "missing field `request_id`",
+        ),
+        (
+            json!({"message": {"type": "shutdown_request", "when": "now"}}),
+            "unknown field `when`",
+        ),
+        (json!({}), "missing field `message`"),
+    ] {
+        let mut input = json!({"to": "alice"});
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let why = refusal(&call(&bob.tool, input).await);
+        assert!(
+            why.starts_with("nothing was sent: ") && why.contains(words),
+            "{why}"
+        );
+        assert!(!why.contains("untagged"), "{why}");
+    }
+    assert!(world.unread("alice").is_empty());
+}
+
+#[tokio::test]
 async fn d3_a_name_that_nobody_has_is_an_error_with_the_names() {
     let world = World::new();
     let bob = mate(&world, "bob");

@@ -44,6 +44,41 @@ fn complete(number: u64) -> Value {
 }
 
 #[tokio::test]
+async fn parameters_that_a_task_tool_does_not_have_are_refused_by_name_and_change_nothing() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    for (tool, mut input) in [
+        ("TaskCreate", json!({"subject": "s", "description": "d"})),
+        ("TaskUpdate", json!({"taskId": "1"})),
+        ("TaskGet", json!({"taskId": "1"})),
+        ("TaskList", json!({})),
+    ] {
+        input["notifyWhenDone"] = true.into();
+        let output = use_tool(&bob, tool, input).await;
+        assert!(
+            error(&output).contains("`notifyWhenDone`"),
+            "{}",
+            output.content
+        );
+    }
+    for tool in task_tools(&bob) {
+        let closed = &tool.input_schema()["additionalProperties"];
+        assert_eq!(closed, false, "{}", tool.name());
+    }
+    for subject in ["", " \n"] {
+        let input = json!({"subject": subject, "description": "d"});
+        let output = use_tool(&bob, "TaskCreate", input).await;
+        assert!(
+            error(&output).contains("`subject` is empty"),
+            "{}",
+            output.content
+        );
+    }
+    let listed = use_tool(&bob, "TaskList", json!({})).await;
+    assert_eq!(ok(&listed), "No tasks found");
+}
+
+#[tokio::test]
 async fn a_lead_without_a_team_gets_one_with_its_first_task() {
     let world = World::without_team(StoreLimits::default());
     let lead = world.lead_of(None).seat;
