@@ -66,6 +66,19 @@ fn an_agent_writes_in_its_own_name_only() {
 }
 
 #[test]
+fn a_sub_agents_shell_does_not_act_as_the_member_that_started_it() {
+    let printed = printed_by_a_member(
+        "export SWARM_SUB_AGENT_ID=a1; swarm send team-lead forged; swarm task claim 1",
+    );
+    assert_eq!(
+        printed.matches("this is a sub-agent of bob").count(),
+        2,
+        "{printed}"
+    );
+    assert!(printed.trim_end().ends_with("exit 5"), "{printed}");
+}
+
+#[test]
 fn mail_from_an_agents_shell_is_its_own() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool(

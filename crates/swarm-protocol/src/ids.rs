@@ -46,11 +46,6 @@ macro_rules! uuid_id {
                 Self(Uuid::new_v4())
             }
 
-            /// Wraps a uuid.
-            pub fn from_uuid(uuid: Uuid) -> Self {
-                Self(uuid)
-            }
-
             /// The uuid inside.
             pub fn uuid(self) -> Uuid {
                 self.0

@@ -50,6 +50,13 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
             name,
             spawn_id,
         } => {
+            if app.env.get("SWARM_SUB_AGENT_ID").is_some() {
+                let message =
+                    format!("`swarm {what}` is for members, and this is a sub-agent of {name}");
+                return Err(Failure::new(ErrorKind::Refused, message).with_hint(
+                    "a sub-agent reports to the agent that started it, which can do this",
+                ));
+            }
             if let Some(asked) = app.asked_team()?.filter(|asked| *asked != team) {
                 let message = format!("{name} belongs to the team {team}, not to {asked}");
                 return Err(Failure::new(ErrorKind::Refused, message)

@@ -85,7 +85,7 @@ pub(crate) fn launched(record: &Record, can_read: bool) -> ToolOutput {
     ToolOutput::ok(content, format!("{} in the background", record.name))
 }
 
-/// Whether its parent has SendMessage: a sub-agent is not a member and has none.
+/// Whether its parent has `SendMessage`: a sub-agent is not a member and has none.
 fn has_messages(record: &Record) -> bool {
     record.parent.id.is_none()
 }
