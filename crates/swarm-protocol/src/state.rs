@@ -122,7 +122,7 @@ pub enum MemberState {
     IdleUnreported,
     /// The provider slows it down.
     Throttled,
-    /// The limit of model requests in one turn was reached; it continues with its next message.
+    /// A limit of turns or budget is used up.
     Exhausted,
     /// Its last turn failed; it continues with its next message.
     Failed,

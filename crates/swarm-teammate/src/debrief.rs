@@ -23,8 +23,8 @@ pub(crate) struct Debrief {
     waiting: Option<Vec<String>>,
     /// Why the lead does not know of the last turn.
     untold: Option<String>,
-    /// The state of a member whose last turn did not come to its end, and why.
-    failure: Option<(MemberState, String)>,
+    /// Why the last turn failed.
+    failure: Option<String>,
 }
 
 impl Debrief {
@@ -137,8 +137,8 @@ impl Debrief {
             self.unreported
                 .retain(|task| open.iter().any(|other| other.id == task.id));
         }
-        if let Some((state, why)) = &self.failure {
-            return (*state, Some(why.clone()));
+        if let Some(why) = &self.failure {
+            return (MemberState::Failed, Some(why.clone()));
         }
         if self.unreported.is_empty() {
             return (MemberState::Idle, self.untold.clone());
@@ -148,18 +148,10 @@ impl Debrief {
     }
 }
 
-/// What a turn leaves the member in that failed or reached its limit.
-fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
-    match outcome {
-        TurnOutcome::Failed { error, .. } => {
-            let why = error.to_string();
-            let line = why.lines().next().unwrap_or_default().to_owned();
-            Some((MemberState::Failed, line))
-        }
-        TurnOutcome::TurnLimit { .. } => {
-            let why = "the turn reached its limit of model requests";
-            Some((MemberState::Exhausted, why.to_owned()))
-        }
-        _ => None,
-    }
+/// Why a turn failed, in one line.
+fn failure(outcome: &TurnOutcome) -> Option<String> {
+    let TurnOutcome::Failed { error, .. } = outcome else {
+        return None;
+    };
+    error.to_string().lines().next().map(str::to_owned)
 }
