@@ -31,6 +31,7 @@ pub use merger::WorktreeMerger;
 pub use run::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
 pub use spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn};
 pub use stop::{
-    EndedTeam, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, Stopped, clear_dead,
-    dead_namesake, end_leftovers_of_lead, end_team, end_without_roster, kill, shutdown,
+    EndedTeam, FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, Stopped,
+    clear_dead, dead_namesake, end_leftovers_of_lead, end_team, end_without_roster, kill, namesake,
+    shutdown,
 };

@@ -333,6 +333,10 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.delete_task(*id, by))
     }
 
+    fn former_member(&self, team: &TeamName, name: &MemberName) -> Result<Option<Member>> {
+        self.on(team, |files| files.former(name))
+    }
+
     fn write_hello(&self, team: &TeamName, name: &MemberName, hello: &Hello) -> Result<()> {
         self.on(team, |files| files.write_hello(name, hello))
     }

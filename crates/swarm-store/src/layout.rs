@@ -133,6 +133,11 @@ impl TeamLayout {
         self.member(name).join("hello.json")
     }
 
+    /// The roster entry of a member that has left.
+    pub(crate) fn former(&self, name: &MemberName) -> PathBuf {
+        self.member(name).join("former.json")
+    }
+
     pub(crate) fn rights(&self, name: &MemberName) -> PathBuf {
         self.member(name).join("rights.json")
     }

@@ -57,6 +57,17 @@ impl TeamFiles<'_> {
         self.read_own(&self.at.hello(name))
     }
 
+    /// Keeps the entry of a member that leaves the roster, with its conversation.
+    pub(crate) fn write_former(&self, member: &Member) -> Result<()> {
+        let path = self.at.former(&member.name);
+        swarm_fs::ensure_private_dir(&self.at.member(&member.name))?;
+        write_alone(&path, member)
+    }
+
+    pub(crate) fn former(&self, name: &MemberName) -> Result<Option<Member>> {
+        self.read_own(&self.at.former(name))
+    }
+
     pub(crate) fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
         write_passing(&self.at.rights(name), rights)
     }

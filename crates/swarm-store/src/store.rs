@@ -286,6 +286,9 @@ pub trait TeamStore: Send + Sync + Debug {
     /// again.
     fn delete_task(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
 
+    /// The last entry of a name that was taken out of the roster.
+    fn former_member(&self, team: &TeamName, name: &MemberName) -> Result<Option<Member>>;
+
     /// Writes `hello.json`; only the member itself does.
     fn write_hello(&self, team: &TeamName, name: &MemberName, hello: &Hello) -> Result<()>;
 

@@ -37,7 +37,7 @@ pub use seat::{Founder, NoTeam, Seat};
 pub use send::{Prose, Recipient, RecipientError, SendError, Sent, send_text, summary_of};
 pub use send_message::SendMessageTool;
 pub use shutdown::{
-    ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,
+    ShutdownAsk, ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,
 };
 pub use state_keeper::StateKeeper;
 pub use sub_agent_event::enter_sub_agent;

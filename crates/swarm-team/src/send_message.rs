@@ -10,7 +10,9 @@ use swarm_protocol::{LEAD_NAME, MemberName, RequestId, TeamName, ToolKind};
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput};
 
 use crate::send::{summary_of, told};
-use crate::{Prose, Seat, Sent, ShutdownDesk, reject_shutdown, request_shutdown, send_text};
+use crate::{
+    Prose, Seat, Sent, ShutdownAsk, ShutdownDesk, reject_shutdown, request_shutdown, send_text,
+};
 
 /// Writes to other members, asks members to stop, and refuses to stop.
 #[derive(Debug)]
@@ -137,7 +139,7 @@ impl SendMessageTool {
             Err(error) => return refused(&error.to_string()),
         };
         let now = self.seat.clock.now();
-        match request_shutdown(&*self.seat.store, &team, &target, now, reason, LEAD_NAME) {
+        match request_shutdown(&*self.seat.store, &team, &target, now, by_lead(reason)) {
             Ok(request_id) => {
                 self.seat.note_sent(&target, "shutdown request");
                 let message =
@@ -161,14 +163,7 @@ impl SendMessageTool {
         let now = self.seat.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
         for member in config.teammates() {
-            match request_shutdown(
-                &*self.seat.store,
-                team,
-                &member.name,
-                now,
-                reason,
-                LEAD_NAME,
-            ) {
+            match request_shutdown(&*self.seat.store, team, &member.name, now, by_lead(reason)) {
                 Ok(request_id) => {
                     self.seat.note_sent(&member.name, "shutdown request");
                     asked.push(json!({ "target": member.name, "request_id": request_id }));
@@ -222,6 +217,15 @@ impl SendMessageTool {
             }
             Err(error) => refused(&told(&error)),
         }
+    }
+}
+
+/// A request of the lead's model, which the member's model may refuse.
+fn by_lead(reason: Option<&str>) -> ShutdownAsk<'_> {
+    ShutdownAsk {
+        reason,
+        by: LEAD_NAME,
+        force: false,
     }
 }
 

@@ -1,5 +1,5 @@
-//! The shutdown handshake. The lead requests; the member's *program* answers: at once when idle, at the end of the
-//! turn or at the deadline otherwise. Only the model may refuse, in the turn in which it was told.
+//! The shutdown handshake. The lead requests; the member's model is told and may refuse until the end of that turn. The
+//! member's *program* agrees for it then, at the deadline, and at once where the request is forced.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,18 @@ use swarm_store::{Draft, StoreError, TeamStore};
 
 use crate::Seat;
 
-/// Asks a member to stop. `by` is who asks, as the journal names it. Returns the id that its answer will name.
+/// Who asks a member to stop, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct ShutdownAsk<'a> {
+    /// What the member is told.
+    pub reason: Option<&'a str>,
+    /// Who asks, as the journal names it.
+    pub by: &'a str,
+    /// Stops the member at once instead of asking its agent.
+    pub force: bool,
+}
+
+/// Asks a member to stop. Returns the id that its answer will name.
 ///
 /// # Errors
 /// Whatever the store says, such as an unknown member.
@@ -20,22 +31,22 @@ pub fn request_shutdown(
     team: &TeamName,
     member: &MemberName,
     now: UnixMs,
-    reason: Option<&str>,
-    by: &str,
+    ask: ShutdownAsk<'_>,
 ) -> Result<RequestId, StoreError> {
     let request_id = RequestId::shutdown(now.0, member);
     let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
         request_id: request_id.clone(),
         from: LEAD_NAME.to_owned(),
-        reason: reason.map(str::to_owned),
+        reason: ask.reason.map(str::to_owned),
         timestamp: now.iso(),
+        force: ask.force,
     });
     store.send(team, member, Draft::control(LEAD_NAME, &frame).urgent())?;
     let event = Event::ShutdownRequested {
         member: member.clone(),
         request: request_id.clone(),
-        by: by.to_owned(),
-        reason: reason.map(str::to_owned),
+        by: ask.by.to_owned(),
+        reason: ask.reason.map(str::to_owned),
     };
     store.journal(team, event)?;
     Ok(request_id)
@@ -98,7 +109,7 @@ pub fn reject_shutdown(
 pub enum ShutdownVerdict {
     /// No open request.
     None,
-    /// Open: the program approves at the end of the turn.
+    /// Open: the program approves once the model was told and has not refused.
     Open(ShutdownRequest),
 }
 
@@ -111,13 +122,15 @@ pub struct ShutdownDesk {
 #[derive(Debug, Default)]
 struct Requests {
     open: Option<ShutdownRequest>,
+    /// The last one that the model was told of.
+    told: Option<RequestId>,
     /// The last one that was refused. Its message comes again where its acknowledgement failed.
     refused: Option<RequestId>,
 }
 
 impl ShutdownDesk {
     fn lock(&self) -> MutexGuard<'_, Requests> {
-        // Both fields are replaced whole.
+        // Fields are replaced whole.
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,6 +154,16 @@ impl ShutdownDesk {
         let requests = self.lock();
         let open = requests.open.as_ref();
         open.is_some_and(|request| &request.request_id == id)
+    }
+
+    /// Notes that the model is told of a request.
+    pub fn note_told(&self, id: &RequestId) {
+        self.lock().told = Some(id.clone());
+    }
+
+    /// Whether the model was told of a request of this id.
+    pub fn was_told(&self, id: &RequestId) -> bool {
+        self.lock().told.as_ref() == Some(id)
     }
 
     /// Closes the open request after it was refused.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use swarm_engine::{Injected, Withheld};
 use swarm_fs::Settling;
-use swarm_protocol::{AgentEvent, MemberName, MessageId, RequestId, TeamName, UnixMs};
+use swarm_protocol::{AgentEvent, MemberName, MessageId, ShutdownRequest, TeamName, UnixMs};
 use swarm_store::{Draft, StoreError};
 use swarm_team::{Incoming, Seat, ShutdownDesk, ShutdownVerdict, sort_mail, summary_of};
 
@@ -56,8 +56,8 @@ impl MailDesk {
         self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the model shall read, oldest first. A shutdown request goes to the shutdown desk, and frames that no
-    /// teammate handles are acknowledged away.
+    /// What the model shall read, oldest first. A shutdown request goes to the shutdown desk as well, one that is forced only
+    /// there, and frames that no teammate handles are acknowledged away.
     pub(crate) fn take(&self) -> Result<Vec<Incoming>, StoreError> {
         self.chores.done()?;
         let mut messages = Vec::new();
@@ -73,6 +73,9 @@ impl MailDesk {
                         handled.extend(incoming.id().cloned());
                     } else {
                         self.shutdown.enter(request.clone());
+                        if !request.force {
+                            messages.push(incoming);
+                        }
                     }
                 }
                 Incoming::PermissionResponse(..) => handled.extend(incoming.id().cloned()),
@@ -102,7 +105,17 @@ impl MailDesk {
                 self.shutdown.enter(request.clone());
             }
         }
+        self.note_told(&urgent);
         Ok(urgent)
+    }
+
+    /// Notes which shutdown requests are among what the model is about to read.
+    pub(crate) fn note_told(&self, messages: &[Incoming]) {
+        for incoming in messages {
+            if let Incoming::ShutdownRequest(_, request) = incoming {
+                self.shutdown.note_told(&request.request_id);
+            }
+        }
     }
 
     /// Acknowledges the shutdown requests once one has been answered.
@@ -117,19 +130,19 @@ impl MailDesk {
     }
 
     /// The shutdown request that waits for an answer, in the inbox or on the desk; the inbox is only looked at.
-    pub(crate) fn waiting_shutdown(&self) -> Result<Option<RequestId>, StoreError> {
+    pub(crate) fn waiting_shutdown(&self) -> Result<Option<ShutdownRequest>, StoreError> {
         let inbox = self.seat.store.inbox(&self.team, &self.seat.name)?;
         let unread = inbox.unread().cloned().collect();
         let newest = sort_mail(unread)
             .into_iter()
             .rev()
             .find_map(|incoming| match incoming {
-                Incoming::ShutdownRequest(_, request) => Some(request.request_id),
+                Incoming::ShutdownRequest(_, request) => Some(request),
                 _ => None,
             })
-            .filter(|id| !self.shutdown.is_refused(id));
+            .filter(|request| !self.shutdown.is_refused(&request.request_id));
         Ok(newest.or_else(|| match self.shutdown.verdict() {
-            ShutdownVerdict::Open(request) => Some(request.request_id),
+            ShutdownVerdict::Open(request) => Some(request),
             ShutdownVerdict::None => None,
         }))
     }

@@ -21,7 +21,7 @@ use crate::lead_watch::LeadWatch;
 use crate::parts::ProcessFacts;
 use crate::person::Person;
 use crate::reporter::Reporter;
-use crate::turn::TurnWatch;
+use crate::turn::{ShutdownDeadline, TurnWatch};
 use crate::{Ending, TeammateError};
 
 /// A member between its commit and its end.
@@ -60,6 +60,8 @@ pub(crate) struct Life {
     pub(crate) resting: Option<(MemberState, Option<String>)>,
     /// What keeps it from going on, and how long it waits before it tries again.
     pub(crate) trouble: Option<Trouble>,
+    /// Until when a shutdown request waits for the agent.
+    pub(crate) shutdown_deadline: Option<ShutdownDeadline>,
 }
 
 /// The shortest and the longest wait after an error.
@@ -125,16 +127,22 @@ impl Life {
         self.person.post();
         self.receive_from_sub_agents()?;
         let messages = self.mail()?;
+        if let Some(request) = self.agreed_shutdown() {
+            // Messages that have come since stay unread.
+            self.desk.go_on_writing();
+            self.debrief.leaves();
+            self.agree(&request)?;
+            return Ok(Some(Ending::ShutDown));
+        }
         let asked_here = !messages.is_empty() && self.hold.is_some();
         self.receive(messages).await?;
         if !self.session.needs_turn() || (self.hold.is_some() && !asked_here) {
             // Where a turn follows, it begins with its request.
             self.desk.go_on_writing();
         }
-        if let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() {
-            self.debrief.leaves();
-            self.agree(&request)?;
-            return Ok(Some(Ending::ShutDown));
+        if !self.session.needs_turn() && self.agreed_shutdown().is_some() {
+            // A hook has withheld the request from the model.
+            return Ok(None);
         }
         if let Some(why) = self.ended_by_hook.take() {
             let detail = format!("a hook ends it: {why}");
@@ -176,6 +184,21 @@ impl Life {
             Some(Hold::Paused(_)) => false,
         });
         Ok(messages)
+    }
+
+    /// The open shutdown request, once nothing is left to wait for: it is forced, the model was told and has ended its turn
+    /// without a refusal, the deadline has passed, or no turn is taken in which the model could refuse.
+    fn agreed_shutdown(&self) -> Option<ShutdownRequest> {
+        let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() else {
+            return None;
+        };
+        let id = &request.request_id;
+        let deadline = self.shutdown_deadline.as_ref();
+        let is_over = request.force
+            || self.hold.is_some()
+            || self.desk.shutdown.was_told(id)
+            || deadline.is_some_and(|deadline| deadline.is_over(id));
+        is_over.then_some(request)
     }
 
     /// The program agrees to a shutdown request.
@@ -336,6 +359,7 @@ impl Life {
             .filter_map(|message| message.id().cloned())
             .collect();
         if !fresh.is_empty() {
+            self.desk.note_told(&fresh);
             let initial = self.initial_prompt.clone().map(Injected::prompt);
             let prompts = initial.into_iter().chain(self.desk.inject(&fresh));
             let (context, prompts) = (self.context.clone(), prompts.collect());
@@ -383,6 +407,7 @@ impl Life {
             }),
             terminate: &self.terminate,
             grace: self.grace,
+            deadline: &mut self.shutdown_deadline,
         };
         let outcome = watch.run(&mut self.session).await;
         self.desk.turn_ends();

@@ -115,6 +115,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         takeover: None,
         debrief,
         trouble: None,
+        shutdown_deadline: None,
         resting: None,
         context: Vec::new(),
         kept_busy: 0,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use swarm_protocol::{LEAD_NAME, PERSON};
 use swarm_store::{Draft, StoreError};
-use swarm_team::request_shutdown;
+use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -106,14 +106,12 @@ impl Person {
             }
             PaneInput::Shutdown => {
                 let now = seat.clock.now();
-                request_shutdown(
-                    &*seat.store,
-                    team,
-                    &seat.name,
-                    now,
-                    Some(ASKED_HERE),
-                    PERSON,
-                )?;
+                let ask = ShutdownAsk {
+                    reason: Some(ASKED_HERE),
+                    by: PERSON,
+                    force: false,
+                };
+                request_shutdown(&*seat.store, team, &seat.name, now, ask)?;
             }
             // Only in a turn is there something to interrupt or to wait for, and whoever runs it sees to that.
             PaneInput::Interrupt | PaneInput::Background => {}

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use swarm_engine::{Session, SubAgents, TurnOutcome, TurnSignals};
 use swarm_fs::Subscription;
-use swarm_protocol::RequestId;
+use swarm_protocol::{RequestId, ShutdownRequest};
+use swarm_team::ShutdownVerdict;
 use swarm_ui::PaneInput;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -30,13 +31,29 @@ pub(crate) struct TurnWatch<'a> {
     /// Absent where the turn goes on without a lead.
     pub(crate) lead: Option<LeadDuty<'a>>,
     pub(crate) terminate: &'a CancellationToken,
-    /// How long a shutdown request waits for the end of the turn.
+    /// How long a shutdown request waits for the agent.
     pub(crate) grace: Duration,
+    /// The one that waits, kept from turn to turn.
+    pub(crate) deadline: &'a mut Option<ShutdownDeadline>,
+}
+
+/// When the program agrees to a shutdown request for its agent.
+#[derive(Debug, Clone)]
+pub(crate) struct ShutdownDeadline {
+    request: RequestId,
+    at: Instant,
+}
+
+impl ShutdownDeadline {
+    /// Whether this request has waited long enough.
+    pub(crate) fn is_over(&self, request: &RequestId) -> bool {
+        self.request == *request && Instant::now() >= self.at
+    }
 }
 
 impl TurnWatch<'_> {
-    /// Runs the session's turn to its end. It is cut short when the process is told to end, and when a shutdown request
-    /// has waited for `grace` without being refused. It is suspended when the team loses its lead.
+    /// Runs the session's turn to its end. It is interrupted when the process is told to end, when a shutdown request is
+    /// forced, and when one has waited for `grace` without being refused. It is suspended when the team loses its lead.
     pub(crate) async fn run(mut self, session: &mut Session) -> TurnOutcome {
         let signals = TurnSignals::from(self.terminate.child_token());
         let (cancel, suspend) = (signals.cancel.clone(), signals.suspend.clone());
@@ -54,29 +71,31 @@ impl TurnWatch<'_> {
             outcome = &mut turn => return outcome,
             () = tokio::time::sleep(HEAD_START) => {}
         }
-        let mut clock = None;
+        if let ShutdownVerdict::Open(request) = self.desk.shutdown.verdict() {
+            self.wait_for(Some(request), &cancel);
+        }
         loop {
+            let end = self.deadline.as_ref().map(|deadline| deadline.at);
+            let is_cut = cancel.is_cancelled();
             let time_up = async {
-                match &clock {
-                    Some((_, end)) => tokio::time::sleep_until(*end).await,
+                match end.filter(|_| !is_cut) {
+                    Some(end) => tokio::time::sleep_until(end).await,
                     None => std::future::pending().await,
                 }
             };
-            let is_cut = cancel.is_cancelled();
             tokio::select! {
                 biased;
                 outcome = &mut turn => return outcome,
                 () = time_up => {
-                    let asked = clock.clone();
-                    self.look_for_shutdown(&mut clock);
-                    if asked == clock {
-                        clock = None;
+                    // Another request may have taken its place meanwhile.
+                    self.look_for_shutdown(&cancel);
+                    if self.deadline.as_ref().map(|deadline| deadline.at) == end {
                         cancel.cancel();
                     }
                 }
                 () = lead_changed(&mut self.lead) => self.look_for_lead(&suspend),
                 () = self.inbox.changed(), if !is_cut => {
-                    self.look_for_shutdown(&mut clock);
+                    self.look_for_shutdown(&cancel);
                     self.look_for_lead(&suspend);
                 }
                 () = self.pause.changed() => self.look_for_pause(),
@@ -85,19 +104,32 @@ impl TurnWatch<'_> {
         }
     }
 
-    /// Keeps the clock in line with the request that waits: each has a grace of its own, and one that was refused has
-    /// none.
-    fn look_for_shutdown(&self, clock: &mut Option<(RequestId, Instant)>) {
-        let waiting = match self.desk.waiting_shutdown() {
-            Ok(waiting) => waiting,
+    fn look_for_shutdown(&mut self, cancel: &CancellationToken) {
+        match self.desk.waiting_shutdown() {
+            Ok(waiting) => self.wait_for(waiting, cancel),
             Err(error) => {
                 // The asker has a deadline of its own behind this one.
                 tracing::warn!(member = %self.desk.seat.name, %error, "inbox not read during a turn");
-                return;
             }
+        }
+    }
+
+    /// Keeps the deadline in line with the request that waits: each has its own, and one that was refused has none. A
+    /// forced one interrupts the turn.
+    fn wait_for(&mut self, waiting: Option<ShutdownRequest>, cancel: &CancellationToken) {
+        let Some(request) = waiting else {
+            *self.deadline = None;
+            return;
         };
-        if waiting.as_ref() != clock.as_ref().map(|(id, _)| id) {
-            *clock = waiting.map(|id| (id, Instant::now() + self.grace));
+        if request.force {
+            cancel.cancel();
+        }
+        let known = self.deadline.as_ref().map(|deadline| &deadline.request);
+        if known != Some(&request.request_id) {
+            *self.deadline = Some(ShutdownDeadline {
+                request: request.request_id,
+                at: Instant::now() + self.grace,
+            });
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use swarm_tests::fake_api::{FakeApi, Script};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script};
 use swarm_tests::stage::World;
 
-use crate::scene::{column, kill_member, spawn_over, world_over, world_with_team};
+use crate::scene::{MODEL, column, kill_member, spawn_over, world_over, world_with_team};
 
 /// A scenario in which everybody answers every prompt with one line.
 const POLITE: &str =
@@ -264,7 +264,7 @@ fn who_takes_a_dead_member_out_of_the_team_is_told_what_became_of_its_conversati
             let done = world.swarm(&[command, "bob"]);
             let said = &done.ok().stderr;
             assert!(
-                said.contains("`swarm spawn bob` begins a new conversation"),
+                said.contains("`swarm spawn bob` carries on its conversation"),
                 "{}",
                 done.story()
             );
@@ -281,4 +281,33 @@ fn who_takes_a_dead_member_out_of_the_team_is_told_what_became_of_its_conversati
         "{}",
         done.story()
     );
+}
+
+#[test]
+fn a_member_that_was_shut_down_carries_on_its_conversation_when_it_is_spawned_again() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("noted"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["send", "bob", "the word is heron"]).ok();
+    api.wait_for("the word", "bob", |ask| ask.news_has("heron"));
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["shutdown", "bob"]).ok();
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+    let again = |prompt: &str, more: &[&str]| {
+        let words = ["spawn", "bob", "--backend", "headless", "--prompt", prompt];
+        let said = world
+            .swarm(&[&words[..], more].concat())
+            .ok()
+            .stderr
+            .clone();
+        let asked = api.wait_for("the prompt", "bob", |ask| ask.news_has(prompt));
+        wait_for_state(&world, "bob", "idle");
+        (said, asked.ask.has_seen("heron"))
+    };
+    let (said, knows) = again("which word?", &[]);
+    assert!(knows && said.contains("`--fresh`"), "{said}");
+    world.swarm(&["shutdown", "bob", "--force"]).ok();
+    let (said, knows) = again("begin anew", &["--fresh", "--model", MODEL]);
+    assert!(!knows && !said.contains("`--fresh`"), "{said}");
 }

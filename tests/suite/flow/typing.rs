@@ -1,10 +1,10 @@
 //! A person types into the pane of a teammate.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, wait_for_state, world_over};
+use crate::scene::{MODEL, wait_for_state, world, world_over};
 
 /// Bob in a pane of the user's tmux, idle after his first turn; and that pane.
 fn bob_in_a_pane(world: &World) -> (InsideTmux, String) {
@@ -177,4 +177,36 @@ fn d14_nothing_that_stands_in_a_pane_changes_a_state() {
     assert!(sent.to_string().contains("working"), "{sent}");
     assert_eq!(report(&world), before);
     world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_restored() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |_: &Ask| Reply::text("the report").held_by(&held, 1));
+    let world = world().with_api(&api);
+    let inside = InsideTmux::start(&world, 100, 30);
+    let pane = inside
+        .tmux()
+        .run(&["new-window", "-P", "-F", "#{pane_id}", "sh"]);
+    let swarm = world.program("swarm");
+    let line = format!(
+        "cd '{}'; '{}' run go --model {MODEL}; stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '",
+        world.project().display(),
+        swarm.display()
+    );
+    type_in(&inside, &pane, &line);
+    press(&inside, &pane, "Enter");
+    api.wait_for("the lead's request", "team-lead", |_| true);
+    type_in(&inside, &pane, "touch typed-ahead");
+    press(&inside, &pane, "Enter");
+    inside.tmux().wait_for_text(&pane, "swarm send team-lead");
+    gate.open();
+    inside.tmux().wait_for_text(&pane, "1\n1\n");
+    type_in(&inside, &pane, "echo after-$((1+1))");
+    press(&inside, &pane, "Enter");
+    inside.tmux().wait_for_text(&pane, "after-2");
+    let shown = inside.tmux().screen(&pane);
+    assert!(!shown.contains("touch"), "{shown}");
+    assert!(!world.project().join("typed-ahead").exists(), "{shown}");
 }

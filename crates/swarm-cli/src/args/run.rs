@@ -9,8 +9,8 @@ use super::worktree::no_prompt;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The lead makes a team where it needs one. The run ends when the lead has finished and every task is completed or \
-failed: with 0 when all went well, 9 when the lead or a task failed, 6 when the timeout passed. Ctrl-C once ends the \
-team in order, twice kills it.
+failed: with 0 when all went well, 9 when the lead or a task failed, 6 when the timeout passed. Ctrl-C once shuts the \
+team down, twice kills it. When the timeout passes or the terminal closes, the members wait for `swarm resume`.
 
 Examples:
   swarm run \"Find out why the import is slow, and prove it.\"
@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
     /// Model requests in one turn, at most [default: `turn.max_requests` of the settings].
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
-    /// Seconds after which the run is ended in order [default: never].
+    /// Seconds after which the run ends; its members then wait for `swarm resume` [default: never].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
     /// Delete the team at the end; its tasks and journal go to the archive.

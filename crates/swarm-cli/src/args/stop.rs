@@ -44,7 +44,8 @@ pub(crate) struct Whom {
 /// Members to be asked to stop.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An idle member ends at once. One at work may refuse, with a reason: then it lives on, and the exit code is 5.
+The agent is asked and may refuse, with a reason: then the member goes on, and the exit code is 5. One that does not answer \
+within `stop.grace_s` shuts down. With --force nobody is asked: a request to the model or a running command is interrupted.
 
 Examples:
   swarm shutdown alice --reason \"thank you\"
@@ -55,10 +56,10 @@ pub(crate) struct ShutdownArgs {
     /// Why; the member is told [default: no reason].
     #[arg(long)]
     pub(crate) reason: Option<String>,
-    /// Seconds until a member that says nothing is ended [default: `stop.grace_s` of the settings and two more].
+    /// Seconds until a member that does not answer is terminated [default: `stop.grace_s` of the settings and 2 more; 1.5 with --force].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
-    /// End members even if they refuse.
+    /// Shut members down now, without asking their agents.
     #[arg(long)]
     pub(crate) force: bool,
 }

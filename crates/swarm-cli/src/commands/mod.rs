@@ -29,6 +29,7 @@ mod stop;
 mod task;
 mod team;
 mod trust;
+mod typed_ahead;
 mod watch;
 mod worktree;
 

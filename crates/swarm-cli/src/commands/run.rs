@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
 use super::run_events::{LiveView, StreamJson};
+use super::typed_ahead::{RestoreAtEnd, TypedAhead};
 use super::worktree::{OwnWorktree, leave_entered, wish};
 use crate::app::App;
 use crate::args::{OutputFormat, RunArgs};
@@ -169,6 +170,7 @@ pub(super) fn parts(
         timeout: None,
         remove_team: false,
         stop: CancellationToken::new(),
+        hangup: CancellationToken::new(),
         kill: CancellationToken::new(),
         deployment,
     })
@@ -181,8 +183,12 @@ pub(super) fn conduct(app: &App, parts: LeadParts, prompt: String) -> Result<Run
         .map_err(std::io::Error::from)?;
     let runtime = super::runtime()?;
     let hooks = TeamHooks::new(app)?;
+    let keyboard = TypedAhead::begin();
+    let _restored = RestoreAtEnd(keyboard.clone());
+    keyboard.hint_once(app.out);
     let report = runtime.block_on(async {
-        tokio::spawn(interrupts(app.out, parts.stop.clone(), parts.kill.clone()));
+        tokio::spawn(keyboard.clone().follow_signals());
+        tokio::spawn(interrupts(app.out, Interrupts::of(&parts), keyboard));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
         let report = run_headless(parts, prompt).await;
@@ -210,17 +216,30 @@ pub(super) fn prompt(given: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. A terminal that
-/// closes and SIGTERM count like Ctrl-C.
+/// What signals set.
+struct Interrupts {
+    stop: CancellationToken,
+    hangup: CancellationToken,
+    kill: CancellationToken,
+}
+
+impl Interrupts {
+    fn of(parts: &LeadParts) -> Self {
+        Self {
+            stop: parts.stop.clone(),
+            hangup: parts.hangup.clone(),
+            kill: parts.kill.clone(),
+        }
+    }
+}
+
+/// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. SIGTERM counts like
+/// Ctrl-C. When the terminal closes the run ends too, and its members wait for another lead.
 #[expect(
     clippy::exit,
     reason = "whoever asks for the third time will not wait for anything"
 )]
-async fn interrupts(
-    out: Output,
-    stop: CancellationToken,
-    kill: CancellationToken,
-) -> std::io::Result<()> {
+async fn interrupts(out: Output, set: Interrupts, keyboard: TypedAhead) -> std::io::Result<()> {
     // Whoever interrupts is there to read it, even where a program reads the rest.
     let tell = |line: &str| {
         if !out.quiet {
@@ -234,20 +253,28 @@ async fn interrupts(
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+            _ = hangup.recv() => {
+                // It comes more than once: from the kernel and from the shell.
+                if !set.stop.is_cancelled() {
+                    set.hangup.cancel();
+                    set.stop.cancel();
+                }
+                continue;
+            }
         }
-        if kill.is_cancelled() {
+        if set.kill.is_cancelled() {
             tell("swarm: given up; `swarm ps` shows what is left, `swarm reap` ends it");
+            keyboard.end();
             let code = ErrorKind::Interrupted.exit_code().0;
             std::process::exit(code.into());
         }
-        if stop.is_cancelled() {
+        if set.stop.is_cancelled() {
             tell("swarm: killing the team; Ctrl-C again gives up at once");
-            kill.cancel();
+            set.kill.cancel();
             continue;
         }
-        tell("swarm: ending the team in order; Ctrl-C again kills it");
-        stop.cancel();
+        tell("swarm: ending the team; Ctrl-C again kills it");
+        set.stop.cancel();
     }
 }
 
@@ -310,6 +337,11 @@ fn summary(report: &RunReport) -> Vec<String> {
             tokens(member.usage)
         ));
     }
+    if let Some(team) = report.team.as_ref().filter(|_| waits_for_lead(report)) {
+        lines.push(format!(
+            "swarm: the team waits for a lead: `swarm resume {team} PROMPT` goes on, `swarm shutdown --all --team {team}` ends it"
+        ));
+    }
     let seconds = report.duration_ms / 1000;
     let tenths = report.duration_ms % 1000 / 100;
     let team = report
@@ -321,6 +353,12 @@ fn summary(report: &RunReport) -> Vec<String> {
         tokens(report.usage)
     ));
     lines
+}
+
+/// Whether the run has left members behind that another lead can take over.
+fn waits_for_lead(report: &RunReport) -> bool {
+    let is_left = |member: &swarm_lead::MemberLine| member.end == "alive";
+    report.outcome == Outcome::TimedOut && report.members.iter().any(is_left)
 }
 
 /// The end of a line that names tokens, empty where the server counted none: a 0 would say that it cost nothing.

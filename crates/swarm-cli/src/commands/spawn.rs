@@ -33,9 +33,8 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ..Choices::default()
     };
     let mut prepared = deployment(app, &choices)?;
-    // A member that died comes back as it was, unless flags say otherwise.
-    let dead =
-        swarm_lead::dead_namesake(&prepared.deployment, &team, &name)?.filter(|_| !args.fresh);
+    // A member that died or has left comes back as it was, unless flags say otherwise.
+    let dead = swarm_lead::namesake(&prepared.deployment, &team, &name)?.filter(|_| !args.fresh);
     let mode = args.mode.or_else(|| dead.as_ref()?.known_mode());
     if let Some(mode) = mode {
         prepared.let_have(mode)?;
@@ -166,6 +165,7 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
             "backendType": member.backend,
             "why": member.why,
             "hello": member.hello,
+            "continues": member.continues,
             "worktree": member.worktree.as_ref().map(|made| &made.record),
         }));
     }
@@ -174,6 +174,12 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
         member.agent_id, member.pane, member.hello.model, member.hello.mode
     )))?;
     app.out.say(&plain(&place(member)));
+    if member.continues {
+        let name = &member.agent_id.name;
+        app.out.say(&format!(
+            "{name} carries on its earlier conversation; `--fresh` begins a new one"
+        ));
+    }
     if let Some(made) = &member.worktree {
         app.out.say(&format!(
             "work tree {} {}",

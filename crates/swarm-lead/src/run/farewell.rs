@@ -23,12 +23,7 @@ pub(super) async fn end_members(
     at_once: &CancellationToken,
     tell: impl Fn(String),
 ) -> Result<EndedTeam, LeadError> {
-    let options = StopOptions {
-        reason: Some("the run is over".to_owned()),
-        by: LEAD_NAME,
-        timeout: deployment.shutdown_patience(),
-        force: true,
-    };
+    let options = StopOptions::now(Some("the run is over".to_owned()), LEAD_NAME);
     let ending = end_team(deployment, team, &options);
     let silent = tokio::time::sleep(SILENT);
     tokio::pin!(ending, silent);
@@ -70,9 +65,9 @@ fn who_is_awaited(
         .collect();
     Ok((!awaited.is_empty()).then(|| {
         format!(
-            "waiting for {} to end in order, {} s at most; Ctrl-C twice kills the team",
+            "waiting for {} to end, {} s at most; Ctrl-C twice kills the team",
             awaited.join(", "),
-            at_most.as_secs()
+            at_most.as_millis().div_ceil(1000)
         )
     }))
 }

@@ -49,6 +49,8 @@ pub struct LeadParts {
     pub remove_team: bool,
     /// A person asks for an orderly end.
     pub stop: CancellationToken,
+    /// The terminal is gone: the run ends and its members wait for another lead. `stop` falls as well.
+    pub hangup: CancellationToken,
     /// A person asks for an end now.
     pub kill: CancellationToken,
 }

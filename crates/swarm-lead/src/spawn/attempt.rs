@@ -29,6 +29,8 @@ pub(super) struct Attempt<'a> {
     pub(super) chosen: Chosen,
     pub(super) timeout: Duration,
     pub(super) worktree: Option<Created>,
+    /// Whether it carries on an earlier conversation of the name.
+    pub(super) continues: bool,
 }
 
 impl Attempt<'_> {
@@ -38,6 +40,7 @@ impl Attempt<'_> {
         match self.launch(&mut pane).await {
             Ok((pane, hello)) => Ok(SpawnedMember {
                 worktree: self.worktree.clone(),
+                continues: self.continues,
                 agent_id: self.order.agent.clone(),
                 spawn_id: self.order.spawn_id,
                 color: self.order.color,

@@ -71,6 +71,8 @@ pub struct SpawnedMember {
     pub why: String,
     /// Its work tree, if it has one of its own.
     pub worktree: Option<Created>,
+    /// Whether it carries on an earlier conversation of its name.
+    pub continues: bool,
     /// The values in force, as the child reported them.
     pub hello: Hello,
 }

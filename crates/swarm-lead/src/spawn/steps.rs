@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use swarm_engine::find_transcript;
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
@@ -18,6 +19,7 @@ use crate::off_thread::off_thread;
 use crate::reconcile::reconcile;
 use crate::stop::{
     await_reported_end, close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake,
+    namesake,
 };
 use crate::{Deployment, LeadError};
 
@@ -71,8 +73,8 @@ fn had_worktree(
     team: &TeamName,
     options: &SpawnOptions,
 ) -> Result<bool, LeadError> {
-    let dead = dead_namesake(deployment, team, &options.name)?;
-    let had = dead.and_then(|dead| dead.worktree_path);
+    let former = namesake(deployment, team, &options.name)?;
+    let had = former.and_then(|former| former.worktree_path);
     Ok(had.is_some_and(|had| options.cwd.starts_with(had)))
 }
 
@@ -95,7 +97,12 @@ pub(super) async fn spawn_in(
         if let Some(dead) = &dead {
             end_leftovers(&deployment, dead).await;
         }
-        let attempt = begin(&deployment, &team, options, dead.as_ref(), place).await?;
+        let former = if options.fresh {
+            dead.clone()
+        } else {
+            namesake(&deployment, &team, &options.name)?
+        };
+        let attempt = begin(&deployment, &team, options, former, place).await?;
         drop(turn);
         let spawned = attempt.carry_out().await?;
         if let Some(dead) = &dead {
@@ -114,7 +121,7 @@ async fn begin<'a>(
     deployment: &'a Deployment,
     team: &'a TeamName,
     mut options: SpawnOptions,
-    dead: Option<&Member>,
+    former: Option<Member>,
     (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
 ) -> Result<Attempt<'a>, LeadError> {
     let mode = kind::mode(deployment, &options)?;
@@ -125,17 +132,17 @@ async fn begin<'a>(
     } else {
         None
     };
-    // One that was ended for this spawn is no longer in the roster, but its conversation goes on.
-    let session = replaced.as_ref().and_then(swarm_protocol::Member::session);
-    let session = if options.fresh {
-        Some(SessionId::random())
-    } else {
-        session
-    };
+    let former = replaced.as_ref().or(former.as_ref());
+    // One that was ended for this spawn, or has left, is no longer in the roster, but its conversation goes on.
+    let session = former.and_then(Member::session).filter(|_| !options.fresh);
+    let continues = session.is_some_and(|session| {
+        former
+            .is_some_and(|former| find_transcript(&deployment.root, &former.cwd, session).is_file())
+    });
+    let session = session.or_else(|| options.fresh.then(SessionId::random));
     let timeout = options.timeout.unwrap_or(deployment.hello_deadline);
     let timeout = timeout.saturating_add(wait_for_servers(deployment, &options));
     let spawn_id = SpawnId::random();
-    let former = replaced.as_ref().or(dead);
     // Whoever has the name keeps it, and nothing is made for the one who comes too late.
     let is_taken = former.is_none()
         && deployment
@@ -202,6 +209,7 @@ async fn begin<'a>(
         chosen,
         timeout,
         worktree,
+        continues,
     })
 }
 

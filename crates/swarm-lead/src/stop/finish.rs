@@ -134,6 +134,33 @@ pub fn dead_namesake(
     Ok(dead.cloned())
 }
 
+/// The member whose conversation a new spawn of this name carries on: one that is dead or that has left the team.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn namesake(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<Option<Member>, LeadError> {
+    let config = deployment.store.config(team)?;
+    if config.member(name).is_some() {
+        return dead_namesake(deployment, team, name);
+    }
+    let former = deployment.store.former_member(team, name)?;
+    let has_conversation = |member: &Member| {
+        let session = member.session();
+        session.is_some_and(|session| {
+            find_transcript(&deployment.root, &member.cwd, session).is_file()
+        })
+    };
+    Ok(former.filter(has_conversation).map(|mut former| {
+        // It went with the member where it held nothing new.
+        former.worktree_path = former.worktree_path.filter(|path| path.is_dir());
+        former
+    }))
+}
+
 /// Ends what the shell of a team's lost lead left running. Does nothing while a lead lives.
 ///
 /// # Errors

@@ -77,6 +77,7 @@ pub(crate) async fn end_live_namesake(
         by: PERSON,
         timeout: deployment.shutdown_patience(),
         force: true,
+        at_once: false,
     };
     shutdown_unless(deployment, team, name, &options, cancel).await?;
     Ok(Some(member))

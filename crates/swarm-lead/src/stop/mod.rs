@@ -11,11 +11,11 @@ mod team;
 mod unreadable;
 
 pub(crate) use escalate::{await_reported_end, death};
-pub use finish::{clear_dead, dead_namesake, end_leftovers_of_lead};
+pub use finish::{clear_dead, dead_namesake, end_leftovers_of_lead, namesake};
 pub(crate) use finish::{close_leftover_pane, end_leftovers, finish};
 pub use kill::kill;
 pub(crate) use kill::{end_live_namesake, kill_spawn};
-pub use outcome::{StopOptions, StopOutcome, Stopped};
+pub use outcome::{FORCED_PATIENCE, StopOptions, StopOutcome, Stopped};
 pub use parting::LeftWorktree;
 pub use shutdown::shutdown;
 pub(crate) use team::kill_team;

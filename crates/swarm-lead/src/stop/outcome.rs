@@ -19,7 +19,28 @@ pub struct StopOptions {
     pub timeout: Duration,
     /// Ends it even if the agent refuses.
     pub force: bool,
+    /// Ends it now: its agent is not asked and its turn is interrupted.
+    pub at_once: bool,
 }
+
+impl StopOptions {
+    /// Ends a member now, for this reason.
+    pub fn now(reason: Option<String>, by: &'static str) -> Self {
+        Self {
+            reason,
+            by,
+            timeout: FORCED_PATIENCE,
+            force: true,
+            at_once: true,
+        }
+    }
+}
+
+/// How long a member may take to end when it is stopped by force, before its processes are terminated.
+pub const FORCED_PATIENCE: Duration = Duration::from_millis(1500);
+
+/// How long its processes may then take after SIGTERM.
+pub(super) const FORCED_GRACE: Duration = Duration::from_millis(500);
 
 /// How a member ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,10 +3,11 @@
 use swarm_fs::{FsError, Liveness, NameFilter};
 use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
 use swarm_store::StoreError;
-use swarm_team::request_shutdown;
+use swarm_team::{ShutdownAsk, request_shutdown};
 use tokio_util::sync::CancellationToken;
 
 use super::escalate::{death, end_processes};
+use super::outcome::FORCED_GRACE;
 use super::{StopOptions, StopOutcome, Stopped, finish};
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
@@ -85,6 +86,12 @@ async fn ask(
     cancel: &CancellationToken,
 ) -> Result<StopOutcome, LeadError> {
     let store = &deployment.store;
+    let grace = if options.at_once {
+        deployment.kill_grace.min(FORCED_GRACE)
+    } else {
+        deployment.kill_grace
+    };
+    let terminate = || end_processes(deployment, team, name, spawn_id, grace);
     let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
     let mut mail = deployment
         .watcher
@@ -96,15 +103,14 @@ async fn ask(
         () = cancel.cancelled() => return Err(interrupted()),
     };
     let Some(request) = sent else {
-        return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
+        return terminate().await;
     };
     let ended = death(deployment, team, name);
     tokio::pin!(ended, deadline);
     loop {
         if let Some(reason) = refusal(deployment, team, name, &request)? {
             if options.force {
-                return end_processes(deployment, team, name, spawn_id, deployment.kill_grace)
-                    .await;
+                return terminate().await;
             }
             return Ok(StopOutcome::Refused { reason });
         }
@@ -117,12 +123,12 @@ async fn ask(
                 if store.liveness(team, name)? != Liveness::Alive {
                     return Ok(StopOutcome::Approved);
                 }
-                return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
+                return terminate().await;
             }
             () = mail.changed() => {}
             () = cancel.cancelled() => return Err(interrupted()),
             () = &mut deadline => {
-                return end_processes(deployment, team, name, spawn_id, deployment.kill_grace).await;
+                return terminate().await;
             }
         }
     }
@@ -137,11 +143,16 @@ async fn send_request(
     options: &StopOptions,
 ) -> Result<Option<RequestId>, LeadError> {
     let (of, who, reason) = (team.clone(), name.clone(), options.reason.clone());
-    let by = options.by;
+    let (by, force) = (options.by, options.at_once);
     let now = deployment.clock.now();
     let hasty = deployment.store.in_haste(options.timeout);
     let sent = off_thread(&hasty, move |store| {
-        request_shutdown(store, &of, &who, now, reason.as_deref(), by)
+        let ask = ShutdownAsk {
+            reason: reason.as_deref(),
+            by,
+            force,
+        };
+        request_shutdown(store, &of, &who, now, ask)
     });
     match sent.await {
         Ok(request) => Ok(Some(request)),

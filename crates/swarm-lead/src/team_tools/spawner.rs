@@ -11,7 +11,7 @@ use swarm_store::Draft;
 use swarm_team::Seat;
 
 use crate::spawn::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
-use crate::stop::dead_namesake;
+use crate::stop::namesake;
 use crate::{Deployment, Leadership};
 
 /// Spawns teammates for the lead's model.
@@ -91,9 +91,8 @@ impl TeammateSpawner for LeadSpawner {
                 "you lead the team {team}, not {named}: leave team_name out"
             ));
         }
-        // A member that died comes back as it was, unless the call says otherwise.
-        let dead =
-            dead_namesake(&self.deployment, &team, &name).map_err(|error| error.to_string())?;
+        // A member that died or has left comes back as it was, unless the call says otherwise.
+        let dead = namesake(&self.deployment, &team, &name).map_err(|error| error.to_string())?;
         let mode = self.rights.mode();
         let deployment = Deployment {
             mode,
@@ -151,16 +150,22 @@ impl TeammateSpawner for LeadSpawner {
 
 /// What the model is told beside the values in force.
 fn note(member: &SpawnedMember) -> String {
+    let mut note = member.why.clone();
+    if member.continues {
+        let name = &member.agent_id.name;
+        note.push_str(&format!(
+            "\n{name} carries on its earlier conversation and remembers it; for a new one choose another name."
+        ));
+    }
     let Some(created) = &member.worktree else {
-        return member.why.clone();
+        return note;
     };
     let record = &created.record;
-    let mut note = format!(
-        "{}\nworktree: {}, {}",
-        member.why,
+    note.push_str(&format!(
+        "\nworktree: {}, {}",
         record.path.display(),
         record.origin()
-    );
+    ));
     for notice in &created.notices {
         note.push('\n');
         note.push_str(notice);

@@ -52,6 +52,7 @@ impl Run {
             timeout: None,
             remove_team: false,
             stop: CancellationToken::new(),
+            hangup: CancellationToken::new(),
             kill: CancellationToken::new(),
         };
         Self {
@@ -525,4 +526,50 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
         Some("crew-2")
     );
     assert_eq!(world.store.teams().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_another_lead() {
+    for is_hangup in [true, false] {
+        let mut run = Run::with_team();
+        let (stop, hangup) = (run.parts.stop.clone(), run.parts.hangup.clone());
+        if !is_hangup {
+            run.parts.timeout = Some(Duration::from_millis(50));
+        }
+        let world = run.world.clone();
+        let (tell, told) = std::sync::mpsc::channel();
+        run.model.on(move |_| {
+            let spawn = world.join("bob");
+            tell.send(world.live("bob", spawn)).unwrap();
+            world.report("bob", spawn, MemberState::Working);
+            if is_hangup {
+                hangup.cancel();
+                stop.cancel();
+            }
+            Reply::Hang
+        });
+        let world = run.world.clone();
+        let session = world.deployment.process.clone();
+        let report = run.go().await.unwrap();
+        let expected = if is_hangup {
+            Outcome::Interrupted
+        } else {
+            Outcome::TimedOut
+        };
+        assert_eq!(report.outcome, expected);
+        let _life = told.recv().unwrap();
+        let config = world.store.config(&team()).unwrap();
+        let bob = config.member(&name("bob")).unwrap();
+        assert!(bob.session_id.is_some() && world.stops().is_empty());
+        // The lock has fallen with the lead: this is what makes members park.
+        assert_eq!(config.lead_process.unwrap().pid, session.pid);
+        assert_eq!(
+            world.store.liveness(&team(), &name("team-lead")).unwrap(),
+            swarm_fs::Liveness::Dead
+        );
+        let asked = |event: &swarm_protocol::Event| {
+            matches!(event, swarm_protocol::Event::ShutdownRequested { .. })
+        };
+        assert!(!world.journal().iter().any(asked));
+    }
 }

@@ -22,6 +22,7 @@ fn options() -> StopOptions {
         by: "person",
         timeout: Duration::from_secs(20),
         force: false,
+        at_once: false,
     }
 }
 

@@ -17,6 +17,10 @@ pub struct ShutdownRequest {
     pub reason: Option<String>,
     /// When.
     pub timestamp: IsoTime,
+    /// The member stops at once: its agent is not asked and its turn is interrupted. Absent for a request that the agent may
+    /// refuse.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 /// `shutdown_approved`.

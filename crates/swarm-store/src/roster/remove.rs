@@ -28,6 +28,7 @@ impl TeamFiles<'_> {
                 spawn_id: member.spawn_id(),
                 failed_because: None,
             };
+            self.write_former(&member)?;
             self.close_requests_of(&member)?;
             // It is out of the roster before anybody can claim again, itself included.
             let released = self.return_tasks(

@@ -287,6 +287,7 @@ fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
         from: "team-lead".to_owned(),
         reason: None,
         timestamp: UnixMs(1).iso(),
+        force: false,
     });
     let draft = Draft::control("team-lead", &frame);
     world

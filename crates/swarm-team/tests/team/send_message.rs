@@ -28,6 +28,7 @@ fn request(id: &str) -> ShutdownRequest {
         from: "team-lead".to_owned(),
         reason: None,
         timestamp: IsoTime::new("now"),
+        force: false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Both halves of the shutdown handshake.
 
 use swarm_protocol::{BackendType, IsoTime, PaneId, ShutdownRequest};
-use swarm_team::{Incoming, ShutdownDesk, ShutdownVerdict, approve_shutdown, request_shutdown};
+use swarm_team::{
+    Incoming, ShutdownAsk, ShutdownDesk, ShutdownVerdict, approve_shutdown, request_shutdown,
+};
 
 use crate::world::{World, name, now, request_id};
 
@@ -9,15 +11,12 @@ use crate::world::{World, name, now, request_id};
 fn an_approval_names_request_member_pane_and_backend() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
-    let id = request_shutdown(
-        &*world.store,
-        &world.team,
-        &name("bob"),
-        now(),
-        None,
-        "person",
-    )
-    .unwrap();
+    let ask = ShutdownAsk {
+        reason: None,
+        by: "person",
+        force: false,
+    };
+    let id = request_shutdown(&*world.store, &world.team, &name("bob"), now(), ask).unwrap();
     let mail = world.mail("bob");
     let [Incoming::ShutdownRequest(_, request)] = &mail[..] else {
         panic!("{mail:?}");
@@ -42,6 +41,7 @@ fn a_later_request_takes_the_place_of_an_earlier_one() {
         from: "team-lead".to_owned(),
         reason: None,
         timestamp: IsoTime::new("now"),
+        force: false,
     };
     desk.enter(request("r-1"));
     desk.enter(request("r-2"));

@@ -126,7 +126,7 @@ async fn what_it_had_to_report_is_with_the_lead_when_it_ends_before() {
     let (model, _gate) = model();
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Background).await;
-    world.ask_to_stop();
+    world.force_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);
     let notices = world.idle_notices();
     assert_eq!(notices[0].result.as_deref(), Some("begun"));

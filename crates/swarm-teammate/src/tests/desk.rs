@@ -99,16 +99,29 @@ fn messages_keep_their_order_and_their_ids() {
     assert!(injected[1].text.contains("two"));
 }
 
+fn waiting(desk: &MailDesk) -> Option<swarm_protocol::RequestId> {
+    let waiting = desk.waiting_shutdown().unwrap();
+    waiting.map(|request| request.request_id)
+}
+
 #[test]
-fn a_shutdown_request_goes_to_the_desk_and_waits_unread_for_its_answer() {
+fn a_shutdown_request_goes_to_the_desk_and_to_the_model_and_a_forced_one_only_to_the_desk() {
     let world = World::new();
     let desk = desk(&world);
     assert_eq!(desk.waiting_shutdown().unwrap(), None);
     let id = world.ask_to_stop();
-    assert_eq!(desk.waiting_shutdown().unwrap(), Some(id.clone()));
+    assert_eq!(waiting(&desk), Some(id.clone()));
     assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
-    assert!(desk.take().unwrap().is_empty());
+    let messages = desk.take().unwrap();
+    assert!(
+        matches!(&messages[..], [Incoming::ShutdownRequest(..)]),
+        "{messages:?}"
+    );
     assert!(desk.shutdown.is_open(&id));
+    desk.shutdown_answered().unwrap();
+    let forced = world.force_to_stop();
+    assert!(desk.take().unwrap().is_empty());
+    assert!(desk.shutdown.is_open(&forced));
     assert_eq!(world.unread("bob"), 1);
     desk.shutdown_answered().unwrap();
     assert_eq!(world.unread("bob"), 0);
@@ -135,6 +148,7 @@ fn a_request_without_a_readable_time_counts() {
         from: "team-lead".to_owned(),
         reason: None,
         timestamp: IsoTime::new("today"),
+        force: false,
     });
     let entry =
         serde_json::json!([{"from": "team-lead", "text": frame.to_text(), "timestamp": "today"}]);
@@ -163,7 +177,7 @@ fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
             break id;
         }
     };
-    assert_eq!(desk.waiting_shutdown().unwrap(), Some(second));
+    assert_eq!(waiting(&desk), Some(second));
 }
 
 #[test]

@@ -110,13 +110,17 @@ async fn a_report_reaches_the_lead_when_a_shutdown_request_meets_the_reminder() 
         asker.ask_to_stop();
         say("I looked at it.")
     });
-    model.then(say("never said"));
+    model.on(|request| {
+        let heard = heard(request);
+        assert!(heard.contains("asks you to shut down"), "{heard}");
+        say("I agree.")
+    });
     let running = world.run(Some("go"), &model);
     assert_eq!(running.ending().await, Ending::ShutDown);
     let notices = world.idle_notices();
-    assert_eq!(notices.len(), 1);
+    assert_eq!(notices.len(), 2);
     assert_eq!(notices[0].result.as_deref(), Some("I looked at it."));
-    assert_eq!(model.asked(), 2);
+    assert_eq!(model.asked(), 3);
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
         Liveness::Alive
     );
 
+    model.then(say("good bye"));
     let id = world.ask_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);
     let mail = world.leads_mail();
@@ -53,12 +54,12 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
         Liveness::Dead
     );
     assert_eq!(world.unread("bob"), 0);
-    assert_eq!(model.asked(), 1);
+    assert_eq!(model.asked(), 2);
     let delivered = world.store.events(&world.team).unwrap().entries;
     let delivered = delivered
         .iter()
         .filter(|entry| matches!(&entry.event, Event::Delivered { to, .. } if *to == bob()));
-    assert_eq!(delivered.count(), 1);
+    assert_eq!(delivered.count(), 2, "the prompt and the request");
     assert_eq!(
         world
             .store

@@ -163,3 +163,106 @@ async fn each_request_has_a_grace_of_its_own() {
     assert_eq!(running.ending().await, Ending::ShutDown);
     assert!(asked.elapsed() >= GRACE, "{:?}", asked.elapsed());
 }
+
+#[tokio::test]
+async fn an_idle_member_is_asked_and_its_model_may_refuse() {
+    let world = World::new();
+    let model = Arc::new(FakeModel::default());
+    model.then(say("ready"));
+    let running = world.run(Some("go"), &model);
+    world.idle(1).await;
+    model.on(|request| {
+        let heard = heard(request);
+        let id = heard.rsplit("\"request_id\":\"").next().unwrap();
+        let id = RequestId::new(id.split('"').next().unwrap());
+        call("SendMessage", refusal(&id))
+    });
+    model.then(say("going on"));
+    world.ask_to_stop();
+    world.idle(2).await;
+    let mail = world.leads_mail();
+    assert!(
+        mail.iter().any(|incoming| {
+            matches!(incoming, Incoming::ShutdownRejected(_, frame) if frame.reason == "tests run")
+        }),
+        "{mail:?}"
+    );
+    model.then(say("good bye"));
+    world.ask_to_stop();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    assert_eq!(model.asked(), 4);
+    let last = world.idle_notices().pop().unwrap();
+    assert_eq!(last.result.as_deref(), Some("good bye"));
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_answer_is_waited_for_until_the_deadline() {
+    let mut world = World::new();
+    world.limits.shutdown_grace_ms = 50;
+    let model = Arc::new(FakeModel::default());
+    model.then(say("ready"));
+    let running = world.run(Some("go"), &model);
+    world.idle(1).await;
+    model.then(Reply::Hang);
+    world.ask_to_stop();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    assert_eq!((model.asked(), world.unread("bob")), (2, 0));
+}
+
+#[tokio::test]
+async fn a_request_that_comes_during_the_last_answer_is_put_to_the_model() {
+    let world = Arc::new(World::new());
+    let model = Arc::new(FakeModel::default());
+    let asker = Arc::clone(&world);
+    model.on(move |_| {
+        asker.ask_to_stop();
+        say("half of it is done")
+    });
+    model.on(|request| {
+        assert!(heard(request).contains("asks you to shut down"));
+        say("wrapped up")
+    });
+    let running = world.run(Some("go"), &model);
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    let results: Vec<_> = world
+        .idle_notices()
+        .into_iter()
+        .filter_map(|notice| notice.result)
+        .collect();
+    assert_eq!(results, ["half of it is done", "wrapped up"]);
+}
+
+#[tokio::test]
+async fn a_forced_request_interrupts_a_request_to_the_model_and_asks_nobody() {
+    let world = World::new();
+    let model = Arc::new(FakeModel::default());
+    model.then(Reply::Hang);
+    let running = world.run(Some("go"), &model);
+    until("the request", || (model.asked() == 1).then_some(())).await;
+    world.force_to_stop();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    assert_eq!(world.outcomes(), ["interrupted"]);
+    assert_eq!(model.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_forced_request_interrupts_a_command_and_asks_no_idle_model() {
+    let world = World::new();
+    let model = Arc::new(FakeModel::default());
+    model.then(call("Bash", json!({"command": "touch begun; sleep 1000"})));
+    let running = world.run(Some("go"), &model);
+    let begun = world.folder.path().join("begun");
+    until("the tool", || begun.exists().then_some(())).await;
+    world.force_to_stop();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    assert_eq!(world.outcomes(), ["interrupted"]);
+
+    let world = World::new();
+    let model = Arc::new(FakeModel::default());
+    model.then(say("ready"));
+    let running = world.run(Some("go"), &model);
+    world.idle(1).await;
+    world.force_to_stop();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    assert_eq!(model.asked(), 1);
+}

@@ -16,7 +16,7 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, FileStore, NewMember, NewTeam, TeamStore, process};
 use swarm_team::{
-    Incoming, MemberLimits, Seat, SpawnOrder, StateKeeper, request_shutdown, sort_mail,
+    Incoming, MemberLimits, Seat, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown, sort_mail,
 };
 use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -301,16 +301,21 @@ impl World {
     }
 
     pub(crate) fn ask_to_stop(&self) -> RequestId {
-        let now = SystemClock.now();
-        request_shutdown(
-            &*self.store,
-            &self.team,
-            &bob(),
-            now,
-            Some("all is done"),
-            "team-lead",
-        )
-        .unwrap()
+        self.ask(false)
+    }
+
+    /// Stops it whatever its model says.
+    pub(crate) fn force_to_stop(&self) -> RequestId {
+        self.ask(true)
+    }
+
+    fn ask(&self, force: bool) -> RequestId {
+        let ask = ShutdownAsk {
+            reason: Some("all is done"),
+            by: "team-lead",
+            force,
+        };
+        request_shutdown(&*self.store, &self.team, &bob(), SystemClock.now(), ask).unwrap()
     }
 
     pub(crate) fn unread(&self, member: &str) -> usize {

@@ -67,12 +67,12 @@ pub(in crate::commands) fn tell_left(app: &App, stopped: &Stopped) {
     }
 }
 
-/// Says that what a dead member could have gone on with is over: its place in the team kept that.
+/// Says where the conversation of a dead member is kept, and how it goes on.
 fn tell_conversation(app: &App, stopped: &Stopped) {
     if let Some(path) = &stopped.transcript {
         let name = &stopped.member;
         app.out.say(&plain(&format!(
-            "{name} has left the team, so `swarm spawn {name}` begins a new conversation; the former one is kept in {}",
+            "{name} has left the team; `swarm spawn {name}` carries on its conversation, which is kept in {}",
             path.display()
         )));
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use futures::future::join_all;
-use swarm_lead::StopOptions;
+use swarm_lead::{FORCED_PATIENCE, StopOptions};
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 
 use super::report;
@@ -27,11 +27,16 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     let options = StopOptions {
         reason: args.reason,
         by: PERSON,
-        timeout: args.timeout.map_or_else(
-            || deployment.limits.shutdown_grace() + MARGIN,
+        timeout: args.timeout.map_or(
+            if args.force {
+                FORCED_PATIENCE
+            } else {
+                deployment.limits.shutdown_grace() + MARGIN
+            },
             Duration::from_secs,
         ),
         force: args.force,
+        at_once: args.force,
     };
     let runtime = runtime()?;
     let ended = join_all(

@@ -162,17 +162,9 @@ fn clear(app: &App, team: &TeamName, stopped: &mut Vec<Stopped>) -> Result<(), F
     Ok(())
 }
 
-/// How long members get to end in order when their team is deleted by force.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
     let deployment = for_stopping(app);
-    let options = StopOptions {
-        reason: Some("the team is deleted".to_owned()),
-        by: PERSON,
-        timeout: deployment.limits.shutdown_grace().min(PATIENCE),
-        force: true,
-    };
+    let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
     let runtime = runtime()?;
     let names = app.store.config(team)?.names();
     let ending = end_team(&deployment, team, &options);

@@ -16,7 +16,7 @@ use crate::run::report::{Outcome, RunReport};
 const END_HOOKS: Duration = Duration::from_secs(10);
 
 impl Run {
-    /// Ends the members, takes stock, and gives up the lead.
+    /// Ends the members or leaves them to another lead, takes stock, and gives up the lead.
     pub(super) async fn finish(
         &mut self,
         outcome: Outcome,
@@ -37,6 +37,7 @@ impl Run {
             duration_ms: 0,
         };
         let closed = match report.team.clone() {
+            Some(team) if self.leaves_team(&report.outcome) => self.leave(&team, &mut report).await,
             Some(team) => self.close(&team, &mut report).await,
             None => Ok(()),
         };
@@ -47,6 +48,20 @@ impl Run {
         end_spawn(dep, &dep.spawn_id.to_string(), dep.kill_grace).await;
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
+    }
+
+    /// Whether the members outlive this lead: it ends before the work is done, and nobody has ended the team.
+    fn leaves_team(&self, outcome: &Outcome) -> bool {
+        let is_late = matches!(outcome, Outcome::TimedOut) && !self.parts.remove_team;
+        is_late || self.parts.hangup.is_cancelled()
+    }
+
+    /// Leaves the team as the end of a killed lead would: its process stays in the roster, so that members that live park as
+    /// soon as its life lock falls, and `swarm resume` finds everybody.
+    async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
+        let dep = &self.parts.deployment;
+        report.worktrees = left_worktrees(dep, team).await;
+        take_stock(&*dep.store, team, report)
     }
 
     /// Each step is taken whatever became of the others; the first failure is told.
