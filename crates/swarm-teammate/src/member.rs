@@ -137,8 +137,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     if matches!(ending, Ok(Ending::Terminated)) {
         // Not by the handshake, so the lead is to hear of it as of any other death. Said last: whoever reads it may start
         // another member of this name at once.
-        let detail = termination.cause().to_owned();
-        reporter.state(MemberState::Dead, Some(detail));
+        reporter.state(MemberState::Dead, Some(termination.cause().to_owned()));
     }
     ending
 }

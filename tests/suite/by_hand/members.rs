@@ -310,4 +310,5 @@ fn a_member_that_was_shut_down_carries_on_its_conversation_when_it_is_spawned_ag
     world.swarm(&["shutdown", "bob", "--force"]).ok();
     let (said, knows) = again("begin anew", &["--fresh", "--model", MODEL]);
     assert!(!knows && !said.contains("`--fresh`"), "{said}");
+    world.swarm(&["kill", "bob"]).ok();
 }

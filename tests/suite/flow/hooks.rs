@@ -125,7 +125,7 @@ fn each_event_once(backend: &str) {
             .any(|one| one["hook_event_name"] == "TeammateIdle");
         idle.then_some(())
     });
-    world.swarm(&["shutdown", "bob"]).ok();
+    world.swarm(&["shutdown", "bob", "--force"]).ok();
     world.swarm(&["team", "delete", "demo"]).ok();
     let told = told(&world);
     assert_schema(&told);

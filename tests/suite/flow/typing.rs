@@ -191,8 +191,9 @@ fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_res
         .run(&["new-window", "-P", "-F", "#{pane_id}", "sh"]);
     let swarm = world.program("swarm");
     let line = format!(
-        "cd '{}'; '{}' run go --model {MODEL}; stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '",
+        "cd '{}'; export ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL={}; '{}' run go --model {MODEL}; stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '",
         world.project().display(),
+        api.base_url(),
         swarm.display()
     );
     type_in(&inside, &pane, &line);
@@ -202,7 +203,8 @@ fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_res
     press(&inside, &pane, "Enter");
     inside.tmux().wait_for_text(&pane, "swarm send team-lead");
     gate.open();
-    inside.tmux().wait_for_text(&pane, "1\n1\n");
+    // Both modes are as they were.
+    inside.tmux().wait_for_text(&pane, "\n1\n1\n");
     type_in(&inside, &pane, "echo after-$((1+1))");
     press(&inside, &pane, "Enter");
     inside.tmux().wait_for_text(&pane, "after-2");

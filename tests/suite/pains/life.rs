@@ -106,7 +106,9 @@ fn l1_an_agent_may_refuse_with_a_reason_and_then_nothing_happens_to_it() {
     );
     wait_for_state(&world, "bob", "idle");
     assert_eq!(world.team("demo").names(), ["team-lead", "bob"]);
-    world.swarm(&["shutdown", "bob"]).ok();
+    // It is asked when it is idle, too.
+    world.swarm(&["shutdown", "bob"]).assert_code(5);
+    world.swarm(&["shutdown", "bob", "--force"]).ok();
 }
 
 #[test]

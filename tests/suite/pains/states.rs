@@ -125,7 +125,7 @@ fn d8_each_state_is_told_as_what_it_is() {
     let lock = inbox.with_extension("json.lock");
     // Whoever has just written to it may not have let go yet.
     world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
-    let stopping = world.start(&["shutdown", "stops"]);
+    let stopping = world.start(&["shutdown", "stops", "--force", "--timeout", "60"]);
     expected[5].1 = "stopping";
     are_told(&world, "demo", &expected);
     std::fs::remove_dir(&lock).unwrap();

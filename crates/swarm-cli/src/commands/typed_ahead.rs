@@ -70,7 +70,6 @@ impl TypedAhead {
     ///
     /// # Errors
     /// Where the signals cannot be listened to.
-    #[expect(clippy::exit, reason = "Ctrl-\\ ends a program at once")]
     pub(super) async fn follow_signals(self) -> io::Result<()> {
         if self.kept().before.is_none() {
             return Ok(());

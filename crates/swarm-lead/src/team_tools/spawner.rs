@@ -150,25 +150,18 @@ impl TeammateSpawner for LeadSpawner {
 
 /// What the model is told beside the values in force.
 fn note(member: &SpawnedMember) -> String {
-    let mut note = member.why.clone();
+    let mut lines = vec![member.why.clone()];
     if member.continues {
         let name = &member.agent_id.name;
-        note.push_str(&format!(
-            "\n{name} carries on its earlier conversation and remembers it; for a new one choose another name."
+        lines.push(format!(
+            "{name} carries on its earlier conversation and remembers it; for a new one choose another name."
         ));
     }
-    let Some(created) = &member.worktree else {
-        return note;
-    };
-    let record = &created.record;
-    note.push_str(&format!(
-        "\nworktree: {}, {}",
-        record.path.display(),
-        record.origin()
-    ));
-    for notice in &created.notices {
-        note.push('\n');
-        note.push_str(notice);
+    if let Some(created) = &member.worktree {
+        let record = &created.record;
+        let (path, origin) = (record.path.display(), record.origin());
+        lines.push(format!("worktree: {path}, {origin}"));
+        lines.extend(created.notices.iter().cloned());
     }
-    note
+    lines.join("\n")
 }
