@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Signal, getpgrp, getpid, kill_process};
+use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_process};
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
 };
@@ -80,6 +80,9 @@ impl TypedAhead {
         loop {
             tokio::select! {
                 _ = suspend.recv() => {
+                    if !can_be_resumed() {
+                        continue;
+                    }
                     self.restore();
                     kill_process(getpid(), Signal::STOP)?;
                 }
@@ -117,6 +120,14 @@ impl Drop for RestoreAtEnd {
     fn drop(&mut self) {
         self.0.end();
     }
+}
+
+/// Whether a shell could resume this process: its parent is in the same session. Nobody resumes another one, for example
+/// `ssh -t HOST swarm run …`, so the kernel ignores SIGTSTP there as well.
+fn can_be_resumed() -> bool {
+    let session = getsid(None).ok();
+    let of_parent = getppid().and_then(|parent| getsid(Some(parent)).ok());
+    session.is_some() && session == of_parent
 }
 
 /// A process in the background that changes a terminal is stopped by the kernel.

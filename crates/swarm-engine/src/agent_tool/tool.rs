@@ -55,6 +55,12 @@ impl AgentTool {
 
     async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
         let wanted = input.subagent_type.as_deref().unwrap_or(Self::GENERAL);
+        // A type is found in any letter case, and rules name it as its definition does.
+        let agents = self.agents.upgrade();
+        let found = agents
+            .as_ref()
+            .and_then(|agents| agents.catalog().find(wanted));
+        let wanted = found.map_or(wanted, |found| found.name.as_str());
         if let Err(why) = refuse_denied(&self.parent, wanted) {
             return ToolOutput::error(why);
         }

@@ -43,7 +43,7 @@ pub struct LeadParts {
     pub instructions: Vec<String>,
     /// Model requests in one turn.
     pub max_requests: u32,
-    /// Ends the run in order after this time.
+    /// Ends the run after this time; the members park unless the team is removed.
     pub timeout: Option<Duration>,
     /// Removes the team at the end.
     pub remove_team: bool,

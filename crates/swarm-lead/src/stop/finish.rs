@@ -29,7 +29,7 @@ pub(crate) struct Finished {
     pub(crate) processes_left: usize,
     /// What became of its work tree.
     pub(crate) worktree: Option<LeftWorktree>,
-    /// The conversation that nobody carries on any more, of one that was dead already.
+    /// The conversation of one that was dead already.
     pub(crate) transcript: Option<PathBuf>,
 }
 
@@ -154,11 +154,7 @@ pub fn namesake(
             find_transcript(&deployment.root, &member.cwd, session).is_file()
         })
     };
-    Ok(former.filter(has_conversation).map(|mut former| {
-        // It went with the member where it held nothing new.
-        former.worktree_path = former.worktree_path.filter(|path| path.is_dir());
-        former
-    }))
+    Ok(former.filter(has_conversation))
 }
 
 /// Ends what the shell of a team's lost lead left running. Does nothing while a lead lives.

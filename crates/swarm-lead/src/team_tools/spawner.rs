@@ -107,7 +107,10 @@ impl TeammateSpawner for LeadSpawner {
         let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
         // One that had a work tree of its own goes on there, or is told that it is gone.
         let dead_cwd = dead
-            .filter(|dead| dead.cwd.is_dir() || dead.worktree_path.is_some())
+            .filter(|dead| {
+                let had_tree = dead.worktree_path.is_some() && request.isolation.is_none();
+                dead.cwd.is_dir() || had_tree
+            })
             .map(|dead| dead.cwd);
         let prompt =
             Draft::new(LEAD_NAME, request.prompt.clone()).with_summary(request.description.clone());

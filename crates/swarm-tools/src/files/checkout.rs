@@ -31,7 +31,7 @@ enum Found {
 }
 
 impl Checkout {
-    /// What git finds from `directory` now. No link may be in its path.
+    /// What git finds from `directory` now.
     pub fn of(directory: &Path) -> Self {
         Self(find(directory))
     }
@@ -44,6 +44,10 @@ impl Checkout {
 }
 
 fn find(directory: &Path) -> Found {
+    // Git sees the path without links.
+    let Ok(directory) = directory.canonicalize() else {
+        return Found::Doubtful;
+    };
     for folder in directory.ancestors() {
         let dot_git = folder.join(".git");
         if dot_git.is_dir() && is_git_directory(&dot_git) {

@@ -105,7 +105,7 @@ fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String,
         match entry.event {
             Event::RequestAnswered {
                 request, answer, ..
-            } if &request == id => Some((answer, at)),
+            } if &request == id || request.short() == id.as_str() => Some((answer, at)),
             _ => None,
         }
     })

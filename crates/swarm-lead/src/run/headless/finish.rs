@@ -52,8 +52,16 @@ impl Run {
 
     /// Whether the members outlive this lead: it ends before the work is done, and nobody has ended the team.
     fn leaves_team(&self, outcome: &Outcome) -> bool {
-        let is_late = matches!(outcome, Outcome::TimedOut) && !self.parts.remove_team;
-        is_late || self.parts.hangup.is_cancelled()
+        let parts = &self.parts;
+        let hung_up = parts.hangup.is_cancelled();
+        // A terminal that closes cancels `stop` as well.
+        let is_asked = parts.kill.is_cancelled() || (parts.stop.is_cancelled() && !hung_up);
+        let is_unfinished = match outcome {
+            Outcome::TimedOut => !parts.remove_team,
+            Outcome::Interrupted => hung_up,
+            _ => false,
+        };
+        is_unfinished && !is_asked
     }
 
     /// Leaves the team as the end of a killed lead would: its process stays in the roster, so that members that live park as
