@@ -176,9 +176,21 @@ pub enum Event {
         /// Why it was denied, cut when it is long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// [`crate::input_digest`] of the call that was shown to whoever answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<String>,
         /// Who answered.
         #[serde(flatten)]
         by: AnsweredBy,
+    },
+    /// Something that looked like the answer to a request was ignored: no command of a person entered it here.
+    AnswerIgnored {
+        /// The request, which still waits.
+        request: RequestId,
+        /// Who asked.
+        member: MemberName,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A turn ended.
     TurnEnded {

@@ -16,9 +16,9 @@ use crate::layout::Layout;
 use crate::mailbox::QuietInboxes;
 use crate::team_files::TeamFiles;
 use crate::{
-    Actor, Draft, Events, Inbox, Leftover, NewMember, NewTeam, Posted, ReconcileReport, Removed,
-    RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated, TeamDamage,
-    TeamStore, TeamView, record,
+    Actor, Draft, Events, Heard, Inbox, Leftover, NewMember, NewTeam, Posted, ReconcileReport,
+    Removed, RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated,
+    TeamDamage, TeamStore, TeamView, record,
 };
 
 /// From how many tasks on it takes long enough to complete an interrupted write that a person is told.
@@ -417,6 +417,10 @@ impl TeamStore for FileStore {
         by: AnsweredBy,
     ) -> Result<RequestRecord> {
         self.on(team, |files| files.answer_request(id, answer, by))
+    }
+
+    fn heard(&self, team: &TeamName, asked: &RequestRecord) -> Result<Heard> {
+        self.on(team, |files| files.heard(asked))
     }
 
     fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()> {

@@ -91,6 +91,22 @@ impl TeamFiles<'_> {
         Ok(parse_lines(&bytes.unwrap_or_default(), from))
     }
 
+    /// The last event that is `wanted` and whose line has this text in it. No other line is parsed.
+    pub(crate) fn last_event(
+        &self,
+        text: &str,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Result<Option<Event>> {
+        let bytes = swarm_fs::read_optional(&self.at.journal())?.unwrap_or_default();
+        let lines = bytes.rsplit(|byte| *byte == b'\n');
+        let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
+        let mut events = lines
+            .filter(|line| line.contains(text))
+            .filter_map(|line| parse_mended::<JournalEntry>(line).ok())
+            .map(|entry| entry.event);
+        Ok(events.find(wanted))
+    }
+
     /// Whether the end of a spawn is in the journal already.
     pub(crate) fn end_is_recorded(&self, spawn: SpawnId) -> Result<bool> {
         let events = self.events_from(0)?;

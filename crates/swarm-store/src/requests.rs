@@ -3,6 +3,7 @@
 use swarm_fs::Held;
 use swarm_protocol::{
     Answer, AnsweredBy, Event, Member, RequestId, RequestKind, RequestRecord, RequestState,
+    input_digest,
 };
 
 use crate::error::answered;
@@ -12,6 +13,9 @@ use crate::{BrokenFile, Result, StoreError, record};
 /// How much of a call's input and of a reason the journal repeats, in bytes.
 const EXCERPT: usize = 1024;
 
+/// Why an answer that the journal does not have is none.
+pub const NOT_ENTERED: &str = "no command entered it in the journal";
+
 /// The requests on file.
 #[derive(Debug, Clone, Default)]
 pub struct RequestList {
@@ -19,6 +23,17 @@ pub struct RequestList {
     pub requests: Vec<RequestRecord>,
     /// Files in the folder that should be requests and are not.
     pub broken: Vec<BrokenFile>,
+}
+
+/// What the asker of a request finds when it looks for the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    /// No answer yet.
+    Nothing,
+    /// The request with the answer that is in the journal, too.
+    Answer(Box<RequestRecord>),
+    /// The file held an answer that nobody gave, for this reason. The request waits again, as it was asked.
+    Ignored(String),
 }
 
 impl TeamFiles<'_> {
@@ -99,6 +114,67 @@ impl TeamFiles<'_> {
         })
     }
 
+    /// Looks for the answer to a request. Whoever may write the team's files can write an answer into the request, so it
+    /// counts only if the command that answered has entered it in the journal, for the call that was asked.
+    pub(crate) fn heard(&self, asked: &RequestRecord) -> Result<Heard> {
+        let found = self.request(&asked.id)?;
+        if found.state == RequestState::Open {
+            return Ok(Heard::Nothing);
+        }
+        if self.why_not(&found, asked)?.is_none() {
+            return Ok(Heard::Answer(Box::new(found)));
+        }
+        let path = self.at.request(checked(&asked.id)?);
+        self.with_requests_lock(|held| {
+            // Somebody may have answered since.
+            let found = self.request(&asked.id)?;
+            if found.state == RequestState::Open {
+                return Ok(Heard::Nothing);
+            }
+            let Some(reason) = self.why_not(&found, asked)? else {
+                return Ok(Heard::Answer(Box::new(found)));
+            };
+            held.replace(&path, &record::pretty(&path, asked)?)?;
+            Ok(Heard::Ignored(reason))
+        })
+    }
+
+    /// Why the answer in the file is none; `None` for one that counts.
+    fn why_not(&self, found: &RequestRecord, asked: &RequestRecord) -> Result<Option<String>> {
+        let RequestState::Answered { answer, .. } = &found.state else {
+            return Ok(None);
+        };
+        let path = self.at.request(&asked.id);
+        // As it comes back from a file.
+        let asked: RequestRecord = record::parse(&path, &record::pretty(&path, asked)?)?;
+        if found.request != asked.request || found.description != asked.description {
+            return Ok(Some("the request on file is not what was asked".to_owned()));
+        }
+        let Some(Event::RequestAnswered {
+            answer: word,
+            always,
+            digest,
+            ..
+        }) = self.entered_answer(&asked.id)?
+        else {
+            return Ok(Some(NOT_ENTERED.to_owned()));
+        };
+        let is_same = word == answered(answer) && always == is_always(answer);
+        if !is_same {
+            return Ok(Some(format!("the journal says `{word}`")));
+        }
+        let is_bound = digest.is_none_or(|digest| digest == digest_of(&asked.request));
+        Ok((!is_bound).then(|| "another call was shown to whoever answered".to_owned()))
+    }
+
+    /// The last answer to a request in the journal.
+    fn entered_answer(&self, id: &RequestId) -> Result<Option<Event>> {
+        self.last_event(
+            id.as_str(),
+            |event| matches!(event, Event::RequestAnswered { request, .. } if request == id),
+        )
+    }
+
     pub(crate) fn close_request(&self, id: &RequestId) -> Result<()> {
         let path = self.at.request(checked(id)?);
         self.with_requests_lock(|held| Ok(held.remove(&path)?))
@@ -124,6 +200,7 @@ impl TeamFiles<'_> {
         })
     }
 
+    /// The journal comes first: an answer that is on file without it is not believed.
     fn write_answer(
         &self,
         held: &Held,
@@ -132,25 +209,29 @@ impl TeamFiles<'_> {
         by: AnsweredBy,
     ) -> Result<()> {
         let path = self.at.request(&request.id);
-        let word = answered(&answer).to_owned();
-        let always = matches!(answer, Answer::Approved { always: true });
-        let why = match &answer {
-            Answer::Denied { why } => why.as_deref().map(excerpt),
-            _ => None,
+        let event = Event::RequestAnswered {
+            request: request.id.clone(),
+            to: Some(request.from.clone()),
+            answer: answered(&answer).to_owned(),
+            always: is_always(&answer),
+            why: match &answer {
+                Answer::Denied { why } => why.as_deref().map(excerpt),
+                _ => None,
+            },
+            digest: Some(digest_of(&request.request)),
+            by,
         };
+        if answer == Answer::Expired {
+            // Silence means no, whatever the journal takes.
+            self.record_done([event]);
+        } else {
+            self.record(event)?;
+        }
         request.state = RequestState::Answered {
             answer,
             at: self.now(),
         };
         held.replace(&path, &record::pretty(&path, request)?)?;
-        self.record_done([Event::RequestAnswered {
-            request: request.id.clone(),
-            to: Some(request.from.clone()),
-            answer: word,
-            always,
-            why,
-            by,
-        }]);
         Ok(())
     }
 
@@ -167,6 +248,16 @@ impl TeamFiles<'_> {
                 .collect(),
         }
     }
+}
+
+/// The digest of the call itself. The one that the file names is not asked: it may be another call's.
+fn digest_of(request: &RequestKind) -> String {
+    let RequestKind::Permission { tool, input, .. } = request;
+    input_digest(tool, input)
+}
+
+fn is_always(answer: &Answer) -> bool {
+    matches!(answer, Answer::Approved { always: true })
 }
 
 /// The beginning of a text, and that it goes on.

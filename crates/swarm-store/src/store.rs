@@ -13,9 +13,9 @@ use swarm_protocol::{
 };
 
 use crate::{
-    Actor, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport,
-    Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated, TeamDamage,
-    TeamView,
+    Actor, Draft, Events, Heard, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted,
+    ReconcileReport, Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated,
+    TeamDamage, TeamView,
 };
 
 /// Everything that is remembered about teams. One handle serves all teams under one root and all threads.
@@ -369,6 +369,13 @@ pub trait TeamStore: Send + Sync + Debug {
         answer: Answer,
         by: AnsweredBy,
     ) -> Result<RequestRecord>;
+
+    /// Looks for the answer to a request that was asked. One that is on file and that no command has entered in the journal
+    /// is taken out again.
+    ///
+    /// # Errors
+    /// [`StoreError::RequestNotFound`], [`StoreError::Damaged`].
+    fn heard(&self, team: &TeamName, asked: &RequestRecord) -> Result<Heard>;
 
     /// Takes a request out of the queue once its answer has been heard. One that is gone already is fine.
     fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()>;

@@ -63,20 +63,18 @@ impl QueueGate {
 
     async fn queue(
         &self,
-        call: &AskedCall,
+        call: AskedCall,
         cancel: &CancellationToken,
     ) -> Result<PermissionAnswer, StoreError> {
         let mut wake = self.wake();
         let timeout = self.limits.permission_timeout();
-        let id = open_request(&self.seat, &self.team, call, timeout)?;
+        let open = open_request(&self.seat, &self.team, call, timeout)?;
         self.reporter.state(
             MemberState::WaitingPermission,
-            Some(format!("{id}: {}", call.description)),
+            Some(format!("{}: {}", open.record.id, open.call.description)),
         );
         let cancel = cancel.child_token();
-        let answer = wait_for_answer(
-            &self.seat, &self.team, &id, call, &mut wake, timeout, &cancel,
-        );
+        let answer = wait_for_answer(&self.seat, &self.team, &open, &mut wake, timeout, &cancel);
         tokio::pin!(answer);
         let withdrawn = tokio::select! {
             answer = &mut answer => return answer,
@@ -118,7 +116,7 @@ impl PermissionGate for QueueGate {
             description: ask.description,
             suggestions: ask.suggestions,
         };
-        let answer = self.queue(&call, &cancel).await;
+        let answer = self.queue(call, &cancel).await;
         self.reporter.state(MemberState::Working, None);
         match answer {
             Ok(PermissionAnswer::Allowed {

@@ -33,17 +33,17 @@ impl LeadGate {
     async fn queue(
         &self,
         team: &TeamName,
-        call: &AskedCall,
+        call: AskedCall,
         cancel: &CancellationToken,
     ) -> Result<PermissionAnswer, StoreError> {
         let folder = self.seat.store.requests_folder(team);
         let mut wake = FolderWake(self.watcher.subscribe(&folder, NameFilter::Suffix(".json")));
-        let id = open_request(&self.seat, team, call, self.timeout)?;
+        let open = open_request(&self.seat, team, call, self.timeout)?;
         self.reporter.state(
             MemberState::WaitingPermission,
-            Some(format!("{id}: {}", call.description)),
+            Some(format!("{}: {}", open.record.id, open.call.description)),
         );
-        wait_for_answer(&self.seat, team, &id, call, &mut wake, self.timeout, cancel).await
+        wait_for_answer(&self.seat, team, &open, &mut wake, self.timeout, cancel).await
     }
 }
 
@@ -65,7 +65,7 @@ impl PermissionGate for LeadGate {
             description: ask.description,
             suggestions: ask.suggestions,
         };
-        let answer = self.queue(&team, &call, &cancel).await;
+        let answer = self.queue(&team, call, &cancel).await;
         self.reporter.state(MemberState::Working, None);
         match answer {
             Ok(PermissionAnswer::Allowed {

@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::json;
 use swarm_protocol::{
     Answer, AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState,
-    SpawnId, UnixMs,
+    SpawnId, UnixMs, input_digest,
 };
 use swarm_store::{StoreError, TeamStore};
 
@@ -72,12 +72,34 @@ fn exactly_one_of_eight_answers_wins() {
 }
 
 #[test]
+fn an_answer_that_the_journal_does_not_take_is_not_given() {
+    let world = World::with_member("alice");
+    let (store, team) = (&world.store, &world.team);
+    let asked = request("perm-1-a", 1);
+    store.open_request(team, asked.clone()).unwrap();
+    let journal = store.journal_path(team);
+    std::fs::remove_file(&journal).unwrap();
+    std::fs::create_dir(&journal).unwrap();
+    let yes = Answer::Approved { always: false };
+    let by = AnsweredBy::default;
+    store
+        .answer_request(team, &asked.id, yes, by())
+        .unwrap_err();
+    assert_eq!(store.request(team, &asked.id).unwrap(), asked);
+    // Silence means no all the same.
+    store
+        .answer_request(team, &asked.id, Answer::Expired, by())
+        .unwrap();
+}
+
+#[test]
 fn the_journal_says_what_was_asked_who_answered_and_how() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let mut asked = request("perm-1-a", 1);
     let RequestKind::Permission { input, .. } = &mut asked.request;
-    *input = json!({"command": "ä".repeat(4000)});
+    let long = json!({"command": "ä".repeat(4000)});
+    input.clone_from(&long);
     store.open_request(team, asked.clone()).unwrap();
     let why = Some("not on Friday".to_owned());
     let by = AnsweredBy::person(7, Some("eve"));
@@ -106,12 +128,14 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
     assert_eq!(description, "run make");
     assert!(input.starts_with("{\"command\":\"ää") && input.ends_with('…'));
     assert!(input.len() < 1100, "{}", input.len());
+    let make = json!({"command": "make"});
     let answered = |id: &RequestId, answer: &str, always, why, by| Event::RequestAnswered {
         request: id.clone(),
         to: Some(name("alice")),
         answer: answer.to_owned(),
         always,
         why,
+        digest: Some(input_digest("Bash", if always { &make } else { &long })),
         by,
     };
     assert!(events.contains(&answered(&asked.id, "denied", false, why, by)));

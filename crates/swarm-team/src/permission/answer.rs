@@ -6,6 +6,10 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, StoreError, TeamStore};
 
+/// What the model is told of a request that expired.
+pub(super) const NOBODY_ANSWERED: &str =
+    "Nobody answered the permission request in time, so the call was not made.";
+
 /// A person says yes. Exactly one answer wins.
 ///
 /// # Errors
@@ -108,8 +112,7 @@ pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
             PermissionResult::Error { error }
         }
         Answer::Expired => PermissionResult::Error {
-            error: "Nobody answered the permission request in time, so the call was not made."
-                .to_owned(),
+            error: NOBODY_ANSWERED.to_owned(),
         },
     };
     Some(ControlFrame::PermissionResponse(PermissionResponse {

@@ -4,16 +4,27 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
+use swarm_fs::{Liveness, probe};
 use swarm_protocol::{
-    Answer, AnsweredBy, ControlFrame, MemberName, PermissionRequestFrame, PermissionResponse,
-    RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs, input_digest,
+    AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PermissionRequestFrame,
+    PermissionResponse, RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs,
+    input_digest,
 };
-use swarm_store::StoreError;
+use swarm_store::{Draft, Heard, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::answer_frame;
+use super::answer::{NOBODY_ANSWERED, answer_frame};
 use super::{AskedCall, PermissionAnswer};
 use crate::{Incoming, Seat, sort_mail};
+
+/// A request that waits, with the call that it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRequest {
+    /// As it was put into the queue.
+    pub record: RequestRecord,
+    /// The call.
+    pub call: AskedCall,
+}
 
 /// Puts the request into the queue and tells the lead.
 ///
@@ -22,32 +33,30 @@ use crate::{Incoming, Seat, sort_mail};
 pub fn open_request(
     seat: &Seat,
     team: &TeamName,
-    call: &AskedCall,
+    call: AskedCall,
     timeout: Duration,
-) -> Result<RequestId, StoreError> {
+) -> Result<OpenRequest, StoreError> {
     let now = seat.clock.now();
     let id = RequestId::permission(now.0);
     let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
     let suggestions: Vec<_> = call.suggestions.iter().map(|grant| json!(grant)).collect();
-    seat.store.open_request(
-        team,
-        RequestRecord {
-            id: id.clone(),
-            from: seat.name.clone(),
-            spawn_id: seat.spawn_id,
-            request: RequestKind::Permission {
-                tool: call.tool.clone(),
-                tool_use_id: call.tool_use_id.clone(),
-                input: call.input.clone(),
-                digest: input_digest(&call.tool, &call.input),
-                suggestions: suggestions.clone(),
-            },
-            description: call.description.clone(),
-            asked_at: now,
-            deadline: UnixMs(now.0.saturating_add(timeout)),
-            state: RequestState::Open,
+    let record = RequestRecord {
+        id: id.clone(),
+        from: seat.name.clone(),
+        spawn_id: seat.spawn_id,
+        request: RequestKind::Permission {
+            tool: call.tool.clone(),
+            tool_use_id: call.tool_use_id.clone(),
+            input: call.input.clone(),
+            digest: input_digest(&call.tool, &call.input),
+            suggestions: suggestions.clone(),
         },
-    )?;
+        description: call.description.clone(),
+        asked_at: now,
+        deadline: UnixMs(now.0.saturating_add(timeout)),
+        state: RequestState::Open,
+    };
+    seat.store.open_request(team, record.clone())?;
     if !seat.is_lead() {
         let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
             request_id: id.clone(),
@@ -64,7 +73,7 @@ pub fn open_request(
             return Err(error);
         }
     }
-    Ok(id)
+    Ok(OpenRequest { record, call })
 }
 
 /// Wakes when something may have happened to the member's mail or to the queue of requests. Spurious wakes are fine.
@@ -74,24 +83,24 @@ pub trait Wake: Send {
     async fn changed(&mut self);
 }
 
-/// Waits for the answer to a request that was opened. The record is the truth; a response that came by mail counts if
-/// it is the first, since a lead of another program knows nothing of our records. Silence until `timeout` means no, and
-/// when `cancel` falls the question is withdrawn.
+/// Waits for the answer to a request that was opened. It counts if a command has entered it in the team's journal; a
+/// response by mail counts by itself only where another program leads, which knows nothing of our records, and then for
+/// this one call. Silence until `timeout` means no, and when `cancel` falls the question is withdrawn.
 ///
 /// # Errors
 /// Whatever the store says.
 pub async fn wait_for_answer(
     seat: &Seat,
     team: &TeamName,
-    id: &RequestId,
-    call: &AskedCall,
+    open: &OpenRequest,
     wake: &mut dyn Wake,
     timeout: Duration,
     cancel: &CancellationToken,
 ) -> Result<PermissionAnswer, StoreError> {
     let deadline = tokio::time::Instant::now() + timeout;
+    let id = &open.record.id;
     loop {
-        if let Some(answer) = answered(seat, team, id, call)? {
+        if let Some(answer) = answered(seat, team, open)? {
             return Ok(answer);
         }
         tokio::select! {
@@ -102,7 +111,10 @@ pub async fn wait_for_answer(
             }
             () = tokio::time::sleep_until(deadline) => {
                 // Somebody may answer in this very moment; whoever settles the record first wins.
-                settle(seat, team, id, Answer::Expired, AnsweredBy::system())?;
+                if settle(seat, team, id, Answer::Expired, AnsweredBy::system())? {
+                    seat.store.close_request(team, id)?;
+                    return Ok(PermissionAnswer::Denied(NOBODY_ANSWERED.to_owned()));
+                }
             }
             () = wake.changed() => {}
         }
@@ -113,25 +125,72 @@ pub async fn wait_for_answer(
 fn answered(
     seat: &Seat,
     team: &TeamName,
-    id: &RequestId,
-    call: &AskedCall,
+    open: &OpenRequest,
 ) -> Result<Option<PermissionAnswer>, StoreError> {
-    let mut record = seat.store.request(team, id)?;
-    if let Some(response) = mailed(seat, team, id)?
-        && record.state == RequestState::Open
-    {
-        let answer = PermissionAnswer::of(&response, call);
-        if settle(seat, team, id, answer.for_the_record(), AnsweredBy::lead())? {
-            seat.store.close_request(team, id)?;
-            return Ok(Some(answer));
+    let id = &open.record.id;
+    loop {
+        // An answer is entered before its copy is mailed, so the mail is looked at first.
+        let response = mailed(seat, team, id)?;
+        let why = match seat.store.heard(team, &open.record)? {
+            Heard::Answer(record) => {
+                let Some(ControlFrame::PermissionResponse(answer)) = answer_frame(&record) else {
+                    return Ok(None);
+                };
+                seat.store.close_request(team, id)?;
+                return Ok(Some(PermissionAnswer::of(&answer, &open.call)));
+            }
+            Heard::Ignored(why) => Some(why),
+            Heard::Nothing if response.is_none() => return Ok(None),
+            Heard::Nothing => None,
+        };
+        match response {
+            Some(response) if is_led_by_another_program(seat, team)? => {
+                let answer = PermissionAnswer::of(&response, &open.call).once();
+                if settle(seat, team, id, answer.for_the_record(), AnsweredBy::lead())? {
+                    seat.store.close_request(team, id)?;
+                    return Ok(Some(answer));
+                }
+            }
+            _ => {
+                let why = why.as_deref();
+                tell_ignored(seat, team, id, why.unwrap_or(swarm_store::NOT_ENTERED));
+            }
         }
-        record = seat.store.request(team, id)?;
     }
-    let Some(ControlFrame::PermissionResponse(response)) = answer_frame(&record) else {
-        return Ok(None);
+}
+
+/// Whether the team's lead is a process that is not ours: it has no life lock, and its answers come by mail alone.
+fn is_led_by_another_program(seat: &Seat, team: &TeamName) -> Result<bool, StoreError> {
+    let config = seat.store.config(team)?;
+    let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
+    let life = seat.store.life_path(team, &MemberName::lead());
+    Ok(is_led && probe(&life)? == Liveness::Foreign)
+}
+
+/// Tells people that something looked like an answer and was none.
+fn tell_ignored(seat: &Seat, team: &TeamName, id: &RequestId, why: &str) {
+    let name = &seat.name;
+    let line = format!("an answer to request {} was ignored: {why}", id.short());
+    let event = Event::AnswerIgnored {
+        request: id.clone(),
+        member: name.clone(),
+        reason: why.to_owned(),
     };
-    seat.store.close_request(team, id)?;
-    Ok(Some(PermissionAnswer::of(&response, call)))
+    if let Err(error) = seat.store.journal(team, event) {
+        tracing::warn!(member = %name, %error, "ignored answer not in the journal");
+    }
+    seat.emit(AgentEvent::Notice { line: line.clone() });
+    if seat.is_lead() {
+        return;
+    }
+    let text = format!(
+        "{line}. Somebody wrote it into {name}'s files without `swarm approve` or `swarm deny`; \
+         the request still waits (`swarm requests`)"
+    );
+    let notice = Draft::system_of(name.as_str(), text).with_summary(line);
+    if let Err(error) = seat.store.send(team, &MemberName::lead(), notice) {
+        tracing::warn!(member = %name, %error, "lead not told of an ignored answer");
+    }
 }
 
 /// Enters an answer; tells whether it was the first.

@@ -73,6 +73,15 @@ impl PermissionAnswer {
         }
     }
 
+    /// The same for this one call: the grants are left out.
+    #[must_use]
+    pub(super) fn once(mut self) -> Self {
+        if let Self::Allowed { updates, .. } = &mut self {
+            updates.clear();
+        }
+        self
+    }
+
     /// The answer as the queue records it.
     pub(super) fn for_the_record(&self) -> Answer {
         match self {

@@ -6,5 +6,5 @@ mod ask;
 mod call;
 
 pub use answer::{answer, answer_frame, approve, deny};
-pub use ask::{Wake, open_request, wait_for_answer};
+pub use ask::{OpenRequest, Wake, open_request, wait_for_answer};
 pub use call::{AskedCall, PermissionAnswer};

@@ -7,19 +7,20 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_policy::{Destination, Suggestion};
 use swarm_protocol::{
-    Answer, AnsweredBy, ApprovedRequest, ControlFrame, PermissionMode, PermissionResponse,
-    PermissionResult, RequestId, RequestKind, RequestState, input_digest,
+    AgentEvent, Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, PermissionMode,
+    PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState, input_digest,
 };
-use swarm_store::{Draft, StoreError, TeamStore};
+use swarm_store::{Draft, StoreError, TeamStore, process};
 use swarm_team::{
-    AskedCall, Incoming, PermissionAnswer, Seat, Wake, approve, deny, open_request, wait_for_answer,
+    AskedCall, Incoming, OpenRequest, PermissionAnswer, Seat, Wake, approve, deny, open_request,
+    wait_for_answer,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, name, request_id};
 
-type Change = fn(&mut AskedCall);
+type Change = fn(&mut Value);
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -40,8 +41,13 @@ fn plan_mode() -> Suggestion {
     }
 }
 
-fn open(seat: &Seat, world: &World, timeout: Duration) -> RequestId {
-    open_request(seat, &world.team, &call(), timeout).unwrap()
+fn open(seat: &Seat, world: &World, timeout: Duration) -> OpenRequest {
+    open_request(seat, &world.team, call(), timeout).unwrap()
+}
+
+fn yes(world: &World, open: &OpenRequest, always: bool) {
+    let by = AnsweredBy::default();
+    approve(&*world.store, &world.team, &open.record.id, always, by).unwrap();
 }
 
 /// Wakes when a test says so.
@@ -58,23 +64,63 @@ impl Wake for Bell {
 async fn wait(
     seat: &Seat,
     world: &World,
-    id: &RequestId,
+    open: &OpenRequest,
     timeout: Duration,
 ) -> Result<PermissionAnswer, StoreError> {
     let cancel = CancellationToken::new();
-    wait_for(seat, world, id, &call(), Bell::default(), timeout, &cancel).await
+    wait_for(seat, world, open, Bell::default(), timeout, &cancel).await
 }
 
 async fn wait_for(
     seat: &Seat,
     world: &World,
-    id: &RequestId,
-    call: &AskedCall,
+    open: &OpenRequest,
     mut bell: Bell,
     timeout: Duration,
     cancel: &CancellationToken,
 ) -> Result<PermissionAnswer, StoreError> {
-    wait_for_answer(seat, &world.team, id, call, &mut bell, timeout, cancel).await
+    wait_for_answer(seat, &world.team, open, &mut bell, timeout, cancel).await
+}
+
+/// What a member finds when it looks once.
+async fn look(seat: &Seat, world: &World, open: &OpenRequest) -> Option<PermissionAnswer> {
+    let cancel = CancellationToken::new();
+    let waiting = wait_for(seat, world, open, Bell::default(), LONG, &cancel);
+    tokio::select! {
+        biased;
+        answer = waiting => Some(answer.unwrap()),
+        () = tokio::task::yield_now() => None,
+    }
+}
+
+/// Changes the file of a request by hand, as whoever may write the team's files can.
+fn tamper(world: &World, open: &OpenRequest, change: impl FnOnce(&mut Value)) {
+    let folder = world.store.requests_folder(&world.team);
+    let file = folder.join(format!("{}.json", open.record.id));
+    let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    change(&mut record);
+    std::fs::write(&file, record.to_string()).unwrap();
+}
+
+fn forge(record: &mut Value, answer: &Value) {
+    record["state"] = json!({"is": "answered", "answer": answer, "at": 1});
+}
+
+/// How many answers the journal says were ignored.
+fn ignored(world: &World) -> usize {
+    let events = world.store.events(&world.team).unwrap().entries;
+    let is_ignored = |event: &Event| matches!(event, Event::AnswerIgnored { .. });
+    events
+        .iter()
+        .filter(|entry| is_ignored(&entry.event))
+        .count()
+}
+
+/// Another program leads from here on.
+fn led_by_another_program(world: &World) {
+    let lead = process::as_lead(swarm_protocol::UnixMs(1));
+    let (store, team) = (&world.store, &world.team);
+    store.set_lead_process(team, Some(lead)).unwrap();
 }
 
 fn queue(world: &World) -> usize {
@@ -116,7 +162,7 @@ fn bound_to(call: &AskedCall) -> ApprovedRequest {
 fn a_question_stands_in_the_queue_and_before_the_lead() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG);
+    let id = open(&bob, &world, LONG).record.id;
     let record = world.store.request(&world.team, &id).unwrap();
     let RequestKind::Permission { input, digest, .. } = &record.request;
     assert_eq!(
@@ -142,71 +188,105 @@ async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
     for (always, updates) in [(false, vec![]), (true, call().suggestions)] {
-        let id = open(&bob, &world, LONG);
-        approve(
-            &*world.store,
-            &world.team,
-            &id,
-            always,
-            AnsweredBy::default(),
-        )
-        .unwrap();
-        let answer = wait(&bob, &world, &id, LONG).await.unwrap();
+        let open = open(&bob, &world, LONG);
+        yes(&world, &open, always);
+        let answer = wait(&bob, &world, &open, LONG).await.unwrap();
         assert_eq!(answer, allowed(&updates));
         assert_eq!(queue(&world), 0);
         assert!(world.unread("bob").is_empty(), "the mailed copy is read");
     }
+    assert_eq!(ignored(&world), 0);
 }
 
 #[tokio::test]
 async fn a_no_carries_its_reason() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG);
-    deny(
-        &*world.store,
-        &world.team,
-        &id,
-        Some("not on Friday".to_owned()),
-        AnsweredBy::default(),
-    )
-    .unwrap();
-    let answer = wait(&bob, &world, &id, LONG).await.unwrap();
+    let open = open(&bob, &world, LONG);
+    let (id, why) = (&open.record.id, Some("not on Friday".to_owned()));
+    deny(&*world.store, &world.team, id, why, AnsweredBy::default()).unwrap();
+    let answer = wait(&bob, &world, &open, LONG).await.unwrap();
     assert_eq!(answer, PermissionAnswer::Denied("not on Friday".to_owned()));
+}
+
+#[tokio::test]
+async fn an_answer_that_no_command_entered_is_none_and_the_request_waits_on() {
+    let world = World::new();
+    let seated = world.seat_of_new("bob");
+    let bob = &seated.seat;
+    let open = open(bob, &world, LONG);
+    for (number, answer) in [
+        json!({"answer": "approved", "always": true}),
+        json!({"answer": "denied"}),
+    ]
+    .iter()
+    .enumerate()
+    {
+        tamper(&world, &open, |record| forge(record, answer));
+        assert_eq!(look(bob, &world, &open).await, None);
+        let record = world.store.request(&world.team, &open.record.id).unwrap();
+        assert_eq!(record, open.record, "as it was asked");
+        assert_eq!(ignored(&world), number + 1);
+    }
+    let told = world.mail("team-lead");
+    let is_told = |mail: &&Incoming| matches!(mail, Incoming::System(entry) if entry.text.contains("was ignored"));
+    assert_eq!(told.iter().filter(is_told).count(), 2, "{told:?}");
+    let is_shown = |event: &AgentEvent| matches!(event, AgentEvent::Notice { .. });
+    assert!(seated.events().iter().any(is_shown));
+    yes(&world, &open, false);
+    let answer = wait(bob, &world, &open, LONG).await.unwrap();
+    assert_eq!(answer, allowed(&[]));
+}
+
+#[tokio::test]
+async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    let widened = open(&bob, &world, LONG);
+    yes(&world, &widened, false);
+    let always = json!({"answer": "approved", "always": true});
+    tamper(&world, &widened, |record| forge(record, &always));
+    assert_eq!(look(&bob, &world, &widened).await, None);
+    let denied = open(&bob, &world, LONG);
+    let id = &denied.record.id;
+    deny(&*world.store, &world.team, id, None, AnsweredBy::default()).unwrap();
+    let once = json!({"answer": "approved", "always": false});
+    tamper(&world, &denied, |record| forge(record, &once));
+    assert_eq!(look(&bob, &world, &denied).await, None);
 }
 
 #[tokio::test]
 async fn a_changed_call_is_not_what_was_approved() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let changes: [Change; 3] = [
-        |call| call.input["command"] = "rm -rf /".into(),
-        |call| call.tool = "Write".to_owned(),
-        |call| call.tool_use_id = "toolu_2".to_owned(),
+    let changes: [Change; 5] = [
+        |record| record["input"]["command"] = "ls".into(),
+        |record| record["tool"] = "Read".into(),
+        |record| record["toolUseId"] = "toolu_2".into(),
+        |record| record["description"] = "Bash ls".into(),
+        |record| record["suggestions"] = json!([]),
     ];
     for change in changes {
-        let id = open(&bob, &world, LONG);
-        approve(
-            &*world.store,
-            &world.team,
-            &id,
-            false,
-            AnsweredBy::default(),
-        )
-        .unwrap();
-        let mut other = call();
-        change(&mut other);
-        let cancel = CancellationToken::new();
-        let answer = wait_for(&bob, &world, &id, &other, Bell::default(), LONG, &cancel).await;
-        assert!(matches!(answer.unwrap(), PermissionAnswer::Denied(_)));
+        let open = open(&bob, &world, LONG);
+        tamper(&world, &open, change);
+        yes(&world, &open, false);
+        assert_eq!(look(&bob, &world, &open).await, None);
     }
+    // Nor is it when the file says afterwards what was asked.
+    let open = open(&bob, &world, LONG);
+    tamper(&world, &open, changes[0]);
+    yes(&world, &open, false);
+    let asked = json!(call().input);
+    tamper(&world, &open, |record| record["input"] = asked);
+    assert_eq!(look(&bob, &world, &open).await, None);
+    assert_eq!(ignored(&world), changes.len() + 1);
 }
 
 #[test]
 fn exactly_one_answer_wins() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG);
+    let id = open(&bob, &world, LONG).record.id;
     let wins: usize = std::thread::scope(|scope| {
         let answers: Vec<_> = (0..6)
             .map(|n| {
@@ -239,21 +319,15 @@ async fn silence_means_no() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
     let timeout = Duration::from_millis(20);
-    let id = open(&bob, &world, timeout);
-    let answer = wait(&bob, &world, &id, timeout).await.unwrap();
+    let open = open(&bob, &world, timeout);
+    let id = &open.record.id;
+    let answer = wait(&bob, &world, &open, timeout).await.unwrap();
     let PermissionAnswer::Denied(why) = answer else {
         panic!("{answer:?}");
     };
     assert!(why.contains("Nobody answered"), "{why}");
     assert_eq!(queue(&world), 0);
-    let late = approve(
-        &*world.store,
-        &world.team,
-        &id,
-        false,
-        AnsweredBy::default(),
-    )
-    .unwrap_err();
+    let late = approve(&*world.store, &world.team, id, false, AnsweredBy::default()).unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 }
 
@@ -261,10 +335,10 @@ async fn silence_means_no() {
 async fn an_interrupted_question_is_withdrawn() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG);
+    let open = open(&bob, &world, LONG);
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let answer = wait_for(&bob, &world, &id, &call(), Bell::default(), LONG, &cancel).await;
+    let answer = wait_for(&bob, &world, &open, Bell::default(), LONG, &cancel).await;
     assert!(matches!(answer.unwrap(), PermissionAnswer::Denied(_)));
     assert_eq!(queue(&world), 0);
 }
@@ -273,6 +347,7 @@ async fn an_interrupted_question_is_withdrawn() {
 async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
+    led_by_another_program(&world);
     let answers = [
         (None, allowed(&[])),
         (Some(bound_to(&call())), allowed(&[])),
@@ -287,62 +362,92 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
         ),
     ];
     for (approved_request, wanted) in answers {
-        let id = open(&bob, &world, LONG);
+        let open = open(&bob, &world, LONG);
+        let id = &open.record.id;
         let response = PermissionResponse {
             approved_request,
             ..success(
-                &id,
+                id,
                 Some(json!({"updated_input": null, "permission_updates": null})),
             )
         };
         mail_response(&world, "team-lead", &response);
-        assert_eq!(wait(&bob, &world, &id, LONG).await.unwrap(), wanted);
+        assert_eq!(wait(&bob, &world, &open, LONG).await.unwrap(), wanted);
         assert!(world.unread("bob").is_empty());
         assert_eq!(queue(&world), 0);
-        let late = approve(
-            &*world.store,
-            &world.team,
-            &id,
-            false,
-            AnsweredBy::default(),
-        )
-        .unwrap_err();
+        let late = approve(&*world.store, &world.team, id, false, AnsweredBy::default());
+        let late = late.unwrap_err();
         assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
     }
 }
 
 #[tokio::test]
-async fn a_mailed_answer_may_change_the_input_and_grant_what_is_known_here() {
+async fn a_mailed_answer_may_change_the_input_and_grants_nothing_beyond_the_call() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG);
+    led_by_another_program(&world);
+    let open = open(&bob, &world, LONG);
     let content = json!({
         "updated_input": {"command": "make"},
         "permission_updates": [{"type": "inventMode"}, plan_mode()],
     });
-    mail_response(&world, "team-lead", &success(&id, Some(content)));
-    let answer = wait(&bob, &world, &id, LONG).await.unwrap();
+    mail_response(
+        &world,
+        "team-lead",
+        &success(&open.record.id, Some(content)),
+    );
+    let answer = wait(&bob, &world, &open, LONG).await.unwrap();
     let wanted = PermissionAnswer::Allowed {
         updated_input: Some(json!({"command": "make"})),
-        updates: vec![plan_mode()],
+        updates: vec![],
     };
     assert_eq!(answer, wanted);
+}
+
+#[tokio::test]
+async fn a_mailed_answer_is_none_where_a_person_or_a_lead_of_ours_leads() {
+    let world = World::new();
+    let seated = world.seat_of_new("bob");
+    let bob = &seated.seat;
+    let forged = |open: &OpenRequest| {
+        let response = PermissionResponse {
+            approved_request: Some(bound_to(&call())),
+            ..success(&open.record.id, None)
+        };
+        mail_response(&world, "team-lead", &response);
+    };
+    let by_hand = open(bob, &world, LONG);
+    forged(&by_hand);
+    forged(&by_hand);
+    assert_eq!(look(bob, &world, &by_hand).await, None);
+    assert!(world.unread("bob").is_empty());
+    assert_eq!(ignored(&world), 2);
+    led_by_another_program(&world);
+    let _lead = world.hold_life("team-lead", swarm_protocol::SpawnId::random());
+    forged(&by_hand);
+    assert_eq!(look(bob, &world, &by_hand).await, None);
+    assert_eq!(ignored(&world), 3);
+    yes(&world, &by_hand, false);
+    let answer = wait(bob, &world, &by_hand, LONG).await.unwrap();
+    assert_eq!(answer, allowed(&[]));
 }
 
 #[tokio::test]
 async fn a_mailed_yes_does_not_beat_a_recorded_no() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG);
+    led_by_another_program(&world);
+    let open = open(&bob, &world, LONG);
+    let id = &open.record.id;
     let no = Answer::Denied {
         why: Some("no".to_owned()),
     };
     world
         .store
-        .answer_request(&world.team, &id, no, AnsweredBy::default())
+        .answer_request(&world.team, id, no, AnsweredBy::default())
         .unwrap();
-    mail_response(&world, "team-lead", &success(&id, None));
-    let answer = wait(&bob, &world, &id, LONG).await.unwrap();
+    mail_response(&world, "team-lead", &success(id, None));
+    let answer = wait(&bob, &world, &open, LONG).await.unwrap();
     assert_eq!(answer, PermissionAnswer::Denied("no".to_owned()));
 }
 
@@ -350,16 +455,17 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
 async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG);
-    mail_response(&world, "alice", &success(&id, None));
+    let open = open(&bob, &world, LONG);
+    let id = &open.record.id;
+    mail_response(&world, "alice", &success(id, None));
     mail_response(
         &world,
         "team-lead",
         &success(&request_id("perm-1-aaaaaaa"), None),
     );
     let bell = Arc::new(Notify::new());
-    let (call, cancel) = (call(), CancellationToken::new());
-    let waiting = wait_for(&bob, &world, &id, &call, Bell(bell.clone()), LONG, &cancel);
+    let cancel = CancellationToken::new();
+    let waiting = wait_for(&bob, &world, &open, Bell(bell.clone()), LONG, &cancel);
     tokio::pin!(waiting);
     for _ in 0..3 {
         bell.notify_one();
@@ -371,16 +477,9 @@ async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
         assert!(early.is_none(), "{early:?}");
     }
     assert_eq!(world.unread("bob").len(), 2);
-    let record = world.store.request(&world.team, &id).unwrap();
+    let record = world.store.request(&world.team, id).unwrap();
     assert_eq!(record.state, RequestState::Open);
-    approve(
-        &*world.store,
-        &world.team,
-        &id,
-        false,
-        AnsweredBy::default(),
-    )
-    .unwrap();
+    yes(&world, &open, false);
     bell.notify_one();
     assert_eq!(waiting.await.unwrap(), allowed(&[]));
 }
@@ -389,18 +488,12 @@ async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
 async fn the_lead_asks_through_the_queue_alone() {
     let world = World::new();
     let lead = world.lead().seat;
-    let id = open(&lead, &world, LONG);
+    let open = open(&lead, &world, LONG);
     assert!(world.unread("team-lead").is_empty());
-    approve(
-        &*world.store,
-        &world.team,
-        &id,
-        false,
-        AnsweredBy::default(),
-    )
-    .unwrap();
+    yes(&world, &open, false);
     assert!(world.unread("team-lead").is_empty());
-    assert_eq!(wait(&lead, &world, &id, LONG).await.unwrap(), allowed(&[]));
+    let answer = wait(&lead, &world, &open, LONG).await.unwrap();
+    assert_eq!(answer, allowed(&[]));
     assert_eq!(queue(&world), 0);
 }
 
@@ -410,6 +503,6 @@ fn a_question_that_cannot_be_told_to_the_lead_does_not_stay_in_the_queue() {
     let bob = world.seat_of_new("bob").seat;
     let inbox = world.store.inbox_folder(&world.team).join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
-    open_request(&bob, &world.team, &call(), LONG).unwrap_err();
+    open_request(&bob, &world.team, call(), LONG).unwrap_err();
     assert_eq!(queue(&world), 0);
 }

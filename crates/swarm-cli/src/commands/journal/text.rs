@@ -40,7 +40,9 @@ fn words(event: &Event) -> (&'static str, String) {
                 None => "taken over by hand".to_owned(),
             },
         ),
-        Event::RequestOpened { .. } | Event::RequestAnswered { .. } => ("request", request(event)),
+        Event::RequestOpened { .. }
+        | Event::RequestAnswered { .. }
+        | Event::AnswerIgnored { .. } => ("request", request(event)),
         Event::TurnEnded {
             member,
             outcome,
@@ -122,6 +124,11 @@ fn request(event: &Event) -> String {
             };
             format!("{from} asks: {call} ({request})")
         }
+        Event::AnswerIgnored {
+            request,
+            member,
+            reason,
+        } => format!("an answer to {member} was ignored ({request}): {reason}"),
         Event::RequestAnswered {
             request,
             to,
@@ -129,6 +136,7 @@ fn request(event: &Event) -> String {
             always,
             why,
             by,
+            ..
         } => {
             let always = if *always { " with --always" } else { "" };
             let to = match to {

@@ -100,7 +100,7 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
 /// The answer that won, and when.
 fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
     let events = app.store.events(team).ok()?;
-    events.entries.into_iter().find_map(|entry| {
+    events.entries.into_iter().rev().find_map(|entry| {
         let at = entry.at;
         match entry.event {
             Event::RequestAnswered {
