@@ -37,7 +37,11 @@ fn brain(ask: &Ask) -> Reply {
     if ask.news_has("work for long") {
         Reply::tool("t1", "Bash", json!({"command": "sleep 600"}))
     } else if ask.news_has("work a little") {
-        Reply::tool("t2", "Bash", json!({"command": "sleep 1"}))
+        Reply::tool(
+            "t2",
+            "Bash",
+            json!({"command": "echo seen > /dev/tty; sleep 1"}),
+        )
     } else {
         Reply::text("heard")
     }
@@ -62,9 +66,14 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
     inside.tmux().run(&["paste-buffer", "-p", "-t", &pane]);
     inside.tmux().wait_for_text(&pane, "bob > and then↵stop");
     press(&inside, &pane, "Enter");
-    api.wait_for("both lines of the paste beside the result", "bob", |ask| {
+    let both = api.wait_for("both lines of the paste beside the result", "bob", |ask| {
         ask.result_of("t2").is_some() && ask.news_has("and then\nstop")
     });
+    let told = both.ask.result_of("t2").expect("the result").0;
+    assert!(
+        told.contains("/dev/tty: No such device"),
+        "the shell has no terminal: {told}"
+    );
     wait_for_state(&world, "bob", "idle");
     inside.tmux().wait_for_text(&pane, "from you, typed here");
 

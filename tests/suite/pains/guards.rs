@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use swarm_protocol::{MemberName, ShellGuards};
+use swarm_protocol::{MemberName, SandboxUse, ShellGuards};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
@@ -155,6 +155,21 @@ async fn i2_file_tools_write_in_ones_own_work_tree_and_name_the_right_path() {
         &["status", "--porcelain", "-uno"],
     );
     assert_eq!(status, "");
+}
+
+#[tokio::test]
+async fn a_command_leads_a_session_without_a_terminal_with_the_sandbox_and_without() {
+    let repository = Repository::new();
+    for sandbox in [SandboxUse::Off, SandboxUse::Worktree] {
+        let mut ctx = repository.context("one");
+        Arc::make_mut(&mut ctx.guards).sandbox = sandbox;
+        let output = bash("sed 's/.*) //' /proc/$$/stat; echo $$", &ctx).await;
+        let lines: Vec<&str> = output.content.lines().collect();
+        let fields: Vec<&str> = lines[0].split(' ').collect();
+        // Group, session, terminal.
+        let (own, none) = (lines[1], "0");
+        assert_eq!(fields[2..5], [own, own, none], "{sandbox}: {output:?}");
+    }
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ pub(super) struct Ran {
     pub(super) sandboxed: bool,
 }
 
-/// Runs a command line with bash, in a process group of its own, without standard input.
+/// Runs a command line with bash, in a process group of its own, without standard input and terminal.
 pub(super) async fn run(
     command: &str,
     timeout: Duration,
@@ -108,7 +108,8 @@ impl Running {
         };
         let errors = output.try_clone().map_err(cannot)?;
         let surrounded = Surrounded::new(&shell(ctx), ctx)?;
-        let child = Command::new(&surrounded.program)
+        let mut starting = Command::new(&surrounded.program);
+        starting
             .args(&surrounded.words)
             .arg("-c")
             .arg(command)
@@ -119,10 +120,11 @@ impl Running {
             .env(CALL_MARK, &mark)
             .stdin(Stdio::null())
             .stdout(Stdio::from(OwnedFd::from(output)))
-            .stderr(Stdio::from(OwnedFd::from(errors)))
-            .process_group(0)
-            .spawn()
-            .map_err(cannot)?;
+            .stderr(Stdio::from(OwnedFd::from(errors)));
+        if !surrounded.own_session {
+            starting.process_group(0);
+        }
+        let child = starting.spawn().map_err(cannot)?;
         let group = child.id().and_then(|pid| i32::try_from(pid).ok());
         Ok(Self {
             child,

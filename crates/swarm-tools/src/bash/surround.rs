@@ -18,17 +18,25 @@ pub(super) struct Surrounded {
     pub(super) env: BTreeMap<String, OsString>,
     /// Whether it is a sandbox.
     pub(super) sandboxed: bool,
+    /// Whether it begins a session, and with it a process group, by itself.
+    pub(super) own_session: bool,
 }
 
 impl Surrounded {
     pub(super) fn new(shell: &Path, ctx: &ToolContext) -> Result<Self, String> {
         let mut env = told(ctx);
-        let Some(Plan { words, temporary }) = plan(ctx)? else {
+        let Some(Plan {
+            words,
+            sandboxed,
+            temporary,
+        }) = plan(ctx)?
+        else {
             return Ok(Self {
                 program: shell.into(),
                 words: Vec::new(),
                 env,
                 sandboxed: false,
+                own_session: false,
             });
         };
         if let Some(folder) = temporary {
@@ -40,7 +48,9 @@ impl Surrounded {
             })?;
             env.insert("TMPDIR".to_owned(), folder.into());
         }
-        env.insert("SWARM_SANDBOX".to_owned(), "1".into());
+        if sandboxed {
+            env.insert("SWARM_SANDBOX".to_owned(), "1".into());
+        }
         let mut words = words.into_iter();
         // A plan begins with a helper.
         let program = words.next().unwrap_or_default();
@@ -48,7 +58,8 @@ impl Surrounded {
             program,
             words: words.chain([shell.into()]).collect(),
             env,
-            sandboxed: true,
+            sandboxed,
+            own_session: true,
         })
     }
 }

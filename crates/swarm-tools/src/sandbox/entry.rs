@@ -1,4 +1,4 @@
-//! The helper's side: restricting itself and becoming the command.
+//! The helper's side: leaving the terminal, restricting itself and becoming the command.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use landlock::RulesetError;
+use rustix::process::setsid;
 
 use super::SandboxLevel;
 use super::restrict::restrict;
@@ -14,16 +15,20 @@ use super::restrict::restrict;
 /// The first argument by which a program knows that it is to be the helper.
 pub const HELPER_WORD: &str = "__sandbox";
 
+pub(super) const SANDBOX: &str = "--sandbox";
 pub(super) const REQUIRED: &str = "--required";
 pub(super) const WRITE: &str = "--write";
 pub(super) const COMMAND: &str = "--";
 
-/// Why a command was not started in the sandbox.
+/// Why a command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The arguments are not those that we write.
     #[error("`{HELPER_WORD}` is for swarm's own use and does not take `{}`", .0.to_string_lossy())]
     Arguments(OsString),
+    /// This process leads a group, as a job of an interactive shell does.
+    #[error("cannot leave the terminal: {0}; the command was not run")]
+    Session(rustix::io::Errno),
     /// The kernel has no sandbox and the settings want one.
     #[error(
         "this kernel has no sandbox for shell commands (landlock) and `sandbox.required` is set, so the command was not run"
@@ -48,19 +53,22 @@ pub enum SandboxError {
     },
 }
 
-/// Restricts this process and becomes the command: `[--required] [--write PATH]… -- PROGRAM ARGUMENT…`. Returns only when
-/// that fails. To be called before any other thread runs: they would stay as they are.
+/// Begins a session without a terminal, restricts this process if it is told to, and becomes the command:
+/// `[--sandbox] [--required] [--write PATH]… -- PROGRAM ARGUMENT…`. Returns only when that fails. To be called before any
+/// other thread runs: they would stay as they are.
 ///
 /// # Errors
 /// [`SandboxError`]; nothing was run then.
 pub fn become_command(arguments: impl IntoIterator<Item = OsString>) -> SandboxError {
     let mut arguments = arguments.into_iter();
-    let (mut required, mut writable) = (false, Vec::new());
+    let (mut sandbox, mut required, mut writable) = (false, false, Vec::new());
     loop {
         let Some(word) = arguments.next() else {
             return SandboxError::Arguments(OsString::new());
         };
-        if word == OsStr::new(REQUIRED) {
+        if word == OsStr::new(SANDBOX) {
+            sandbox = true;
+        } else if word == OsStr::new(REQUIRED) {
             required = true;
         } else if word == OsStr::new(WRITE) {
             writable.extend(arguments.next().map(PathBuf::from));
@@ -73,10 +81,16 @@ pub fn become_command(arguments: impl IntoIterator<Item = OsString>) -> SandboxE
     let Some(program) = arguments.next() else {
         return SandboxError::Arguments(COMMAND.into());
     };
-    match restrict(&writable) {
-        Err(error) => return error,
-        Ok(SandboxLevel::Absent) if required => return SandboxError::Absent,
-        Ok(_) => {}
+    // A session has no terminal until its leader opens one, so `/dev/tty` is nobody's.
+    if let Err(error) = setsid() {
+        return SandboxError::Session(error);
+    }
+    if sandbox {
+        match restrict(&writable) {
+            Err(error) => return error,
+            Ok(SandboxLevel::Absent) if required => return SandboxError::Absent,
+            Ok(_) => {}
+        }
     }
     let source = Command::new(&program).args(arguments).exec();
     SandboxError::Start { program, source }

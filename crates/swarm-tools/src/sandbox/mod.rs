@@ -1,8 +1,8 @@
 //! The kernel's sandbox around shell commands: they write in the agent's own folder and in few others. Reading and the
 //! network are as ever.
 //!
-//! A process can only take rights from itself, for good. So a command is started through a helper, normally our own
-//! program, which restricts itself and then becomes the command.
+//! A process can only take rights from itself, for good, and only it can begin a session. So a command is started through a
+//! helper, normally our own program, which does both and then becomes the command.
 
 mod entry;
 mod plan;

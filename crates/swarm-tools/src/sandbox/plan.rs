@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::SandboxUse;
 
-use super::entry::{COMMAND, REQUIRED, WRITE};
+use super::entry::{COMMAND, REQUIRED, SANDBOX, WRITE};
 use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
@@ -32,47 +32,55 @@ const SHARED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 /// A place for temporary files in what git keeps for one work tree; it goes with it.
 const OWN_TEMPORARY: &str = "swarm-tmp";
 
-/// How a command is started in the sandbox.
+/// How a command is started through the helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The words in front of the command.
     pub(crate) words: Vec<OsString>,
+    /// Whether it runs in the sandbox.
+    pub(crate) sandboxed: bool,
     /// The folder for temporary files, where it is not the usual one.
     pub(crate) temporary: Option<PathBuf>,
 }
 
-/// The sandbox for a command of this agent. None where the settings want none.
+/// How a command of this agent is started: in a session of its own, and in the sandbox where the settings want one. None
+/// where there is no helper.
 ///
 /// # Errors
 /// A sandbox is required and there is no helper to set it up.
 pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
     let guards = &ctx.guards;
     let confine = match (guards.sandbox, &ctx.confine) {
-        (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => return Ok(None),
-        (_, Some(confine)) => Confinement::clone(confine),
+        (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => None,
+        (_, Some(confine)) => Some(Confinement::clone(confine)),
         // That folder has no links in it; one that has come since is not followed.
-        (SandboxUse::Always, None) => Confinement::exactly(ctx.cwd.clone()),
+        (SandboxUse::Always, None) => Some(Confinement::exactly(ctx.cwd.clone())),
     };
     if guards.helper.is_empty() {
-        return if guards.required {
+        return if guards.required && confine.is_some() {
             Err("The command was not run: `sandbox.required` is set and there is no program to set a sandbox up.".into())
         } else {
             Ok(None)
         };
     }
-    let places = Places::of(&confine, ctx);
-    let mut words: Vec<OsString> = guards.helper.iter().map(OsString::from).collect();
-    if guards.required {
-        words.push(REQUIRED.into());
+    let mut plan = Plan {
+        words: guards.helper.iter().map(OsString::from).collect(),
+        sandboxed: confine.is_some(),
+        temporary: None,
+    };
+    if let Some(confine) = confine {
+        let places = Places::of(&confine, ctx);
+        plan.words.push(SANDBOX.into());
+        if guards.required {
+            plan.words.push(REQUIRED.into());
+        }
+        for path in places.writable {
+            plan.words.extend([OsString::from(WRITE), path.into()]);
+        }
+        plan.temporary = places.temporary;
     }
-    for path in places.writable {
-        words.extend([OsString::from(WRITE), path.into()]);
-    }
-    words.push(COMMAND.into());
-    Ok(Some(Plan {
-        words,
-        temporary: places.temporary,
-    }))
+    plan.words.push(COMMAND.into());
+    Ok(Some(plan))
 }
 
 struct Places {
@@ -175,11 +183,14 @@ mod tests {
                 ..ShellGuards::default()
             };
             let ctx = context(base.path(), guards.clone(), confined);
+            let planned = plan(&ctx).unwrap().unwrap();
+            let has_flag = planned.words.iter().any(|word| word == SANDBOX);
             assert_eq!(
-                plan(&ctx).unwrap().is_some(),
-                expected,
+                (planned.sandboxed, has_flag),
+                (expected, expected),
                 "{sandbox} {confined}"
             );
+            assert_eq!(planned.words[1..].len() == 2, !expected, "{planned:?}");
             // Without a helper a command runs free, unless that is forbidden.
             guards.helper.clear();
             let ctx = context(base.path(), guards.clone(), confined);
