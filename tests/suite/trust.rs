@@ -3,7 +3,7 @@
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{MODEL, spawn_over, world, world_over};
+use crate::scene::{MODEL, spawn_over, world, world_over, world_with_team};
 
 /// A member whose shell runs one command for its first prompt; gives what the command printed, with its exit code in
 /// the last line.
@@ -57,6 +57,37 @@ fn an_agent_cannot_hide_who_it_is_by_dropping_its_environment() {
         "setsid env -i PATH=\"$PATH\" CLAUDE_CONFIG_DIR=\"$CLAUDE_CONFIG_DIR\" HOME=\"$HOME\" swarm --team demo approve x",
     );
     assert!(printed.trim_end().ends_with("exit 5"), "{printed}");
+}
+
+#[test]
+fn another_agent_program_cannot_answer_trust_or_widen() {
+    let world = world_with_team("demo");
+    let refused = [
+        &["approve", "x"][..],
+        &["deny", "x"],
+        &["trust"],
+        &["resume", "demo"],
+        &["spawn", "bob", "--model", MODEL, "--mode", "acceptEdits"],
+        &["run", "go", "--model", MODEL, "--mode", "bypassPermissions"],
+    ];
+    let mark = [("CLAUDECODE".to_owned(), "1".to_owned())];
+    for arguments in refused {
+        let told = world.start_with(arguments, &mark).wait();
+        told.assert_code(5);
+        for words in ["Claude Code", "`CLAUDECODE`", "terminal of your own"] {
+            assert!(told.stderr.contains(words), "{}", told.stderr);
+        }
+    }
+    // The mark of an ancestor counts, too, and a person is still asked what to answer.
+    let line = "env -u GEMINI_CLI swarm approve x; echo \"exit $?\"";
+    let told = world.start_program("env", &["GEMINI_CLI=1", "sh", "-c", line]);
+    let told = told.wait();
+    assert!(told.stdout.contains("exit 5"), "{}", told.story());
+    assert!(told.stderr.contains("Gemini CLI"), "{}", told.story());
+    world.swarm(&["approve", "x"]).assert_code(3);
+    // It may do what its person asks of it otherwise.
+    let made = world.start_with(&["task", "create", "something"], &mark);
+    made.wait().ok();
 }
 
 #[test]

@@ -1,15 +1,15 @@
-//! Who runs this command: a person, or a member of a team through its shell.
+//! Who runs this command: a person, a member of a team through its shell, or something that another agent program started.
 //!
-//! A member's processes carry its mark in their environment, and the member itself holds a life lock whose record
-//! names its pid. Either among the ancestors is enough, so a cleared environment alone hides nobody; orphans of a
-//! member's shell are handed to the member, which collects them as their new parent. A member without a terminal
-//! descends from its lead: of several members among the ancestors the nearest acts.
+//! A member holds a life lock whose record names its process, so its descendants are known by their ancestors; orphans of a
+//! member's shell are handed to the member, which collects them as their new parent. The marks in environments only add to
+//! that. A member without a terminal descends from its lead: of several members among the ancestors the nearest acts.
 
-use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
-use swarm_store::process::start_time;
+use swarm_protocol::{ErrorKind, MemberName, PermissionMode, SpawnId, TeamName};
 use swarm_store::{StoreError, TeamStore};
 
+use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::lineage::{Lineage, Mark};
 
 /// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,28 +27,23 @@ pub(crate) enum Acting {
     },
     /// Something that a member started, but the member itself is not known.
     Stray,
+    /// Something that another agent program started, and what shows it. It may act for the person who uses that program, but
+    /// not answer, trust or widen in that person's place.
+    Agent(String),
 }
 
 impl Acting {
     /// Looks at this process and its ancestors.
-    pub(crate) fn find(store: &dyn TeamStore, marked: bool) -> Result<Self, StoreError> {
-        let lineage = lineage();
+    pub(crate) fn find(store: &dyn TeamStore, env: &Environment) -> Result<Self, StoreError> {
+        let lineage = Lineage::own(env);
+        let (teams, remains) = store.teams_and_remains()?;
         let mut nearest: Option<(usize, Self)> = None;
-        for team in store.teams()? {
-            let config = match store.config(&team) {
-                Ok(config) => config,
-                Err(StoreError::TeamNotFound { .. } | StoreError::Damaged { .. }) => continue,
-                Err(error) => return Err(error),
-            };
-            for name in config.names() {
-                let Some(life) = store.life_record(&team, &name) else {
+        for team in teams.iter().chain(&remains) {
+            for (name, life) in store.life_records(team) {
+                let Some(distance) = lineage.distance(life.pid, &life.proc_start) else {
                     continue;
                 };
-                let Some(distance) = lineage.iter().position(|pid| *pid == life.pid) else {
-                    continue;
-                };
-                let is_nearer = nearest.as_ref().is_none_or(|(best, _)| distance < *best);
-                if is_nearer && start_time(life.pid).is_some_and(|start| start == life.proc_start) {
+                if nearest.as_ref().is_none_or(|(best, _)| distance < *best) {
                     let member = Self::Member {
                         team: team.clone(),
                         name,
@@ -61,14 +56,17 @@ impl Acting {
         if let Some((_, member)) = nearest {
             return Ok(member);
         }
-        let stray = marked || lineage.iter().any(|pid| has_mark(*pid));
-        Ok(if stray { Self::Stray } else { Self::Person })
+        Ok(match lineage.mark(env) {
+            Some(mark) if mark.is_ours() => Self::Stray,
+            Some(mark) => Self::Agent(in_words(&mark)),
+            None => foreign_lead(store, &teams, &lineage).map_or(Self::Person, Self::Agent),
+        })
     }
 
-    /// Refuses what only a person may do.
+    /// Refuses what only a person may do, also through another agent program.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
         let who = match self {
-            Self::Person => return Ok(()),
+            Self::Person | Self::Agent(_) => return Ok(()),
             Self::Member { team, name, .. } => format!("{name} of the team {team}"),
             Self::Stray => "a member's process".to_owned(),
         };
@@ -78,34 +76,48 @@ impl Acting {
         )
         .with_hint("an agent cannot answer, grant or end; ask the person or the lead"))
     }
-}
 
-/// This process and its ancestors, nearest first.
-fn lineage() -> Vec<u32> {
-    let mut found = Vec::new();
-    let mut pid = std::process::id();
-    while pid > 1 && !found.contains(&pid) {
-        found.push(pid);
-        let Some(parent) = parent(pid) else { break };
-        pid = parent;
+    /// Refuses what a person must do without any agent program in between: to answer, to trust and to widen.
+    pub(crate) fn require_no_agent(&self, what: &str) -> Result<(), Failure> {
+        self.require_person(what)?;
+        let Self::Agent(shown_by) = self else {
+            return Ok(());
+        };
+        let message = format!("`swarm {what}` is for people, and an agent runs it: {shown_by}");
+        Err(Failure::new(ErrorKind::Refused, message)
+            .with_hint("run it in a terminal of your own, outside of that agent"))
     }
-    found
+
+    /// Refuses to let another agent program start agents that may do more than ask.
+    pub(crate) fn require_mode(&self, what: &str, mode: PermissionMode) -> Result<(), Failure> {
+        if PermissionMode::Default.covers(mode) {
+            return Ok(());
+        }
+        let refused = self.require_no_agent(&format!("{what} --mode {mode}"));
+        refused.map_err(|failure| {
+            failure.with_hint("run it in a terminal of your own, or with `--mode default`")
+        })
+    }
 }
 
-fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything, so the fields are counted from its last bracket.
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()
+fn in_words(mark: &Mark) -> String {
+    let place = mark.ancestor.map_or_else(String::new, |pid| {
+        format!(" in process {pid}, from which this one descends")
+    });
+    format!(
+        "{} started it (`{}` is set{place})",
+        mark.program, mark.variable
+    )
 }
 
-fn has_mark(pid: u32) -> bool {
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ
-        .split(|byte| *byte == 0)
-        .any(|entry| entry.starts_with(b"SWARM_SPAWN_ID="))
+/// A lead of another program, which has no life lock, among the ancestors.
+fn foreign_lead(store: &dyn TeamStore, teams: &[TeamName], lineage: &Lineage) -> Option<String> {
+    teams.iter().find_map(|team| {
+        let lead = store.config(team).ok()?.lead_process?;
+        lineage.distance(lead.pid, &lead.proc_start)?;
+        Some(format!(
+            "the lead of the team {team} started it (process {})",
+            lead.pid
+        ))
+    })
 }

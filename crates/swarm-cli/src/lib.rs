@@ -12,6 +12,7 @@ mod failure;
 mod first_act;
 mod hook_folders;
 mod identity;
+mod lineage;
 mod logging;
 mod models;
 mod nearest;

@@ -393,6 +393,15 @@ impl TeamStore for FileStore {
             .flatten()
     }
 
+    fn life_records(&self, team: &TeamName) -> Vec<(MemberName, LifeRecord)> {
+        let names = swarm_fs::names_in(&self.layout.team(team).members());
+        let names = names.ok().flatten().unwrap_or_default().into_iter();
+        names
+            .filter_map(|name| MemberName::parse(name.to_str()?).ok())
+            .filter_map(|name| Some((name.clone(), self.life_record(team, &name)?)))
+            .collect()
+    }
+
     fn look(&self, team: &TeamName) -> Result<TeamView> {
         self.on(team, TeamFiles::look)
     }

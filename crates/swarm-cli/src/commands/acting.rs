@@ -22,13 +22,19 @@ pub(crate) struct Party {
 
 /// Who runs this command.
 pub(super) fn find(app: &App) -> Result<Acting, Failure> {
-    let marked = app.env.get(swarm_protocol::SPAWN_MARK).is_some();
-    Ok(Acting::find(&*app.store, marked)?)
+    Ok(Acting::find(&*app.store, &app.env)?)
 }
 
-/// Refuses everybody but people.
-pub(super) fn require_person(app: &App, what: &str) -> Result<(), Failure> {
-    find(app)?.require_person(what)
+/// Refuses members and what they started. Another agent program may act for its person.
+pub(super) fn require_person(app: &App, what: &str) -> Result<Acting, Failure> {
+    let acting = find(app)?;
+    acting.require_person(what)?;
+    Ok(acting)
+}
+
+/// Refuses all agents.
+pub(super) fn require_no_agent(app: &App, what: &str) -> Result<(), Failure> {
+    find(app)?.require_no_agent(what)
 }
 
 /// A person in the lead's name, or a member for itself in its own team.
@@ -39,7 +45,7 @@ pub(super) fn party(app: &App, what: &str) -> Result<Party, Failure> {
 /// The same, in a team that something else than a flag or variable names.
 pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<Party, Failure> {
     match find(app)? {
-        Acting::Person => Ok(Party {
+        Acting::Person | Acting::Agent(_) => Ok(Party {
             team: app.team_of_id(named)?,
             name: MemberName::lead(),
             spawn_id: None,

@@ -29,7 +29,7 @@ use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
-    require_person(app, "run")?;
+    let acting = require_person(app, "run")?;
     let prompt = prompt(&args.prompt)?;
     let choices = Choices {
         model: args.model.clone(),
@@ -45,6 +45,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         claude,
         ..
     } = deployment(app, &choices)?;
+    acting.require_mode("run", deployment.ceiling)?;
     let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
     app.settings.permit("turn.max_requests", max_requests)?;
     root_folder::make(&app.root)?;

@@ -24,7 +24,7 @@ use crate::models;
 use crate::output::plain;
 
 pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
-    require_person(app, "spawn")?;
+    let acting = require_person(app, "spawn")?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
     refuse_if_lead_lost(app, &team)?;
@@ -39,6 +39,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     if let Some(mode) = mode {
         prepared.let_have(mode)?;
     }
+    acting.require_mode("spawn", prepared.deployment.ceiling)?;
     let former_model = dead.as_ref().and_then(|dead| dead.model.as_deref());
     let model = args.model.as_deref().or(former_model).map(str::to_owned);
     let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());

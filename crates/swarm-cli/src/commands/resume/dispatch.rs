@@ -9,11 +9,11 @@ use swarm_store::StoreError;
 use super::{by_hand, headless};
 use crate::app::App;
 use crate::args::ResumeArgs;
-use crate::commands::acting::require_person;
+use crate::commands::acting::require_no_agent;
 use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode, Failure> {
-    require_person(app, "resume")?;
+    require_no_agent(app, "resume")?;
     let team = TeamName::parse(&args.name)?;
     swarm_team::reconcile(&*app.store, &team)?;
     let config = app.store.config(&team)?;

@@ -21,7 +21,7 @@ pub(in crate::commands) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, 
         list(app)?;
         return Ok(ExitCode::SUCCESS);
     }
-    acting::require_person(app, "trust")?;
+    acting::require_no_agent(app, "trust")?;
     let asked = match &args.path {
         Some(path) => app.env.cwd.join(path),
         None => app.env.cwd.clone(),

@@ -1,0 +1,242 @@
+//! This process and its ancestors, as the kernel reports them, and the marks of agent programs in their environments.
+//!
+//! The walk reads `stat`, which is readable for every process that is visible at all, and ends where a process is not
+//! visible: an ancestor that belongs to somebody else locks nobody out. `environ` only adds to it where it can be read.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use swarm_protocol::SPAWN_MARK;
+
+use crate::environment::Environment;
+
+/// Variables that agent programs set in what they start, and the program.
+const MARKS: [(&str, &str); 7] = [
+    (SPAWN_MARK, "a member of a team"),
+    ("CLAUDECODE", "Claude Code"),
+    ("CLAUDE_CODE_ENTRYPOINT", "Claude Code"),
+    ("CODEX_SANDBOX", "Codex"),
+    ("CODEX_THREAD_ID", "Codex"),
+    ("CURSOR_AGENT", "Cursor"),
+    ("GEMINI_CLI", "Gemini CLI"),
+];
+
+/// Names the process above which nobody looks. The suite sets it, which may be run by an agent itself; a release build does
+/// not know it.
+const END: &str = "SWARM_LINEAGE_END";
+
+/// How many ancestors there can be at most.
+const DEEPEST: usize = 4096;
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Process {
+    pid: u32,
+    /// Its start time in clock ticks since boot.
+    start: String,
+}
+
+/// What shows that an agent program started this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// The program.
+    pub(crate) program: &'static str,
+    /// The variable.
+    pub(crate) variable: &'static str,
+    /// The ancestor in whose environment it is; absent for this process's own.
+    pub(crate) ancestor: Option<u32>,
+}
+
+impl Mark {
+    /// Whether it is that of a member of one of our teams.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.variable == SPAWN_MARK
+    }
+}
+
+/// A process and its ancestors, nearest first.
+#[derive(Debug)]
+pub(crate) struct Lineage {
+    proc: PathBuf,
+    processes: Vec<Process>,
+}
+
+impl Lineage {
+    /// This process's own.
+    pub(crate) fn own(env: &Environment) -> Self {
+        let end = env.get(END).filter(|_| cfg!(debug_assertions));
+        Self::in_proc(Path::new("/proc"), end.and_then(|pid| pid.parse().ok()))
+    }
+
+    fn in_proc(proc: &Path, end: Option<u32>) -> Self {
+        let mut processes: Vec<Process> = Vec::new();
+        // Not by its pid: in another pid namespace than that of `/proc` that names another process.
+        let mut next = stat(&proc.join("self"));
+        while let Some((process, parent)) = next {
+            if Some(process.pid) == end || processes.len() == DEEPEST {
+                break;
+            }
+            processes.push(process);
+            next = stat(&proc.join(parent.to_string()));
+        }
+        Self {
+            proc: proc.to_owned(),
+            processes,
+        }
+    }
+
+    /// How far away a process is, which had this start time; `None` if it is not among them.
+    pub(crate) fn distance(&self, pid: u32, start: &str) -> Option<usize> {
+        let is_it = |process: &Process| process.pid == pid && process.start == start;
+        self.processes.iter().position(is_it)
+    }
+
+    /// The mark of an agent program in this process's environment, else in that of the nearest ancestor that has one.
+    pub(crate) fn mark(&self, own: &Environment) -> Option<Mark> {
+        let in_own = MARKS
+            .iter()
+            .find(|(variable, _)| own.get(variable).is_some());
+        if let Some((variable, program)) = in_own {
+            return Some(Mark {
+                program,
+                variable,
+                ancestor: None,
+            });
+        }
+        self.processes.iter().skip(1).find_map(|process| {
+            let environ = read(&self.proc.join(process.pid.to_string()).join("environ"))?;
+            let (variable, program) = MARKS.iter().find(|(name, _)| is_set(&environ, name))?;
+            Some(Mark {
+                program,
+                variable,
+                ancestor: Some(process.pid),
+            })
+        })
+    }
+}
+
+/// Whether a variable has a value in this environment.
+fn is_set(environ: &[u8], name: &str) -> bool {
+    environ.split(|byte| *byte == 0).any(|entry| {
+        let value = entry.strip_prefix(name.as_bytes());
+        value.is_some_and(|value| value.len() > 1 && value[0] == b'=')
+    })
+}
+
+/// A process and its parent's pid.
+fn stat(folder: &Path) -> Option<(Process, u32)> {
+    let text = String::from_utf8_lossy(&read(&folder.join("stat"))?).into_owned();
+    // The name in brackets may hold anything, so the fields are counted from its last bracket.
+    let (head, rest) = text.rsplit_once(')')?;
+    let pid = head.split_once(' ')?.0.parse().ok()?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let process = Process {
+        pid,
+        start: (*fields.get(19)?).to_owned(),
+    };
+    Some((process, fields.get(1)?.parse().ok()?))
+}
+
+/// Reads a file by the kernel's own calls: a library that is loaded before ours (`LD_PRELOAD`) cannot hide it.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut content = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        match rustix::io::read(&file, &mut piece) {
+            Ok(0) => return Some(content),
+            Ok(count) => content.extend(&piece[..count]),
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A `/proc` with these processes: pid, parent, environment. The first is this one.
+    fn proc(processes: &[(u32, u32, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (number, (pid, parent, environ)) in processes.iter().enumerate() {
+            let own = folder.path().join(pid.to_string());
+            fs::create_dir(&own).unwrap();
+            let stat = format!(
+                "{pid} (a) b) S {parent} 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 77{pid} 1 1"
+            );
+            swarm_fs::replace_alone(&own.join("stat"), stat.as_bytes()).unwrap();
+            let environ = environ.replace(' ', "\0");
+            swarm_fs::replace_alone(&own.join("environ"), environ.as_bytes()).unwrap();
+            if number == 0 {
+                std::os::unix::fs::symlink(&own, folder.path().join("self")).unwrap();
+            }
+        }
+        folder
+    }
+
+    fn env(vars: &[(&str, &str)]) -> Environment {
+        Environment::of(vars, Path::new("/"))
+    }
+
+    #[test]
+    fn ancestors_are_known_by_pid_and_start_time_up_to_init() {
+        let proc = proc(&[(40, 30, ""), (30, 1, ""), (1, 0, "")]);
+        let lineage = Lineage::in_proc(proc.path(), None);
+        assert_eq!(lineage.distance(40, "7740"), Some(0));
+        assert_eq!(lineage.distance(30, "7730"), Some(1));
+        assert_eq!(lineage.distance(1, "771"), Some(2));
+        assert_eq!(lineage.distance(30, "7731"), None, "a later process");
+        assert_eq!(lineage.mark(&env(&[])), None);
+    }
+
+    #[test]
+    fn an_ancestor_that_cannot_be_seen_ends_the_walk_and_marks_nobody() {
+        let proc = proc(&[(40, 30, ""), (30, 20, "CLAUDECODE=1")]);
+        fs::remove_file(proc.path().join("30/environ")).unwrap();
+        let lineage = Lineage::in_proc(proc.path(), None);
+        assert_eq!(lineage.distance(30, "7730"), Some(1));
+        assert_eq!(lineage.mark(&env(&[])), None);
+        let nothing = tempfile::tempdir().unwrap();
+        let lineage = Lineage::in_proc(nothing.path(), None);
+        assert_eq!(
+            (lineage.processes.len(), lineage.mark(&env(&[]))),
+            (0, None)
+        );
+    }
+
+    #[test]
+    fn every_mark_counts_in_the_own_environment_and_in_that_of_an_ancestor() {
+        for (variable, program) in MARKS {
+            let entry = format!("A=1 {variable}=x B=2");
+            let proc = proc(&[(40, 30, ""), (30, 20, ""), (20, 1, &entry)]);
+            let lineage = Lineage::in_proc(proc.path(), None);
+            let mark = |ancestor| Mark {
+                program,
+                variable,
+                ancestor,
+            };
+            assert_eq!(lineage.mark(&env(&[])), Some(mark(Some(20))));
+            assert_eq!(lineage.mark(&env(&[(variable, "1")])), Some(mark(None)));
+            let below = Lineage::in_proc(proc.path(), Some(20));
+            assert_eq!(below.mark(&env(&[])), None);
+        }
+        let proc = proc(&[
+            (40, 30, ""),
+            (30, 1, "CLAUDECODE= XCLAUDECODE=1 CLAUDECODEX=1"),
+        ]);
+        let lineage = Lineage::in_proc(proc.path(), None);
+        assert_eq!(lineage.mark(&env(&[])), None);
+    }
+
+    #[test]
+    fn this_process_is_its_own_nearest() {
+        let own = std::process::id();
+        let start = swarm_store::process::start_time(own).unwrap();
+        let lineage = Lineage::own(&env(&[]));
+        assert_eq!(lineage.distance(own, &start), Some(0));
+    }
+}
