@@ -35,6 +35,9 @@ pub struct Trained {
     pub instructions: Vec<String>,
     /// The folder of its memory.
     pub memory: Option<PathBuf>,
+    /// What the definition says of single calls, and what lets file tools write into the memory, whatever the mode asks
+    /// about; denials hold all the same.
+    pub rules: RuleSet,
 }
 
 impl Trained {
@@ -49,7 +52,10 @@ impl Trained {
         cwd: &Path,
         root: &Path,
     ) -> Result<Self, SkillError> {
-        let mut trained = Self::default();
+        let mut trained = Self {
+            rules: definition.call_rules(),
+            ..Self::default()
+        };
         for name in &definition.skills {
             let text = skill(name, skills).map_err(|why| SkillError {
                 agent_type: definition.name.clone(),
@@ -68,24 +74,23 @@ impl Trained {
             };
             let folder = home.join(memory_folder(scope, &definition.name));
             trained.instructions.push(memory(&home, &folder));
+            trained
+                .rules
+                .extend(memory_rules(&folder, &definition.name));
             trained.memory = Some(folder);
         }
         Ok(trained)
     }
+}
 
-    /// What lets file tools write into the memory, whatever the mode asks about; denials hold all the same.
-    pub fn rules(&self, agent_type: &str) -> RuleSet {
-        let mut rules = RuleSet::default();
-        let Some(folder) = &self.memory else {
-            return rules;
-        };
-        // Two slashes begin an absolute path in a rule.
-        match Rule::parse(&format!("Edit(/{}/**)", folder.display())) {
-            Ok(rule) => rules.add(Behavior::Allow, rule, format!("memory of {agent_type}")),
-            Err(error) => tracing::warn!(%error, "the memory is asked about at each change"),
-        }
-        rules
+fn memory_rules(folder: &Path, agent_type: &str) -> RuleSet {
+    let mut rules = RuleSet::default();
+    // Two slashes begin an absolute path in a rule.
+    match Rule::parse(&format!("Edit(/{}/**)", folder.display())) {
+        Ok(rule) => rules.add(Behavior::Allow, rule, format!("memory of {agent_type}")),
+        Err(error) => tracing::warn!(%error, "the memory is asked about at each change"),
     }
+    rules
 }
 
 fn skill(name: &str, skills: &[Skill]) -> Result<String, String> {

@@ -6,7 +6,7 @@ use crate::files;
 use crate::question::Question;
 use crate::rule::{CommandPattern, Content};
 use crate::shell::{self, Everything, Part, Reach};
-use crate::{Behavior, RuleSet, SourcedRule};
+use crate::{Behavior, Rule, RuleSet, SourcedRule};
 
 /// A rule that a command line falls under, and the part of the command line that it speaks of.
 #[derive(Debug)]
@@ -136,6 +136,19 @@ pub(crate) fn grant<'r>(rules: &'r RuleSet, question: &Question<'_>, command: &s
         (true, false) => Grant::Rules(granted),
         (false, _) => Grant::Missing(missing),
     }
+}
+
+/// Whether every part of a command line fits one of these rules. Unlike with a grant, that it only reads is not enough.
+pub(crate) fn is_within(rules: &[Rule], command: &str) -> bool {
+    let patterns = || {
+        rules.iter().filter_map(|rule| match rule.content() {
+            Content::Command(pattern) => Some(pattern),
+            _ => None,
+        })
+    };
+    let fits = |part: &Part| patterns().any(|pattern| part_matches(pattern, part));
+    patterns().any(|pattern| pattern.exact() == Some(command.trim()))
+        || simple_parts(command).is_some_and(|parts| parts.iter().all(fits))
 }
 
 /// Whether a pattern matches a text that is one plain simple command.

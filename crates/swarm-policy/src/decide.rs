@@ -4,10 +4,10 @@ use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::command::{self, Found, Grant};
 use crate::question::{Question, host};
-use crate::rule::Content;
+use crate::rule::{Content, names_mcp};
 use crate::shell::Everything;
 use crate::suggestion::{for_command, for_edit, for_tool};
-use crate::{Behavior, Decision, RuleSet, SourcedRule, files};
+use crate::{Behavior, Decision, Rule, RuleSet, SourcedRule, files};
 
 /// Decides about one call.
 ///
@@ -15,6 +15,9 @@ use crate::{Behavior, Decision, RuleSet, SourcedRule, files};
 /// is not read-only before any grant, and where nobody may be asked a question is a refusal. What is put before a person
 /// is asked in every mode, since the answer is what the call is for; no grant answers it.
 pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
+    if let Some(why) = beyond_limit(rules, question) {
+        return Decision::Deny { why };
+    }
     let decision = match question.command() {
         Some(command) => decide_command(mode, rules, question, command),
         None => decide_tool(mode, rules, question),
@@ -27,11 +30,32 @@ pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) ->
     }
 }
 
+/// Why a call is not among those that an agent has of a tool.
+fn beyond_limit(rules: &RuleSet, question: &Question<'_>) -> Option<String> {
+    let (tool, kind) = (question.tool, question.kind);
+    let fits = |rule: &Rule| {
+        rule.names(tool, kind, Behavior::Allow) && fits(rule, question, Behavior::Allow)
+    };
+    let limit = rules.limits.iter().find(|limit| {
+        let is_within = || match question.command() {
+            Some(command) => command::is_within(&limit.calls, command),
+            None => limit.calls.iter().any(fits),
+        };
+        (limit.tool == tool || names_mcp(&limit.tool, tool)) && !is_within()
+    })?;
+    let calls: Vec<String> = limit.calls.iter().map(|rule| format!("`{rule}`")).collect();
+    Some(format!(
+        "{} limits `{tool}` to {}",
+        limit.origin,
+        calls.join(", ")
+    ))
+}
+
 fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
     let tool = question.tool;
     let first = |behavior| {
         rules.list(behavior).iter().find(|rule| {
-            rule.rule.names(tool, question.kind, behavior) && fits(rule, question, behavior)
+            rule.rule.names(tool, question.kind, behavior) && fits(&rule.rule, question, behavior)
         })
     };
     if let Some(rule) = first(Behavior::Deny) {
@@ -152,8 +176,8 @@ fn decide_command(
 }
 
 /// Whether a rule that names the tool speaks of this input.
-fn fits(rule: &SourcedRule, question: &Question<'_>, behavior: Behavior) -> bool {
-    match rule.rule.content() {
+fn fits(rule: &Rule, question: &Question<'_>, behavior: Behavior) -> bool {
+    match rule.content() {
         Content::Any => true,
         Content::Command(_) => false,
         Content::Path(_) => files::rule_fits(rule, question, behavior),

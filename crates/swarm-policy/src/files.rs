@@ -6,13 +6,13 @@ use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::question::Question;
 use crate::rule::{Bases, Content};
-use crate::{Anchors, Behavior, RuleSet, SourcedRule};
+use crate::{Anchors, Behavior, Rule, RuleSet, SourcedRule};
 
 /// Whether a rule of the list `behavior` speaks of this call by its tool and, when it has content, by its paths.
 ///
 /// One path is enough for a denial or question; a grant must take in every path.
-pub(crate) fn rule_fits(rule: &SourcedRule, question: &Question<'_>, behavior: Behavior) -> bool {
-    let Content::Path(pattern) = rule.rule.content() else {
+pub(crate) fn rule_fits(rule: &Rule, question: &Question<'_>, behavior: Behavior) -> bool {
+    let Content::Path(pattern) = rule.content() else {
         return false;
     };
     let paths = question.paths();
@@ -61,7 +61,7 @@ fn runs_later(rules: &RuleSet, mode: PermissionMode, question: &Question<'_>) ->
     let granted = rules.allow.iter().any(|rule| {
         rule.rule
             .names(question.tool, question.kind, Behavior::Allow)
-            && rule_fits(rule, question, Behavior::Allow)
+            && rule_fits(&rule.rule, question, Behavior::Allow)
             && matches!(rule.rule.content(), Content::Path(pattern) if pattern.spells(&found.name))
     });
     (!granted).then(|| {

@@ -46,7 +46,7 @@ pub use pool::{
 };
 pub use question::Question;
 pub use rule::{Rule, RuleError};
-pub use rule_set::{RuleSet, SourcedRule};
+pub use rule_set::{CallLimit, RuleSet, SourcedRule};
 pub use settings::PermissionSettings;
 pub use shell::{QuietGit, bash_is_read_only, git_without_programs};
 pub use suggestion::{Behavior, Destination, RuleValue, Suggestion};

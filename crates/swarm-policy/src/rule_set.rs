@@ -16,6 +16,19 @@ pub struct SourcedRule {
     pub origin: String,
 }
 
+/// A tool of which an agent has certain calls alone.
+///
+/// Unlike a grant it allows nothing: whatever fits is still decided by the other rules and the mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallLimit {
+    /// The tool, or those of an MCP server.
+    pub tool: String,
+    /// A call that fits none of these is refused.
+    pub calls: Vec<Rule>,
+    /// Such as `definition explorer`.
+    pub origin: String,
+}
+
 /// Every rule in force for one agent.
 ///
 /// Patterns without `//` or `~/` start from the working folder of whoever the set is used for: a member in its own
@@ -30,6 +43,8 @@ pub struct RuleSet {
     pub ask: Vec<SourcedRule>,
     /// Folders that count as part of the working folder, absolute.
     pub directories: Vec<PathBuf>,
+    /// Tools that are limited to certain calls; each limit holds.
+    pub limits: Vec<CallLimit>,
 }
 
 impl RuleSet {
@@ -64,6 +79,11 @@ impl RuleSet {
                 self.add(behavior, rule.clone(), origin.clone());
             }
         }
+        for limit in other.limits {
+            if !self.limits.contains(&limit) {
+                self.limits.push(limit);
+            }
+        }
         for directory in other.directories {
             if !self.directories.contains(&directory) {
                 self.directories.push(directory);
@@ -71,12 +91,13 @@ impl RuleSet {
         }
     }
 
-    /// The denials and questions alone: what a source that may only tighten contributes.
+    /// The denials, questions and limits alone: what a source that may only tighten contributes.
     #[must_use]
     pub fn restrictions(&self) -> RuleSet {
         RuleSet {
             deny: self.deny.clone(),
             ask: self.ask.clone(),
+            limits: self.limits.clone(),
             ..RuleSet::default()
         }
     }

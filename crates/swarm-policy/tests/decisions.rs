@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use swarm_policy::{Behavior, Decision, PermissionSettings, Question, ReadFilter, RuleSet, decide};
+use swarm_policy::{
+    AgentDefinition, Behavior, Decision, PermissionSettings, Question, ReadFilter, RuleSet,
+    ToolAllowance, decide,
+};
 use swarm_protocol::{PermissionMode, ToolKind};
 
 const ALLOW: &str = "allow";
@@ -716,4 +719,71 @@ fn p5_relative_rules_hold_below_an_agent_from_where_they_were_written() {
     };
     let decision = decide(PermissionMode::BypassPermissions, &set, &question);
     assert_eq!(word(&decision), DENY, "{decision:?}");
+}
+
+fn call_rules(tools: &[&str], disallowed: &[&str]) -> RuleSet {
+    let owned = |list: &[&str]| list.iter().map(|entry| (*entry).to_owned()).collect();
+    let mut definition = AgentDefinition::new("narrow", "b", "c");
+    definition.tools = ToolAllowance::Only(owned(tools));
+    definition.disallowed_tools = owned(disallowed);
+    definition.call_rules()
+}
+
+#[test]
+fn a_tool_that_a_definition_gives_for_some_calls_makes_no_others_in_any_mode() {
+    let rules = call_rules(
+        &["Read", "Bash(git log:*)", "Bash(make)", "Edit(src/**)"],
+        &[],
+    );
+    for mode in [BypassPermissions, AcceptEdits, DontAsk, Default] {
+        for command in [
+            "rm x",
+            "cat a",
+            "git log; rm x",
+            "git log > a",
+            "git push",
+            "$(git log)",
+        ] {
+            bash(mode, &rules, command, DENY);
+        }
+        file(mode, &rules, "Edit", "/work/README.md", DENY);
+        file(mode, &rules, "Read", "/work/README.md", ALLOW);
+    }
+    bash(BypassPermissions, &rules, "git log -3 && make", ALLOW);
+    // A limit grants nothing.
+    bash(Default, &rules, "make", ASK);
+    file(BypassPermissions, &rules, "Edit", "/work/src/a.rs", ALLOW);
+    let Decision::Deny { why } = ask(Default, &rules, "Bash", &json!({"command": "rm x"})) else {
+        panic!("it is not denied");
+    };
+    assert_eq!(
+        why,
+        "definition narrow limits `Bash` to `Bash(git log:*)`, `Bash(make)`"
+    );
+    // The whole tool is listed too.
+    bash(
+        BypassPermissions,
+        &call_rules(&["Bash", "Bash(git:*)"], &[]),
+        "rm x",
+        ALLOW,
+    );
+}
+
+#[test]
+fn limits_of_two_definitions_both_hold() {
+    let mut rules = call_rules(&["Bash(git:*)"], &[]);
+    rules.extend(call_rules(&["Bash(git log:*)"], &[]));
+    bash(BypassPermissions, &rules, "git log", ALLOW);
+    bash(BypassPermissions, &rules, "git push", DENY);
+    let mut rules = call_rules(&["Bash(git:*)"], &[]);
+    rules.extend(call_rules(&["Bash(make:*)"], &[]));
+    bash(BypassPermissions, &rules, "git log", DENY);
+    assert_eq!(rules.restrictions().limits.len(), 2);
+}
+
+#[test]
+fn calls_that_a_definition_takes_away_are_denied() {
+    let rules = call_rules(&["Bash"], &["Bash(rm:*)"]);
+    bash(BypassPermissions, &rules, "ls && rm x", DENY);
+    bash(BypassPermissions, &rules, "make", ALLOW);
 }

@@ -13,8 +13,7 @@ use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
 use swarm_model::ModelName;
 use swarm_policy::{
-    AgentDefinition, AgentKind, Behavior, Equipment, PoolRequest, ReadFilter, RuleSet, ToolCeiling,
-    tool_pool,
+    AgentKind, Behavior, Equipment, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
 };
 use swarm_protocol::BackendType;
 use swarm_protocol::DefinitionReport;
@@ -76,7 +75,7 @@ pub(crate) fn assemble(
     }
     let mut rules = order.rules()?;
     let trained = trained(&order, &root)?;
-    rules.extend(trained.rules(order.agent_type.as_deref().unwrap_or_default()));
+    rules.extend(trained.rules.clone());
     let unreadable = ReadFilter::denials(&rules, &order.cwd, parts.home.as_deref())
         .anchored(order.anchors.clone());
     let shutdown = Arc::new(ShutdownDesk::default());
@@ -167,7 +166,7 @@ fn instructions(
 ) -> Option<Arc<InstructionSources>> {
     let definition = order.definition.as_ref();
     definition
-        .is_none_or(AgentDefinition::gets_instructions)
+        .is_none_or(|definition| !definition.omit_claude_md)
         .then(|| {
             Arc::new(InstructionSources {
                 settings: order.equipment.instructions.clone(),

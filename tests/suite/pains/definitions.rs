@@ -85,6 +85,55 @@ fn c2_a_teammate_is_what_its_definition_says() {
 }
 
 #[test]
+fn c2_a_definition_for_claude_code_counts_and_whoever_spawns_hears_what_is_left_out() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": "touch made"})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    world.write(
+        "project/.claude/agents/creator.md",
+        "---\nname: creator\ndescription: Use this agent when asked to \"create\". Examples:\n\n<example>\nContext: A user asks\nuser: \"Create one\"\n<commentary>\nThe user: asks.\n</commentary>\n</example>\n\ncolor: magenta\npermissionMode: auto\ntools: Read, Bash(echo:*)\n---\nYou create.",
+    );
+    let spawned = world.swarm(&[
+        "spawn",
+        "ann",
+        "--backend",
+        "headless",
+        "--agent",
+        "creator",
+        "--prompt",
+        "go",
+    ]);
+    for words in ["`color` is `magenta`", "`permissionMode` is `auto`"] {
+        assert!(spawned.stderr.contains(words), "{}", spawned.stderr);
+    }
+    spawned.ok();
+    let second = api.wait_for("the result", "ann", |ask| ask.result_of("t1").is_some());
+    let (result, is_error) = second.ask.result_of("t1").unwrap();
+    assert!(
+        is_error && result.contains("definition creator limits `Bash` to `Bash(echo:*)`"),
+        "{result}"
+    );
+    let listed = world.swarm(&["agents", "list"]);
+    assert!(
+        listed
+            .stderr
+            .contains("creator.md:13: `color` is `magenta`"),
+        "{}",
+        listed.stderr
+    );
+    let shown = world.swarm(&["agents", "show", "creator", "--effective"]);
+    assert!(
+        shown
+            .ok()
+            .stdout
+            .contains("limit:  Bash only as Bash(echo:*)")
+    );
+    world.swarm(&["kill", "ann"]).ok();
+}
+
+#[test]
 fn c2_what_cannot_be_had_is_refused_before_anything_is_started() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);

@@ -67,6 +67,14 @@ impl File {
         mode.into_iter().chain(ceiling)
     }
 
+    /// The plugins that the file turns on or off.
+    pub(super) fn plugins(&self) -> impl Iterator<Item = (String, bool)> {
+        let plugins = self.document["enabledPlugins"].as_object().into_iter();
+        plugins
+            .flatten()
+            .filter_map(|(plugin, on)| Some((plugin.clone(), on.as_bool()?)))
+    }
+
     /// What the file is called in a message.
     pub(super) fn name(&self) -> String {
         self.path.display().to_string()

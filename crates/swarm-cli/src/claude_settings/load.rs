@@ -27,6 +27,8 @@ pub(crate) struct ClaudeSettings {
     pub(crate) env: BTreeMap<String, String>,
     /// The hooks that they list.
     pub(crate) hooks: FoundHooks,
+    /// Which plugins are on or off, by `PLUGIN@MARKETPLACE`.
+    pub(crate) plugins: BTreeMap<String, bool>,
     /// What a user should know about the files.
     pub(super) remarks: Vec<String>,
 }
@@ -96,6 +98,15 @@ impl ClaudeSettings {
         self.remarks.extend_from_slice(&file.permissions.remarks);
         let unsupported = unsupported::in_settings(&file.document, &file.name());
         self.remarks.extend(unsupported);
+        for (plugin, on) in file.plugins() {
+            // A repository turns on none that the user has turned off.
+            let set = file.layer != Layer::Project || !on;
+            if set {
+                self.plugins.insert(plugin, on);
+            } else {
+                self.plugins.entry(plugin).or_insert(on);
+            }
+        }
         // A repository that nobody has trusted may forbid and ask. It allows nothing and sets no variables.
         if file.layer != Layer::Project {
             self.rules.allow.extend(rules.allow);

@@ -301,3 +301,21 @@ fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
         "rules are those of the folder"
     );
 }
+
+#[test]
+fn a_repository_turns_on_no_plugin_that_the_user_has_turned_off() {
+    let machine = Machine::new()
+        .file(
+            "root/settings.json",
+            r#"{"enabledPlugins": {"a@m": true, "b@m": false, "c@m": true}}"#,
+        )
+        .file(
+            "repo/.claude/settings.json",
+            r#"{"enabledPlugins": {"b@m": true, "c@m": false, "d@m": true}}"#,
+        );
+    let settings = machine.load().unwrap();
+    let on = settings.plugins.iter().filter(|(_, on)| **on);
+    let on: Vec<_> = on.map(|(plugin, _)| plugin.as_str()).collect();
+    assert_eq!(on, ["a@m", "d@m"]);
+    assert!(settings.remarks.is_empty(), "{:?}", settings.remarks);
+}

@@ -24,7 +24,6 @@ const SETTINGS: &[Row] = &[
     ("effortLevel", "set `effort` in agent definitions"),
     ("enableAllProjectMcpServers", "run `swarm trust`"),
     ("enabledMcpjsonServers", "run `swarm trust`"),
-    ("enabledPlugins", ""),
     ("extraKnownMarketplaces", ""),
     ("forceLoginMethod", ""),
     ("forceLoginOrgUUID", ""),
@@ -163,7 +162,7 @@ mod tests {
     fn settings_that_are_set_and_not_supported_are_named_with_what_to_use_instead() {
         let document = json!({
             "$schema": "x", "env": {"A": "b"}, "model": "opus", "statusLine": {"type": "command"},
-            "outputStyle": "", "alwaysThinkingEnabled": false, "enabledPlugins": {},
+            "outputStyle": "", "alwaysThinkingEnabled": false,
             "permissions": {"allow": ["Read"], "blockedPaths": ["/etc"]}
         });
         assert_eq!(

@@ -49,6 +49,9 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         (None, Some(former)) => Some(agents::known_again(app, agents, former, &name)?),
         (None, None) => None,
     };
+    if let Some(definition) = definition {
+        agents::say_problems(app, definition);
+    }
     let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);
     let chosen = prepared

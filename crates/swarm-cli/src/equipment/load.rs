@@ -82,11 +82,14 @@ pub(crate) fn instructions(
 
 /// The definitions of every source.
 pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
+    // Whoever starts agents hears elsewhere which of the files is refused.
+    let claude = ClaudeSettings::look(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
     gather(Looking {
         root: &app.root,
         cwd: &project_folder(&app.root, &app.env.cwd),
         flag: app.agents.as_deref(),
         trusted: app.is_trusted()?,
+        plugins: &claude.plugins,
         aliases: &app.settings.aliases,
     })
 }
@@ -103,6 +106,7 @@ pub(crate) fn found_agents(
         cwd: &project_folder(root, cwd),
         flag: None,
         trusted,
+        plugins: &ClaudeSettings::look(root, cwd, None).0.plugins,
         aliases,
     })
 }

@@ -205,7 +205,7 @@ impl SubAgents {
                 Arc::clone(&parent.rights),
                 stricter,
                 anchors,
-                trained.rules(record.agent_type()),
+                trained.rules,
             )),
             gate: Arc::new(ChildGate {
                 parent: Arc::clone(&parent.gate),
@@ -236,7 +236,7 @@ impl SubAgents {
             },
             home: parent.home.clone(),
             instructions: (self.root()?.parent.parts.instructions.clone())
-                .filter(|_| definition.gets_instructions()),
+                .filter(|_| !definition.omit_claude_md),
             tool_context: context,
         })
     }

@@ -155,6 +155,27 @@ async fn a_failure_is_a_text_and_the_parent_goes_on() {
 }
 
 #[tokio::test]
+async fn a_sub_agent_makes_only_the_calls_for_which_its_definition_gives_a_tool() {
+    let mut narrow = definition("narrow");
+    narrow.tools = ToolAllowance::Only(vec!["Bash(echo:*)".into()]);
+    let mut family = family(vec![narrow]);
+    family
+        .cast
+        .plays("bob", [calls([agent("narrow", &json!({}))]), says("done")]);
+    let call = ("Bash", json!({"command": "touch made"}));
+    family
+        .cast
+        .plays("bob/narrow", [calls([call]), says("refused")]);
+    family.turn("go").await;
+    let last = family.cast.asked_by("bob/narrow").pop().unwrap();
+    let said = format!("{:?}", last.messages);
+    assert!(
+        said.contains("definition narrow limits `Bash` to `Bash(echo:*)`"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_is_said_with_what_could() {
     let mut needy = definition("needy");
     needy.required_mcp_servers = vec!["github".into()];

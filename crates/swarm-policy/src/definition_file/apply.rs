@@ -1,4 +1,4 @@
-//! Field by field: each is applied, or refused by its name.
+//! Field by field: each is applied as far as it is understood, and the rest is named.
 
 use serde_json::{Map, Value};
 use swarm_protocol::{Color, Effort, PermissionMode};
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The fields that are applied.
-pub(super) const FIELDS: [&str; 18] = [
+pub(super) const FIELDS: [&str; 19] = [
     "name",
     "description",
     "tools",
@@ -30,6 +30,7 @@ pub(super) const FIELDS: [&str; 18] = [
     "color",
     "initialPrompt",
     "requiredMcpServers",
+    "omitClaudeMd",
 ];
 
 /// Fields of Claude Code that mean something which is not done here.
@@ -45,11 +46,22 @@ const NOT_DONE: [&str; 4] = [
 pub(super) struct FieldProblem {
     pub(super) field: String,
     pub(super) what: String,
-    /// Otherwise a remark.
-    pub(super) refused: bool,
+    pub(super) effect: Effect,
 }
 
-/// Makes a definition of its fields. `prompt` is its text.
+/// What becomes of a definition with a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// There is no definition.
+    Refused,
+    /// The definition counts, and this half sentence says with what instead.
+    Instead(&'static str),
+    /// The definition counts as it is.
+    None,
+}
+
+/// Makes a definition of its fields. `prompt` is its text. What is not understood of a field that restricts the agent is
+/// read as the tightest that it may mean.
 pub(super) fn definition(
     fields: &Map<String, Value>,
     prompt: &str,
@@ -58,55 +70,92 @@ pub(super) fn definition(
     let mut definition = AgentDefinition::new("", "", prompt);
     let mut problems = Vec::new();
     for (field, value) in fields {
-        if let Err(problem) = apply(&mut definition, field, value, origin) {
-            problems.push(problem);
+        let mut notes = Notes::default();
+        let meant = meant(field, fields, &mut notes);
+        if let Some(meant) = meant {
+            set(&mut definition, meant, value, origin, &mut notes);
+            problems.extend(no_tools(&definition, meant));
         }
+        problems.extend(notes.0.into_iter().map(|(what, effect)| FieldProblem {
+            field: field.clone(),
+            what: format!("`{}` {what}", field.escape_debug()),
+            effect,
+        }));
     }
-    let refuse = |field: &str, what: &str| FieldProblem {
-        field: field.to_owned(),
-        what: format!("`{field}` {what}"),
-        refused: true,
-    };
-    if fields.contains_key("tools") && fields.contains_key("allowed-tools") {
-        let what = "says the same as `tools`: leave one of them out";
-        problems.push(refuse("allowed-tools", what));
-    }
-    problems.extend(fields.keys().flat_map(|field| no_tools(&definition, field)));
-    let missing = |field: &str| !fields.contains_key(field);
-    if missing("description") {
-        problems.push(refuse(
-            "description",
-            "is missing: say when to use this agent",
-        ));
+    if !fields.contains_key("description") {
+        problems.push(FieldProblem {
+            field: "description".to_owned(),
+            what: "`description` is missing: say when to use this agent".to_owned(),
+            effect: Effect::Refused,
+        });
     }
     (definition, problems)
 }
 
-fn apply(
-    definition: &mut AgentDefinition,
-    field: &str,
-    value: &Value,
-    origin: &str,
-) -> Result<(), FieldProblem> {
-    let known = match set(definition, field, value, origin) {
-        Ok(known) => known,
-        Err(wrong) => {
-            return Err(FieldProblem {
-                field: field.to_owned(),
-                what: format!("`{field}` {wrong}"),
-                refused: true,
-            });
-        }
-    };
-    if known {
-        return Ok(());
+/// What is to be said of one field.
+#[derive(Debug, Default)]
+pub(super) struct Notes(Vec<(Wrong, Effect)>);
+
+impl Notes {
+    /// Something is not understood, and `instead` holds.
+    pub(super) fn instead(&mut self, what: impl Into<Wrong>, instead: &'static str) {
+        self.0.push((what.into(), Effect::Instead(instead)));
     }
-    let (what, refused) = unknown(field, value);
-    Err(FieldProblem {
-        field: field.to_owned(),
-        what,
-        refused,
-    })
+
+    fn remark(&mut self, what: impl Into<Wrong>) {
+        self.0.push((what.into(), Effect::None));
+    }
+
+    /// The value if it is understood.
+    fn value<T>(&mut self, value: Result<T, Wrong>) -> Option<T> {
+        value
+            .map_err(|wrong| self.instead(wrong, "it is ignored"))
+            .ok()
+    }
+
+    /// A value without which there is no definition.
+    fn required(&mut self, value: Result<String, Wrong>) -> String {
+        value.unwrap_or_else(|wrong| {
+            self.0.push((wrong, Effect::Refused));
+            String::new()
+        })
+    }
+}
+
+/// The field that a key stands for; `None` if it counts for nothing. A slip of the finger is read as what was meant, since
+/// that may have been to take something away.
+fn meant(field: &str, fields: &Map<String, Value>, notes: &mut Notes) -> Option<&'static str> {
+    if let Some(known) = FIELDS.into_iter().find(|known| *known == field) {
+        let twice = known == "allowed-tools" && fields.contains_key("tools");
+        if twice {
+            notes.instead("says the same as `tools`", "`tools` counts");
+        }
+        return (!twice).then_some(known);
+    }
+    if NOT_DONE.contains(&field) {
+        notes.instead("is not supported", "it is ignored");
+        return None;
+    }
+    match nearest(field, &FIELDS) {
+        Some(meant) if fields.contains_key(meant) => {
+            notes.instead(
+                format!("is not a field, and `{meant}` is there too"),
+                "it is ignored",
+            );
+            None
+        }
+        Some(meant) => {
+            notes.instead(
+                format!("is not a field: did you mean `{meant}`?"),
+                "it is read as that",
+            );
+            Some(meant)
+        }
+        None => {
+            notes.remark("means nothing here and is left out");
+            None
+        }
+    }
 }
 
 /// Remarks on the entries of a list of tools that speak of no tool there is. Those of MCP servers are known only to these.
@@ -118,12 +167,18 @@ fn no_tools(definition: &AgentDefinition, field: &str) -> Vec<FieldProblem> {
     };
     let known: Vec<&str> = known_tools().collect();
     let unknown = entries.iter().filter(|entry| {
-        let selector = ToolSelector::parse(entry);
-        let named = |name: &String| known.iter().any(|tool| tool.eq_ignore_ascii_case(name));
-        matches!(selector, Ok(ToolSelector::Tool(name)) if !named(&name))
+        let named = |name: &str| known.iter().any(|tool| tool.eq_ignore_ascii_case(name));
+        match ToolSelector::parse(entry) {
+            Ok(ToolSelector::Tool(name)) => !named(&name),
+            Ok(ToolSelector::Calls(rule)) => {
+                !named(rule.tool()) && !rule.tool().starts_with("mcp__")
+            }
+            _ => false,
+        }
     });
     let remark = |entry: &String| {
-        let meant = nearest(entry, &known);
+        let name = entry.split('(').next().unwrap_or(entry);
+        let meant = nearest(name, &known);
         // To take away a tool that is not there costs nothing, where it is no slip of the finger.
         if meant.is_none() && field == "disallowedTools" {
             return None;
@@ -133,72 +188,45 @@ fn no_tools(definition: &AgentDefinition, field: &str) -> Vec<FieldProblem> {
         Some(FieldProblem {
             field: field.to_owned(),
             what: format!("`{field}` names `{entry}`, and there is no such tool{meant}"),
-            refused: false,
+            effect: Effect::None,
         })
     };
     unknown.filter_map(remark).collect()
 }
 
-/// A field that may have been meant to take something away costs the definition; one that means nothing at all does not.
-fn unknown(field: &str, value: &Value) -> (String, bool) {
-    let shown_field = field.escape_debug();
-    if NOT_DONE.contains(&field) {
-        return (
-            format!("`{shown_field}` is not done here: leave it out"),
-            true,
-        );
-    }
-    if field == "omitClaudeMd" {
-        // Instructions of a project are given to no agent unless it reads them.
-        return if is_true(value) {
-            (format!("`{shown_field}` is always so here"), false)
-        } else {
-            (
-                format!("`{shown_field}` is `{}`: leave it out", shown(value)),
-                true,
-            )
-        };
-    }
-    match nearest(field, &FIELDS) {
-        Some(meant) => (
-            format!("`{shown_field}` is no field: did you mean `{meant}`?"),
-            true,
-        ),
-        None => (
-            format!("`{shown_field}` means nothing here and is left out"),
-            false,
-        ),
-    }
-}
-
-/// Sets a field; false if there is none of this name.
+/// Sets a field to what is understood of its value, and notes the rest.
 fn set(
     definition: &mut AgentDefinition,
     field: &str,
     value: &Value,
     origin: &str,
-) -> Result<bool, Wrong> {
+    notes: &mut Notes,
+) {
     match field {
-        "name" => definition.name = name(value)?,
-        "description" => definition.description = text(value)?.replace("\\n", "\n"),
-        "tools" | "allowed-tools" => definition.tools = tools(value)?,
-        "disallowedTools" => definition.disallowed_tools = tools_taken(value)?,
-        "model" => definition.model = Some(text(value)?),
-        "effort" => definition.effort = Some(effort(value)?),
-        "permissionMode" => definition.permission_mode = Some(mode(value)?),
-        "maxTurns" => definition.max_turns = Some(count(value)?),
-        "skills" => definition.skills = words(value)?,
-        "mcpServers" => definition.mcp_servers = servers(value)?,
-        "hooks" => definition.hooks = hooks(value, origin)?,
-        "memory" => definition.memory = Some(choice(value, &MEMORIES)?),
+        "name" => definition.name = notes.required(name(value)),
+        "description" => {
+            definition.description = notes.required(text(value)).replace("\\n", "\n");
+        }
+        "tools" | "allowed-tools" => definition.tools = tools(value, notes),
+        "disallowedTools" => definition.disallowed_tools = tools_taken(value, notes),
+        "model" => definition.model = notes.value(text(value)),
+        "effort" => definition.effort = notes.value(effort(value)),
+        "permissionMode" => definition.permission_mode = mode(value, notes),
+        "maxTurns" => definition.max_turns = notes.value(count(value)),
+        "skills" => definition.skills = notes.value(words(value)).unwrap_or_default(),
+        "mcpServers" => definition.mcp_servers = servers(value, notes),
+        "hooks" => definition.hooks = hooks(value, origin, notes),
+        "memory" => definition.memory = notes.value(choice(value, &MEMORIES)),
         "background" => definition.background = is_true(value),
-        "isolation" => definition.isolation = Some(choice(value, &ISOLATIONS)?),
-        "color" => definition.color = Some(color(value)?),
-        "initialPrompt" => definition.initial_prompt = Some(text(value)?),
-        "requiredMcpServers" => definition.required_mcp_servers = words(value)?,
-        _ => return Ok(false),
+        "omitClaudeMd" => definition.omit_claude_md = is_true(value),
+        "isolation" => definition.isolation = Some(isolation(value, notes)),
+        "color" => definition.color = notes.value(color(value)),
+        "initialPrompt" => definition.initial_prompt = notes.value(text(value)),
+        "requiredMcpServers" => {
+            definition.required_mcp_servers = notes.value(words(value)).unwrap_or_default();
+        }
+        _ => {}
     }
-    Ok(true)
 }
 
 const MEMORIES: [(&str, MemoryScope); 3] = [
@@ -223,11 +251,26 @@ fn name(value: &Value) -> Result<String, Wrong> {
     ))
 }
 
-fn mode(value: &Value) -> Result<PermissionMode, Wrong> {
+/// An agent without a mode of its own has its parent's, which no definition raises.
+fn mode(value: &Value, notes: &mut Notes) -> Option<PermissionMode> {
     let modes = PermissionMode::ALL.iter().map(|mode| (mode.name(), *mode));
     // What Claude Code also calls its default.
     let modes: Vec<_> = modes.chain([("manual", PermissionMode::Default)]).collect();
-    choice(value, &modes)
+    match choice(value, &modes) {
+        Ok(mode) => Some(mode),
+        Err(wrong) => {
+            notes.instead(wrong, "the mode of its parent holds");
+            None
+        }
+    }
+}
+
+/// Files of its own are what any isolation is for.
+fn isolation(value: &Value, notes: &mut Notes) -> Isolation {
+    choice(value, &ISOLATIONS).unwrap_or_else(|wrong| {
+        notes.instead(wrong, "it gets a worktree");
+        Isolation::Worktree
+    })
 }
 
 fn color(value: &Value) -> Result<Color, Wrong> {
@@ -243,10 +286,12 @@ fn effort(value: &Value) -> Result<String, Wrong> {
     choice(value, &words).map(|effort| effort.name().to_owned())
 }
 
-/// Hooks in the form of `settings.json`. One that would not run might have been a guard.
-fn hooks(value: &Value, origin: &str) -> Result<HookSettings, Wrong> {
-    match HookSettings::read(value, origin) {
-        (hooks, remarks) if remarks.is_empty() => Ok(hooks),
-        (_, remarks) => Err(format!("is not understood: {}", remarks.join("; "))),
+/// Hooks in the form of `settings.json`.
+fn hooks(value: &Value, origin: &str, notes: &mut Notes) -> HookSettings {
+    let (hooks, remarks) = HookSettings::read(value, origin);
+    if !remarks.is_empty() {
+        let what = format!("is not understood in full: {}", remarks.join("; "));
+        notes.instead(what, "only its other hooks run");
     }
+    hooks
 }

@@ -29,7 +29,20 @@ struct Block<'a> {
 const STRUCTURED: [&str; 2] = ["mcpServers", "hooks"];
 
 /// Plain keys that real files hold besides the fields that are applied.
-const PASSED_OVER: [&str; 2] = ["omitClaudeMd", "version"];
+const PASSED_OVER: [&str; 1] = ["version"];
+
+/// Fields whose text goes on over lines that may look like keys.
+const PROSE: [&str; 2] = ["description", "initialPrompt"];
+
+/// What begins the lines of the examples that descriptions hold.
+const DIALOGUE: [&str; 6] = [
+    "Context",
+    "user",
+    "assistant",
+    "commentary",
+    "example",
+    "examples",
+];
 
 /// Whether a value is one text or a list of words, which can be told from a line that is no YAML.
 fn is_plain(key: &str) -> bool {
@@ -78,7 +91,7 @@ pub(super) fn drops_text(yaml: &str) -> bool {
 fn cuts_a_comment(block: &Block<'_>) -> bool {
     let value = block.lines[0][block.key.len() + 1..].trim();
     let quoted = value.starts_with(['"', '\'', '|', '>', '[', '{', '#', '&', '*']);
-    ["description", "initialPrompt"].contains(&block.key) && !quoted && value.contains(" #")
+    PROSE.contains(&block.key) && !quoted && value.contains(" #")
 }
 
 /// The line of each key, for messages.
@@ -92,7 +105,10 @@ fn blocks(yaml: &str) -> (Vec<Block<'_>>, Vec<usize>) {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     let mut astray = Vec::new();
     for (index, line) in yaml.lines().enumerate() {
-        match (key_of(line), blocks.last_mut()) {
+        let block = blocks.last_mut();
+        let key =
+            key_of(line).filter(|key| !block.as_ref().is_some_and(|block| goes_on(block, key)));
+        match (key, block) {
             (Some(key), _) => blocks.push(Block {
                 key,
                 line: index + 1,
@@ -104,6 +120,15 @@ fn blocks(yaml: &str) -> (Vec<Block<'_>>, Vec<usize>) {
         }
     }
     (blocks, astray)
+}
+
+/// Whether a line that begins with such a key belongs to the text of the block before it.
+fn goes_on(block: &Block<'_>, key: &str) -> bool {
+    let speaks = || DIALOGUE.iter().any(|word| word.eq_ignore_ascii_case(key));
+    PROSE.contains(&block.key)
+        && !FIELDS.contains(&key)
+        && !PASSED_OVER.contains(&key)
+        && (block.lines.len() > 1 || speaks())
 }
 
 /// The key at the beginning of a line. A word of a text that goes on over several lines is none unless a value or an end
@@ -129,6 +154,14 @@ fn plain(block: &Block<'_>) -> Value {
         return items.iter().map(|line| unquoted(&line[2..])).collect();
     }
     let first = Some(first).filter(|_| !is_block('>'));
+    // Indented lines are one paragraph, as in YAML. Others were laid out by their author.
+    let is_laid_out = block.lines[1..]
+        .iter()
+        .any(|line| line.starts_with(|c: char| !c.is_whitespace()));
+    if is_laid_out && PROSE.contains(&block.key) {
+        let lines: Vec<_> = first.into_iter().chain(rest()).collect();
+        return unquoted(lines.join("\n").trim()).into();
+    }
     let words: Vec<_> = first.into_iter().chain(items).collect();
     unquoted(words.join(" ").trim()).into()
 }

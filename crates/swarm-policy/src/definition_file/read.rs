@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::apply::{FIELDS, definition};
+use super::apply::{Effect, FIELDS, definition};
 use super::frontmatter::{LINES_BEFORE, split, unclosed};
 use super::nearest::nearest;
 use super::problem::DefinitionProblem;
@@ -19,7 +19,8 @@ pub struct ReadDefinition {
     pub problems: Vec<DefinitionProblem>,
 }
 
-/// Reads the text of a file. A file without frontmatter, or whose frontmatter is that of some other page, is plain
+/// Reads the text of a file. What is not understood of a definition with a name and a description is reported and costs
+/// only itself. A file without frontmatter, or whose frontmatter is that of some other page, is plain
 /// Markdown: no definition and no problem. One that looks as if it were to be a definition is refused by name. `origin` is the file as messages call it; source and path are the caller's to set.
 pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
     let problem = |line: Option<usize>, what: String, refused: bool| DefinitionProblem {
@@ -70,11 +71,12 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
     }
     let (definition, problems) = definition(&fields, &parts.body, origin);
     read.problems.extend(problems.into_iter().map(|found| {
-        problem(
-            loose::line_of(&parts.yaml, &found.field),
-            found.what,
-            found.refused,
-        )
+        let line = loose::line_of(&parts.yaml, &found.field);
+        let what = match found.effect {
+            Effect::Instead(instead) => format!("{}; {instead}", found.what),
+            Effect::Refused | Effect::None => found.what,
+        };
+        problem(line, what, found.effect == Effect::Refused)
     }));
     for problem in &mut read.problems {
         problem.agent = Some(definition.name.clone()).filter(|name| !name.is_empty());

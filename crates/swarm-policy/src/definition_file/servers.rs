@@ -2,40 +2,46 @@
 
 use serde_json::{Map, Value};
 
-use super::values::{Wrong, text};
+use super::apply::Notes;
+use super::values::text;
 use crate::{McpServerConfig, McpUse};
 
-/// Names of servers that the parent has, and servers of the agent's own.
-pub(super) fn servers(value: &Value) -> Result<Vec<McpUse>, Wrong> {
+/// Names of servers that the parent has, and servers of the agent's own. One that is described wrongly is left out.
+pub(super) fn servers(value: &Value, notes: &mut Notes) -> Vec<McpUse> {
     match value {
-        Value::Null => Ok(Vec::new()),
-        Value::String(line) => Ok(crate::pool::split(line).map(McpUse::Shared).collect()),
-        Value::Object(own) => all(own),
+        Value::Null => Vec::new(),
+        Value::String(line) => crate::pool::split(line).map(McpUse::Shared).collect(),
+        Value::Object(own) => all(own, notes),
         Value::Array(items) => {
-            let uses: Result<Vec<_>, _> = items
-                .iter()
-                .map(|item| match item {
-                    Value::Object(own) => all(own),
-                    name => text(name).map(|name| vec![McpUse::Shared(name)]),
-                })
-                .collect();
-            Ok(uses?.concat())
+            let mut uses = Vec::new();
+            for item in items {
+                match item {
+                    Value::Object(own) => uses.extend(all(own, notes)),
+                    name => match text(name) {
+                        Ok(name) => uses.push(McpUse::Shared(name)),
+                        Err(wrong) => notes.instead(wrong, "the entry is ignored"),
+                    },
+                }
+            }
+            uses
         }
-        _ => Err("must be a list of names, or of `name: {command: …}`".into()),
+        _ => {
+            let what = "must be a list of names, or of `name: {command: …}`";
+            notes.instead(what, "it is ignored");
+            Vec::new()
+        }
     }
 }
 
-fn all(own: &Map<String, Value>) -> Result<Vec<McpUse>, Wrong> {
-    own.iter()
-        .map(|(name, config)| Ok(McpUse::Own(name.clone(), server(name, config)?)))
-        .collect()
-}
-
-fn server(name: &str, config: &Value) -> Result<McpServerConfig, Wrong> {
-    McpServerConfig::from_json(config).map_err(|what| {
-        format!(
-            "describes the server `{}` wrongly: {what}",
-            name.escape_debug()
-        )
-    })
+fn all(own: &Map<String, Value>, notes: &mut Notes) -> Vec<McpUse> {
+    let understood = |(name, config): (&String, &Value)| match McpServerConfig::from_json(config) {
+        Ok(config) => Some(McpUse::Own(name.clone(), config)),
+        Err(what) => {
+            let name = name.escape_debug();
+            let what = format!("describes the server `{name}` wrongly: {what}");
+            notes.instead(what, "the agent does not have that server");
+            None
+        }
+    };
+    own.iter().filter_map(understood).collect()
 }

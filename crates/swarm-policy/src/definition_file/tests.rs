@@ -105,70 +105,124 @@ fn c2_every_field_is_read() {
 }
 
 #[test]
-fn c2_what_is_not_applied_is_refused_by_name_and_line() {
+fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
     for (field, said) in [
         (
-            "color: mauve",
-            "a.md:4: refused: `color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan",
+            "color: magenta",
+            "`color` is `magenta`: use red, blue, green, yellow, purple, orange, pink or cyan; it is ignored",
         ),
         (
             "permissionMode: auto",
-            "a.md:4: refused: `permissionMode` is `auto`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual",
+            "`permissionMode` is `auto`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual; the mode of its parent holds",
         ),
         (
             "maxTurns: 0",
-            "a.md:4: refused: `maxTurns` is `0`: write a whole number above 0",
+            "`maxTurns` is `0`: write a whole number above 0; it is ignored",
         ),
         (
             "maxTurns: many",
-            "a.md:4: refused: `maxTurns` is `many`: write a whole number above 0",
-        ),
-        (
-            "isolation: remote",
-            "a.md:4: refused: `isolation` is `remote`: use worktree",
+            "`maxTurns` is `many`: write a whole number above 0; it is ignored",
         ),
         (
             "memory: team",
-            "a.md:4: refused: `memory` is `team`: use user, project or local",
+            "`memory` is `team`: use user, project or local; it is ignored",
         ),
         (
             "effort: huge",
-            "a.md:4: refused: `effort` is `huge`: use low, medium, high, xhigh or max",
+            "`effort` is `huge`: use low, medium, high, xhigh or max; it is ignored",
         ),
-        (
-            "disallowed_tools: Bash",
-            "a.md:4: refused: `disallowed_tools` is no field: did you mean `disallowedTools`?",
-        ),
-        (
-            "observer: x",
-            "a.md:4: refused: `observer` is not done here: leave it out",
-        ),
+        ("observer: x", "`observer` is not supported; it is ignored"),
         (
             "model:",
-            "a.md:4: refused: `model` says nothing; write a text or leave it out",
+            "`model` says nothing; write a text or leave it out; it is ignored",
         ),
         (
-            "tools: Bash(git:*)",
-            "a.md:4: refused: `tools` names what is no tool: `Bash(git:*)` is not a tool: a definition gives a tool as a whole; write `Bash`, and put the pattern into the permission rules",
+            "category: quality",
+            "`category` means nothing here and is left out",
         ),
         (
             "hooks: {Never: []}",
-            "a.md:4: refused: `hooks` is not understood: `Never` is no event of swarm, so its hooks do not run",
+            "`hooks` is not understood in full: `Never` is no event of swarm, so its hooks do not run; only its other hooks run",
         ),
         (
             "mcpServers: [{x: {type: sse, url: u}}]",
-            "a.md:4: refused: `mcpServers` describes the server `x` wrongly: `type` is `sse`, a transport that MCP has given up: use `http` with the server's streamable HTTP address, which often ends in /mcp instead of /sse",
+            "`mcpServers` describes the server `x` wrongly: `type` is `sse`, a transport that MCP has given up: use `http` with the server's streamable HTTP address, which often ends in /mcp instead of /sse; the agent does not have that server",
         ),
     ] {
         let (definition, problems) = read(&format!(
             "---\nname: a\ndescription: b\n{field}\n---\nBody."
         ));
         assert_eq!(
-            (definition, problems),
-            (None, vec![said.to_owned()]),
+            definition,
+            Some(AgentDefinition::new("a", "b", "Body.")),
             "{field}"
         );
+        assert_eq!(problems, [format!("a.md:4: {said}")], "{field}");
     }
+}
+
+#[test]
+fn what_was_to_restrict_an_agent_is_read_as_the_tightest_that_it_may_mean() {
+    let all = ["*".to_owned()];
+    for (field, tools, taken, said) in [
+        (
+            "disallowed_tools: Bash",
+            ToolAllowance::All,
+            &["Bash".to_owned()][..],
+            "`disallowed_tools` is not a field: did you mean `disallowedTools`?; it is read as that",
+        ),
+        (
+            "tools: Read, Bash()",
+            only(&["Read"]),
+            &[],
+            "`tools` names what is not a tool: `Bash()` is not a tool: there is nothing between the brackets; write `Bash` for every call; the entry gives no tool",
+        ),
+        (
+            "tools: {Read: true}",
+            only(&[]),
+            &[],
+            "`tools` must be words with commas between them, or a list; the agent gets no tools",
+        ),
+        (
+            "disallowedTools: Bash()",
+            ToolAllowance::All,
+            &["Bash".to_owned()],
+            "`disallowedTools` names what is not a tool: `Bash()` is not a tool: there is nothing between the brackets; write `Bash` for every call; the whole tool is taken away",
+        ),
+        (
+            "disallowedTools: {Bash: true}",
+            ToolAllowance::All,
+            &all,
+            "`disallowedTools` must be words with commas between them, or a list; every tool is taken away",
+        ),
+        (
+            "disallowedTools: '*'",
+            ToolAllowance::All,
+            &all,
+            "`disallowedTools` is `*`; every tool is taken away",
+        ),
+    ] {
+        let (definition, problems) = read(&format!(
+            "---\nname: a\ndescription: b\n{field}\n---\nBody."
+        ));
+        let definition = definition.expect(field);
+        assert_eq!(definition.tools, tools, "{field}");
+        assert_eq!(definition.disallowed_tools, taken, "{field}");
+        assert_eq!(problems, [format!("a.md:4: {said}")]);
+    }
+    let (definition, problems) =
+        read("---\nname: a\ndescription: b\nisolation: remote\n---\nBody.");
+    assert_eq!(definition.unwrap().isolation, Some(Isolation::Worktree));
+    assert_eq!(
+        problems,
+        ["a.md:4: `isolation` is `remote`: use worktree; it gets a worktree"]
+    );
+    let definition = good("---\nname: a\ndescription: b\ntools: Read Grep\n---\n");
+    assert_eq!(definition.tools, only(&["Read", "Grep"]));
+}
+
+#[test]
+fn without_a_name_or_a_description_there_is_no_definition() {
     let (definition, problems) = read("---\nname: ../../x\ndescription: b\n---\n");
     assert_eq!(definition, None);
     assert!(
@@ -184,17 +238,36 @@ fn c2_what_is_not_applied_is_refused_by_name_and_line() {
 }
 
 #[test]
-fn a_field_of_somebody_elses_is_left_out_and_said() {
-    let (definition, problems) =
-        read("---\nname: a\ndescription: b\ncategory: quality\nomitClaudeMd: true\n---\n");
-    assert_eq!(definition.unwrap().name, "a");
+fn a_definition_says_whether_its_agents_get_the_instruction_files() {
+    for (field, omitted) in [
+        ("", false),
+        ("omitClaudeMd: true\n", true),
+        ("omitClaudeMd: false\n", false),
+    ] {
+        let definition = good(&format!("---\nname: a\ndescription: b\n{field}---\n"));
+        assert_eq!(definition.omit_claude_md, omitted, "{field}");
+    }
+}
+
+#[test]
+fn a_description_may_go_on_over_lines_that_look_like_fields() {
+    let text = "---\nname: agent-creator\ndescription: Use this agent when the user asks to \"create an agent\". Examples:\n\n<example>\nContext: User wants a code review agent\nuser: \"Create an agent that reviews code\"\nassistant: \"I'll use the agent-creator agent.\"\n<commentary>\nThe user asked: an agent.\n</commentary>\n</example>\n\nmodel: sonnet\ncolor: magenta\ntools: [\"Write\", \"Read\"]\n---\n\nYou create agents.";
+    let (definition, problems) = read(text);
+    let definition = definition.expect("a definition");
     assert_eq!(
-        problems,
-        [
-            "a.md:4: `category` means nothing here and is left out",
-            "a.md:5: `omitClaudeMd` is always so here"
-        ]
+        definition.description,
+        "Use this agent when the user asks to \"create an agent\". Examples:\n\n<example>\nContext: User wants a code review agent\nuser: \"Create an agent that reviews code\"\nassistant: \"I'll use the agent-creator agent.\"\n<commentary>\nThe user asked: an agent.\n</commentary>\n</example>"
     );
+    assert_eq!(definition.model.as_deref(), Some("sonnet"));
+    assert_eq!(definition.tools, only(&["Write", "Read"]));
+    assert_eq!(definition.prompt, "You create agents.");
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    let (definition, _) = read(
+        "---\nname: a\ndescription: Examples: one\nuser: \"hi\"\nassistant: \"there\"\ncategory: x\ntools: Read\n---\n",
+    );
+    let definition = definition.unwrap();
+    assert!(definition.description.contains("assistant: \"there\""));
+    assert_eq!(definition.tools, only(&["Read"]));
 }
 
 #[test]
@@ -257,7 +330,7 @@ fn the_spelling_of_the_seeds_is_understood() {
         read("---\nname: a\ndescription: b\ntools: Read\nallowed-tools: Read\n---\n");
     assert_eq!(
         problems,
-        ["a.md:5: refused: `allowed-tools` says the same as `tools`: leave one of them out"]
+        ["a.md:5: `allowed-tools` says the same as `tools`; `tools` counts"]
     );
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::apply::Notes;
 use crate::pool::split;
 use crate::{ToolAllowance, ToolSelector};
 
@@ -45,26 +46,76 @@ pub(super) fn words(value: &Value) -> Result<Vec<String>, Wrong> {
     }
 }
 
-/// Names of tools. A star is all of them.
-pub(super) fn tools(value: &Value) -> Result<ToolAllowance, Wrong> {
-    let words = words(value)?;
-    if words.iter().any(|word| word == "*") {
-        return Ok(ToolAllowance::All);
+/// Names of tools. A star is all of them. What is not understood gives no tool.
+pub(super) fn tools(value: &Value, notes: &mut Notes) -> ToolAllowance {
+    let entries = match entries(value) {
+        Ok(entries) => entries,
+        Err(wrong) => {
+            notes.instead(wrong, "the agent gets no tools");
+            return ToolAllowance::Only(Vec::new());
+        }
+    };
+    if entries.iter().any(|entry| entry == "*") {
+        return ToolAllowance::All;
     }
-    for word in &words {
-        ToolSelector::parse(word).map_err(|error| format!("names what is no tool: {error}"))?;
-    }
-    Ok(ToolAllowance::Only(words))
+    let understood = |entry: &String| match ToolSelector::parse(entry) {
+        Ok(_) => true,
+        Err(error) => {
+            notes.instead(
+                format!("names what is not a tool: {error}"),
+                "the entry gives no tool",
+            );
+            false
+        }
+    };
+    ToolAllowance::Only(entries.into_iter().filter(understood).collect())
 }
 
-/// Names of tools that are taken away.
-pub(super) fn tools_taken(value: &Value) -> Result<Vec<String>, Wrong> {
-    match tools(value)? {
-        ToolAllowance::Only(words) => Ok(words),
-        ToolAllowance::All => {
-            Err("takes every tool away; name those that are meant, or write `tools: []`".into())
+/// Names of tools that are taken away. A star is all of them. Where a pattern is not understood the whole tool goes.
+pub(super) fn tools_taken(value: &Value, notes: &mut Notes) -> Vec<String> {
+    let entries = match entries(value) {
+        Ok(entries) => entries,
+        Err(wrong) => {
+            notes.instead(wrong, "every tool is taken away");
+            return vec!["*".to_owned()];
         }
-    }
+    };
+    let understood = |entry: String| {
+        if entry == "*" {
+            notes.instead("is `*`", "every tool is taken away");
+            return Some(entry);
+        }
+        let Err(error) = ToolSelector::parse(&entry) else {
+            return Some(entry);
+        };
+        let what = format!("names what is not a tool: {error}");
+        let whole = entry
+            .split('(')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        if ToolSelector::parse(&whole).is_ok() {
+            notes.instead(what, "the whole tool is taken away");
+            Some(whole)
+        } else {
+            notes.instead(what, "the entry takes nothing away");
+            None
+        }
+    };
+    entries.into_iter().filter_map(understood).collect()
+}
+
+/// The entries of a list of tools. Spaces part names too, as some write them.
+fn entries(value: &Value) -> Result<Vec<String>, Wrong> {
+    let apart = |entry: String| {
+        if entry.contains('(') {
+            vec![entry]
+        } else {
+            entry.split_whitespace().map(str::to_owned).collect()
+        }
+    };
+    Ok(words(value)?.into_iter().flat_map(apart).collect())
 }
 
 /// One of several words.

@@ -41,6 +41,9 @@ pub struct AgentDefinition {
     pub background: bool,
     /// Where its files are.
     pub isolation: Option<Isolation>,
+    /// Whether it works without the instruction files.
+    #[serde(default)]
+    pub omit_claude_md: bool,
     /// Its colour.
     pub color: Option<Color>,
     /// Stands before the first prompt where the agent is a conversation of its own.
@@ -76,18 +79,13 @@ impl AgentDefinition {
             memory: None,
             background: false,
             isolation: None,
+            omit_claude_md: false,
             color: None,
             initial_prompt: None,
             required_mcp_servers: Vec::new(),
             source: AgentSource::BuiltIn,
             path: None,
         }
-    }
-
-    /// Whether agents of this type get the instruction files. Claude Code leaves them out for its own Explore and Plan,
-    /// which only read and report.
-    pub fn gets_instructions(&self) -> bool {
-        self.source != AgentSource::BuiltIn || !matches!(self.name.as_str(), "Explore" | "Plan")
     }
 }
 
@@ -97,7 +95,8 @@ impl AgentDefinition {
 pub enum ToolAllowance {
     /// All that the filter layers leave.
     All,
-    /// Those alone, as they are written: a name, `mcp__server`, `Agent(type, type)`. None, if the list is empty.
+    /// Those alone, as they are written: a name, `mcp__server`, `Agent(type, type)`, `Bash(git:*)`. None, if the list is
+    /// empty.
     Only(Vec<String>),
 }
 

@@ -119,15 +119,17 @@ pub(super) fn allows(definition: &AgentDefinition, tool: &str) -> bool {
     Narrowing::of(definition).allows(tool)
 }
 
-/// The entry of `disallowedTools` that takes a tool away. `Agent(type)` takes a type away, not the tool.
+/// The entry of `disallowedTools` that takes a tool away. `Agent(type)` takes a type away and `Bash(git:*)` some calls, not
+/// the tool.
 pub(super) fn denied_by<'a>(entries: &'a [String], tool: &str) -> Option<&'a String> {
     entries
         .iter()
         .find(|entry| match ToolSelector::parse(entry) {
-            Ok(ToolSelector::AgentTypes(_)) => false,
+            Ok(ToolSelector::AgentTypes(_) | ToolSelector::Calls(_)) => false,
             Ok(selector) => selector.names(tool),
-            // Refused where definitions are read. One that was made otherwise denies too much rather than too little.
-            Err(_) => entry.starts_with(tool),
+            // The star, and what definitions that were made otherwise than by reading a file may hold: too much is
+            // denied rather than too little.
+            Err(_) => entry.as_str() == "*" || entry.starts_with(tool),
         })
 }
 

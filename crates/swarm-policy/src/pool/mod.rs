@@ -1,5 +1,6 @@
 //! Which tools an agent is offered: four filter layers, each one table, and what those above it may use.
 
+mod calls;
 mod ceiling;
 mod kind;
 mod select;

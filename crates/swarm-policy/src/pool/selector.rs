@@ -1,5 +1,7 @@
 //! One entry of a definition's `tools` or `disallowedTools`.
 
+use super::known_tools;
+use crate::Rule;
 use crate::rule::names_mcp;
 
 /// What one entry of a definition's tool list speaks of.
@@ -11,6 +13,8 @@ pub enum ToolSelector {
     Mcp(String),
     /// The Agent tool, for these types alone.
     AgentTypes(Vec<String>),
+    /// The calls of a tool that fit a rule.
+    Calls(Rule),
 }
 
 /// An entry of a tool list means nothing that can be applied.
@@ -48,8 +52,7 @@ impl ToolSelector {
     /// Reads an entry.
     ///
     /// # Errors
-    /// [`SelectorError`], also for a pattern on a tool's calls: such a limit belongs into the permission rules, and to
-    /// leave it out would give the agent more than its author meant.
+    /// [`SelectorError`], also where the pattern in its brackets is not one of a permission rule.
     pub fn parse(entry: &str) -> Result<Self, SelectorError> {
         let error = |why: String| SelectorError {
             entry: entry.to_owned(),
@@ -82,9 +85,12 @@ impl ToolSelector {
                 }
                 Ok(Self::AgentTypes(types))
             }
-            Some(_) => Err(error(format!(
-                "a definition gives a tool as a whole; write `{tool}`, and put the pattern into the permission rules"
-            ))),
+            Some(content) => {
+                let known = known_tools().find(|known| known.eq_ignore_ascii_case(&tool));
+                let tool = known.unwrap_or(&tool);
+                let rule = Rule::parse(&format!("{tool}({content})"));
+                rule.map(Self::Calls).map_err(|wrong| error(wrong.why))
+            }
         }
     }
 
@@ -94,6 +100,7 @@ impl ToolSelector {
             Self::Tool(name) => name.eq_ignore_ascii_case(tool),
             Self::Mcp(pattern) => pattern == tool || names_mcp(pattern, tool),
             Self::AgentTypes(_) => tool == "Agent",
+            Self::Calls(rule) => rule.tool() == tool || names_mcp(rule.tool(), tool),
         }
     }
 }
@@ -175,13 +182,31 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_on_calls_is_refused_with_what_to_write() {
-        let error = ToolSelector::parse("Bash(git log:*)").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`Bash(git log:*)` is not a tool: a definition gives a tool as a whole; write `Bash`, and put the pattern into the permission rules"
-        );
-        for entry in ["", "Read Grep", "Bash(", "Agent()", "*x"] {
+    fn a_pattern_on_calls_is_a_rule() {
+        for (given, rule) in [
+            ("Bash(git log:*)", "Bash(git log:*)"),
+            ("run_shell(git:*)", "Bash(git:*)"),
+            ("bash( git:* )", "Bash(git:*)"),
+        ] {
+            let rule = Rule::parse(rule).unwrap();
+            let selector = ToolSelector::parse(given).unwrap();
+            assert!(
+                selector.names("Bash") && !selector.names("BashOutput"),
+                "{given}"
+            );
+            assert_eq!(selector, ToolSelector::Calls(rule), "{given}");
+        }
+        let whole = ToolSelector::parse("Bash(*)");
+        assert_eq!(whole, Ok(ToolSelector::Tool("Bash".into())));
+        for entry in [
+            "",
+            "Read Grep",
+            "Bash(",
+            "Bash()",
+            "TodoWrite(x)",
+            "Agent()",
+            "*x",
+        ] {
             assert!(ToolSelector::parse(entry).is_err(), "{entry}");
         }
     }

@@ -35,6 +35,7 @@ pub(super) fn show(
         above: &ToolCeiling::default(),
     };
     let pool = tool_pool(&request, names.iter().map(String::as_str));
+    let rules = definition.call_rules();
     let hidden = hidden_type(definition, &prepared.claude.rules, mcp);
     if app.out.json {
         return app.out.json(&json!({
@@ -52,6 +53,11 @@ pub(super) fn show(
             "tools": pool.kept,
             "removed": pool.removed,
             "missing": pool.missing,
+            "limits": rules.limits.iter().map(|limit| json!({
+                "tool": limit.tool,
+                "calls": limit.calls.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+            "deny": rules.deny.iter().map(|denied| denied.rule.to_string()).collect::<Vec<_>>(),
         }));
     }
     app.out.data(&format!(
@@ -66,7 +72,19 @@ pub(super) fn show(
     let turns = definition.max_turns.unwrap_or(dep.limits.max_requests);
     app.out
         .data(&format!("turns:  at most {turns} requests in one turn"))?;
-    app.out.data(&format!("tools:  {}\n", listed(&pool.kept)))?;
+    app.out.data(&format!("tools:  {}", listed(&pool.kept)))?;
+    for limit in &rules.limits {
+        let calls: Vec<_> = limit.calls.iter().map(ToString::to_string).collect();
+        app.out.data(&format!(
+            "limit:  {} only as {}",
+            limit.tool,
+            calls.join(", ")
+        ))?;
+    }
+    for denied in &rules.deny {
+        app.out.data(&format!("denied: {}", denied.rule))?;
+    }
+    app.out.data("")?;
     app.out.table(&layers(args, &pool))?;
     for entry in &pool.missing {
         app.out.say(&format!(

@@ -1,6 +1,6 @@
 //! A type that somebody names.
 
-use swarm_policy::{AgentCatalog, AgentDefinition};
+use swarm_policy::{AgentCatalog, AgentDefinition, read_definition_file};
 use swarm_protocol::{ErrorKind, MemberName};
 
 use crate::app::App;
@@ -36,6 +36,23 @@ pub(in crate::commands) fn known<'a>(
         };
         Failure::new(ErrorKind::NotFound, message).with_hint(hint)
     })
+}
+
+/// Says what is not understood of the definition that an agent is about to be started with, in one line.
+pub(in crate::commands) fn say_problems(app: &App, definition: &AgentDefinition) {
+    let Some(path) = &definition.path else {
+        return;
+    };
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return;
+    };
+    let origin = path.display().to_string();
+    let problems = read_definition_file(&text, &origin).problems;
+    let said: Vec<_> = problems.into_iter().map(|problem| problem.what).collect();
+    if !said.is_empty() {
+        let line = format!("swarm: {origin}: {}", said.join("; "));
+        app.out.warn(&plain(&line));
+    }
 }
 
 /// The definition that counts for the type of a member that comes back.

@@ -7,4 +7,4 @@ mod list;
 mod show;
 
 pub(super) use dispatch::run;
-pub(super) use known::{known, known_again};
+pub(super) use known::{known, known_again, say_problems};

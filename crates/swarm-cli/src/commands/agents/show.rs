@@ -112,6 +112,10 @@ fn fields(definition: &AgentDefinition) -> Vec<(&'static str, String)> {
             "color",
             definition.color.map(|color| color.name().to_owned()),
         ),
+        (
+            "omitClaudeMd",
+            definition.omit_claude_md.then(|| "true".to_owned()),
+        ),
         ("initialPrompt", definition.initial_prompt.clone()),
         ("requiredMcpServers", list(&definition.required_mcp_servers)),
     ]

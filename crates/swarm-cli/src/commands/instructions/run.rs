@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_engine::{InstructionFile, InstructionSources, LoadedInstructions};
-use swarm_policy::{AgentDefinition, ReadFilter};
+use swarm_policy::ReadFilter;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
@@ -20,7 +20,7 @@ use crate::trust::is_trusted;
 pub(in crate::commands) fn run(app: &App, args: &InstructionsArgs) -> Result<ExitCode, Failure> {
     let cwd = directory(app, args)?;
     let omitted = match &args.agent {
-        Some(name) => !gets_instructions(app, name)?,
+        Some(name) => omits_instructions(app, name)?,
         None => false,
     };
     let loaded = if omitted {
@@ -70,10 +70,10 @@ fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf, Failure> {
     canonical.ok_or_else(|| Failure::usage(format!("{} is not a directory", cwd.display())))
 }
 
-fn gets_instructions(app: &App, name: &str) -> Result<bool, Failure> {
+fn omits_instructions(app: &App, name: &str) -> Result<bool, Failure> {
     let found = equipment::agents(app)?;
     let definition = agents::known(app, &found.catalog, name)?;
-    Ok(AgentDefinition::gets_instructions(definition))
+    Ok(definition.omit_claude_md)
 }
 
 fn show(

@@ -47,6 +47,8 @@ pub(crate) struct Looking<'a> {
     pub(crate) flag: Option<&'a str>,
     /// Whether what is the repository's own may run.
     pub(crate) trusted: bool,
+    /// Which plugins settings turn on or off, by `PLUGIN@MARKETPLACE`.
+    pub(crate) plugins: &'a BTreeMap<String, bool>,
     /// Short names of models.
     pub(crate) aliases: &'a BTreeMap<String, String>,
 }
@@ -59,7 +61,10 @@ const EXAMPLE: &str = r#"write it as {"reviewer": {"description": "reads a chang
 /// # Errors
 /// When `--agents` is wrong: whoever wrote it sits there.
 pub(crate) fn gather(looking: Looking<'_>) -> Result<FoundAgents, Failure> {
-    gather_from(places::places(looking.root, looking.cwd), looking)
+    gather_from(
+        places::places(looking.root, looking.cwd, looking.plugins),
+        looking,
+    )
 }
 
 pub(super) fn gather_from(

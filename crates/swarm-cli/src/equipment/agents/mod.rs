@@ -4,6 +4,7 @@ mod built_in;
 mod folder;
 mod gather;
 mod places;
+mod plugins;
 
 pub(crate) use gather::{FoundAgents, Looking, gather};
 

@@ -1,9 +1,11 @@
 //! The folders that definitions are read from.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use swarm_policy::AgentSource;
 
+use super::plugins::plugins;
 use crate::settings::repository_folders;
 
 /// The machine's own.
@@ -19,12 +21,17 @@ pub(super) struct Place {
 }
 
 /// All of them, strongest first; of a repository the nearest first, up to its top.
-pub(super) fn places(root: &Path, cwd: &Path) -> Vec<Place> {
-    below(Path::new(MANAGED), root, cwd)
+pub(super) fn places(root: &Path, cwd: &Path, enabled: &BTreeMap<String, bool>) -> Vec<Place> {
+    below(Path::new(MANAGED), root, cwd, enabled)
 }
 
 /// The same where the machine's own are in `managed`.
-pub(super) fn below(managed: &Path, root: &Path, cwd: &Path) -> Vec<Place> {
+pub(super) fn below(
+    managed: &Path,
+    root: &Path,
+    cwd: &Path,
+    enabled: &BTreeMap<String, bool>,
+) -> Vec<Place> {
     let place = |folder: PathBuf, source| Place {
         folder,
         source,
@@ -39,29 +46,13 @@ pub(super) fn below(managed: &Path, root: &Path, cwd: &Path) -> Vec<Place> {
         }
     }
     places.push(place(root.join("agents"), AgentSource::User));
-    for (plugin, folder) in plugins(root) {
+    for plugin in plugins(root, enabled) {
         places.push(Place {
-            plugin: Some(plugin),
-            ..place(folder, AgentSource::Plugin)
+            plugin: Some(plugin.name),
+            ..place(plugin.folder.join("agents"), AgentSource::Plugin)
         });
     }
     places
-}
-
-fn plugins(root: &Path) -> Vec<(String, PathBuf)> {
-    let entries = std::fs::read_dir(root.join("plugins"));
-    let mut plugins: Vec<_> = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            Some((name, entry.path().join("agents")))
-        })
-        .filter(|(_, folder)| folder.is_dir())
-        .collect();
-    plugins.sort();
-    plugins
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -39,13 +39,25 @@ impl Machine {
     }
 
     fn look(&self, flag: Option<&str>, trusted: bool) -> FoundAgents {
+        self.look_with(flag, trusted, &[])
+    }
+
+    fn look_with(
+        &self,
+        flag: Option<&str>,
+        trusted: bool,
+        enabled: &[(&str, bool)],
+    ) -> FoundAgents {
         let (root, cwd) = (self.path("root"), self.path("repo/src/deep"));
-        let places = places::below(&self.path("managed"), &root, &cwd);
+        let enabled = enabled.iter().map(|(name, on)| ((*name).to_owned(), *on));
+        let plugins = enabled.collect();
+        let places = places::below(&self.path("managed"), &root, &cwd, &plugins);
         let looking = Looking {
             root: &root,
             cwd: &cwd,
             flag,
             trusted,
+            plugins: &plugins,
             aliases: &BTreeMap::from([("small".to_owned(), "openai/tiny".to_owned())]),
         };
         gather_from(places, looking).unwrap()
@@ -99,7 +111,7 @@ fn the_strongest_source_counts() {
 fn a_bad_file_costs_no_other() {
     let machine = Machine::new();
     machine.agent("root/agents/good.md", "good", "");
-    machine.agent("root/agents/bad.md", "bad", "color: mauve\n");
+    machine.agent("root/agents/bad.md", "bad/name", "");
     machine.write("root/agents/notes.md", "# Notes");
     machine.write("root/agents/readme.txt", "---\nname: x\n---");
     machine.write("root/agents/huge.md", &"x".repeat(300 * 1024));
@@ -112,7 +124,7 @@ fn a_bad_file_costs_no_other() {
     symlink("nowhere.md", machine.path("root/agents/dangling.md")).unwrap();
     let found = machine.look(None, true);
     assert_eq!(source(&found, "good").0, AgentSource::User);
-    assert!(found.catalog.find("bad").is_none());
+    assert!(found.catalog.find("bad/name").is_none());
     let folder = machine.path("root/agents");
     let at = |file: &str, what: &str| format!("{}/{file}: {what}", folder.display());
     assert_eq!(
@@ -123,8 +135,8 @@ fn a_bad_file_costs_no_other() {
                 "refused: it is larger than 256 KiB: a definition is a short text"
             ),
             at(
-                "bad.md:4",
-                "refused: `color` is `mauve`: use red, blue, green, yellow, purple, orange, pink or cyan"
+                "bad.md:2",
+                "refused: `name` is `bad/name`: use letters, digits, `-` and `_`, at most 64, beginning with a letter or digit"
             ),
         ]
     );
@@ -162,6 +174,7 @@ fn c1_a_model_that_nobody_knows_costs_the_definition() {
         cwd: &cwd,
         flag: Some(json),
         trusted: true,
+        plugins: &BTreeMap::new(),
         aliases: &BTreeMap::new(),
     };
     let failure = gather_from(Vec::new(), looking).unwrap_err();
@@ -242,6 +255,7 @@ fn a_mistake_in_the_flag_comes_with_an_example_that_is_right() {
             cwd,
             flag: Some(flag),
             trusted: true,
+            plugins: &BTreeMap::new(),
             aliases: &aliases,
         };
         gather_from(Vec::new(), looking)
@@ -269,6 +283,79 @@ fn a_plugins_agents_have_its_name_and_bring_no_rights() {
     );
 }
 
+/// The plugin agents that count, each with the end of the path of its file.
+fn of_plugins(found: &FoundAgents, root: &Path) -> Vec<(String, String)> {
+    let counts = found.catalog.winners();
+    let plugins = counts.filter(|one| one.source == AgentSource::Plugin);
+    let mut named: Vec<_> = plugins
+        .map(|one| {
+            let path = one.path.as_ref().unwrap().strip_prefix(root).unwrap();
+            (one.name.clone(), path.display().to_string())
+        })
+        .collect();
+    named.sort();
+    named
+}
+
+#[test]
+fn plugins_are_found_where_claude_code_puts_them_and_each_counts_once() {
+    let machine = Machine::new();
+    for place in [
+        "cache/market/kit/1.9.0",
+        "cache/market/kit/1.10.0",
+        "cache/market/other/abc123",
+        "marketplaces/market/plugins/kit",
+        "marketplaces/market/plugins/loose",
+        "marketplaces/single",
+        "marketplaces/listed/source/inner",
+        "marketplaces/listed/source/not-listed",
+    ] {
+        machine.agent(&format!("root/plugins/{place}/agents/a.md"), "a", "");
+    }
+    machine.write(
+        "root/plugins/marketplaces/listed/.claude-plugin/marketplace.json",
+        r#"{"name": "listed", "plugins": [{"name": "inner", "source": "./source/inner"},
+            {"name": "far", "source": {"source": "github", "repo": "x/y"}},
+            {"name": "out", "source": "../market/plugins/loose"}]}"#,
+    );
+    machine.write(
+        "root/plugins/cache/market/other/abc123/.claude-plugin/plugin.json",
+        r#"{"name": "renamed"}"#,
+    );
+    let root = machine.path("root/plugins");
+    let found = machine.look(None, true);
+    let named = of_plugins(&found, &root);
+    let named: Vec<_> = named
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ("inner:a", "marketplaces/listed/source/inner/agents/a.md"),
+            ("kit:a", "cache/market/kit/1.10.0/agents/a.md"),
+            ("loose:a", "marketplaces/market/plugins/loose/agents/a.md"),
+            ("renamed:a", "cache/market/other/abc123/agents/a.md"),
+            ("single:a", "marketplaces/single/agents/a.md"),
+        ]
+    );
+    let shadowed = found.catalog.with_standing().filter(|(_, counts)| !counts);
+    assert_eq!(shadowed.count(), 0);
+}
+
+#[test]
+fn where_settings_name_plugins_only_those_that_are_on_count() {
+    let machine = Machine::new();
+    for place in ["cache/m/kit/1", "cache/m/off/1", "cache/m/unnamed/1", "own"] {
+        machine.agent(&format!("root/plugins/{place}/agents/a.md"), "a", "");
+    }
+    let enabled = [("kit@m", true), ("off@m", false)];
+    let found = machine.look_with(None, true, &enabled);
+    let counts = of_plugins(&found, &machine.path("root/plugins"));
+    let types: Vec<_> = counts.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(types, ["kit:a", "own:a"]);
+}
+
 #[test]
 fn a_wrong_flag_stops_the_command() {
     let looking = Looking {
@@ -276,6 +363,7 @@ fn a_wrong_flag_stops_the_command() {
         cwd: Path::new("/nowhere"),
         flag: Some("{\"a\": {}}"),
         trusted: false,
+        plugins: &BTreeMap::new(),
         aliases: &BTreeMap::new(),
     };
     let failure = gather_from(Vec::new(), looking).unwrap_err();

@@ -1,0 +1,51 @@
+//! What a definition says of single calls of a tool.
+
+use super::ToolSelector;
+use crate::{AgentDefinition, Behavior, CallLimit, Rule, RuleSet, ToolAllowance};
+
+impl AgentDefinition {
+    /// The rules that the patterns in its lists of tools stand for: `Bash(git:*)` in `tools` limits the calls of that tool,
+    /// unless the whole tool is listed too; in `disallowedTools` it denies them.
+    pub fn call_rules(&self) -> RuleSet {
+        let origin = format!("definition {}", self.name);
+        let mut rules = RuleSet::default();
+        for rule in calls(&self.disallowed_tools) {
+            rules.add(Behavior::Deny, rule, &origin);
+        }
+        let ToolAllowance::Only(entries) = &self.tools else {
+            return rules;
+        };
+        let is_whole = |tool: &str| {
+            entries
+                .iter()
+                .any(|entry| match ToolSelector::parse(entry) {
+                    Ok(ToolSelector::Calls(_)) | Err(_) => false,
+                    Ok(selector) => selector.names(tool),
+                })
+        };
+        for rule in calls(entries) {
+            let tool = rule.tool();
+            if is_whole(tool) {
+                continue;
+            }
+            match rules.limits.iter_mut().find(|limit| limit.tool == tool) {
+                Some(limit) => limit.calls.push(rule),
+                None => rules.limits.push(CallLimit {
+                    tool: tool.to_owned(),
+                    calls: vec![rule],
+                    origin: origin.clone(),
+                }),
+            }
+        }
+        rules
+    }
+}
+
+fn calls(entries: &[String]) -> impl Iterator<Item = Rule> {
+    entries
+        .iter()
+        .filter_map(|entry| match ToolSelector::parse(entry) {
+            Ok(ToolSelector::Calls(rule)) => Some(rule),
+            _ => None,
+        })
+}
