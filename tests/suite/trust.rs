@@ -99,7 +99,8 @@ fn an_agent_writes_in_its_own_name_only() {
 #[test]
 fn a_sub_agents_shell_does_not_act_as_the_member_that_started_it() {
     let printed = printed_by_a_member(
-        "export SWARM_SUB_AGENT_ID=a1; swarm send team-lead forged; swarm task claim 1",
+        "export SWARM_SUB_AGENT_ID=a1; swarm send team-lead forged; \
+         bash -c 'unset SWARM_SUB_AGENT_ID; swarm task claim 1; exit $?'",
     );
     assert_eq!(
         printed.matches("this is a sub-agent of bob").count(),

@@ -11,6 +11,9 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::lineage::{Lineage, Mark};
 
+/// Set in what the shell of a sub-agent starts.
+const SUB_AGENT_MARK: &str = "SWARM_SUB_AGENT_ID";
+
 /// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Acting {
@@ -24,6 +27,8 @@ pub(crate) enum Acting {
         name: MemberName,
         /// Its spawn.
         spawn_id: SpawnId,
+        /// Whether a sub-agent of it runs the command.
+        is_sub_agent: bool,
     },
     /// Something that a member started, but the member itself is not known.
     Stray,
@@ -48,6 +53,7 @@ impl Acting {
                         team: team.clone(),
                         name,
                         spawn_id: life.spawn_id,
+                        is_sub_agent: lineage.has_below(distance, SUB_AGENT_MARK),
                     };
                     nearest = Some((distance, member));
                 }

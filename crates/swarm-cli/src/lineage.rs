@@ -92,6 +92,19 @@ impl Lineage {
         self.processes.iter().position(is_it)
     }
 
+    /// Whether a variable is set in this process or an ancestor that is nearer than this.
+    pub(crate) fn has_below(&self, distance: usize, variable: &str) -> bool {
+        let mut below = self.processes.iter().take(distance);
+        below.any(|process| {
+            let environ = self.environ(process);
+            environ.is_some_and(|environ| is_set(&environ, variable))
+        })
+    }
+
+    fn environ(&self, process: &Process) -> Option<Vec<u8>> {
+        read(&self.proc.join(process.pid.to_string()).join("environ"))
+    }
+
     /// The mark of an agent program in this process's environment, else in that of the nearest ancestor that has one.
     pub(crate) fn mark(&self, own: &Environment) -> Option<Mark> {
         let in_own = MARKS
@@ -105,7 +118,7 @@ impl Lineage {
             });
         }
         self.processes.iter().skip(1).find_map(|process| {
-            let environ = read(&self.proc.join(process.pid.to_string()).join("environ"))?;
+            let environ = self.environ(process)?;
             let (variable, program) = MARKS.iter().find(|(name, _)| is_set(&environ, name))?;
             Some(Mark {
                 program,
@@ -184,12 +197,13 @@ mod tests {
 
     #[test]
     fn ancestors_are_known_by_pid_and_start_time_up_to_init() {
-        let proc = proc(&[(40, 30, ""), (30, 1, ""), (1, 0, "")]);
+        let proc = proc(&[(40, 30, ""), (30, 1, "A=1"), (1, 0, "")]);
         let lineage = Lineage::in_proc(proc.path(), None);
         assert_eq!(lineage.distance(40, "7740"), Some(0));
         assert_eq!(lineage.distance(30, "7730"), Some(1));
         assert_eq!(lineage.distance(1, "771"), Some(2));
         assert_eq!(lineage.distance(30, "7731"), None, "a later process");
+        assert!(lineage.has_below(2, "A") && !lineage.has_below(1, "A"));
         assert_eq!(lineage.mark(&env(&[])), None);
     }
 

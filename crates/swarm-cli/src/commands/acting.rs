@@ -55,8 +55,9 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
             team,
             name,
             spawn_id,
+            is_sub_agent,
         } => {
-            if app.env.get("SWARM_SUB_AGENT_ID").is_some() {
+            if is_sub_agent {
                 let message =
                     format!("`swarm {what}` is for members, and this is a sub-agent of {name}");
                 return Err(Failure::new(ErrorKind::Refused, message).with_hint(

@@ -1,5 +1,7 @@
 //! That a person is needed: the detail of a waiting state, and the lines that it makes.
 
+use swarm_protocol::RequestId;
+
 use crate::pane::flow::broken;
 use crate::pane::sheet::INDENT;
 use crate::style::{Style, paint};
@@ -68,8 +70,9 @@ impl RequestLine<'_> {
     /// one that lists them.
     fn commands(self, theme: Theme) -> Vec<String> {
         let longest = |commands: &[String]| commands.iter().map(|one| columns(one)).max();
+        let id = RequestId::new(self.id);
         let mut commands = ["approve", "deny"]
-            .map(|verb| format!("swarm {verb} {}", self.id))
+            .map(|verb| format!("swarm {verb} {}", id.short()))
             .to_vec();
         // Its options stand in the list, and the answer is words.
         if self.what.starts_with(QUESTION) {
@@ -111,7 +114,7 @@ mod tests {
             lines[1],
             "    swarm requests   (then approve with --answer)"
         );
-        assert_eq!(lines[2], "    swarm deny perm-1795195848228-r6huwgp");
+        assert_eq!(lines[2], "    swarm deny r6huwgp");
     }
 
     #[test]
@@ -120,17 +123,18 @@ mod tests {
             lines(60),
             [
                 "▲ needs an answer: Bash cargo publish --dry-run",
-                "    swarm approve perm-1795195848228-r6huwgp",
-                "    swarm deny perm-1795195848228-r6huwgp",
+                "    swarm approve r6huwgp",
+                "    swarm deny r6huwgp",
             ]
         );
         assert_eq!(
-            lines(41),
+            lines(22),
             [
                 "▲ needs an answer:",
-                "  Bash cargo publish --dry-run",
-                " swarm approve perm-1795195848228-r6huwgp",
-                " swarm deny perm-1795195848228-r6huwgp",
+                "  Bash cargo publish",
+                "  --dry-run",
+                " swarm approve r6huwgp",
+                " swarm deny r6huwgp",
             ]
         );
         assert_eq!(

@@ -32,7 +32,7 @@ fn a_lead_without_a_team_has_a_header_too() {
 fn a_person_is_told_the_command_that_answers() {
     let plain = drawn(Theme::PLAIN, &life());
     assert!(plain.contains("▲ needs an answer: Bash cargo publish\n"));
-    assert!(plain.contains("\n    swarm approve perm-1795195848228-r6huwgp\n"));
+    assert!(plain.contains("\n    swarm approve r6huwgp\n"));
 }
 
 #[test]

@@ -115,7 +115,8 @@ fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<
     if app.out.json {
         app.out.json(record)?;
     } else {
-        let line = format!("{} {verdict}: {}{more}", record.from, what(record));
+        let id = record.id.short();
+        let line = format!("{} {verdict}: {} ({id}){more}", record.from, what(record));
         app.out.data(&line)?;
     }
     Ok(ExitCode::SUCCESS)
