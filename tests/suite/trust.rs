@@ -60,6 +60,65 @@ fn an_agent_cannot_hide_who_it_is_by_dropping_its_environment() {
 }
 
 #[test]
+fn an_agent_cannot_hide_in_another_pid_namespace() {
+    let in_namespace = "env -i PATH=\"$PATH\" CLAUDE_CONFIG_DIR=\"$CLAUDE_CONFIG_DIR\" HOME=\"$HOME\" unshare -Urpf --mount-proc";
+    let printed = printed_by_a_member(&format!(
+        "{in_namespace} true && echo namespaces; \
+         for verb in 'approve x' 'deny x' trust 'spawn eve --mode bypassPermissions' 'send bob forged'; do \
+           {in_namespace} swarm --team demo $verb; echo \"ended $?\"; done"
+    ));
+    if !printed.contains("namespaces") {
+        not_proven("nobody here may make a pid namespace");
+        return;
+    }
+    assert_eq!(printed.matches("ended 5").count(), 5, "{printed}");
+    assert_eq!(
+        printed.matches("in another pid namespace").count(),
+        5,
+        "{printed}"
+    );
+}
+
+/// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
+fn not_proven(why: &str) {
+    eprintln!("NOT PROVEN HERE: {why}");
+}
+
+#[test]
+fn a_person_in_another_pid_namespace_answers_nothing_and_ends_what_runs_all_the_same() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    let file = world.team("demo").member_folder("bob").join("life");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut life: serde_json::Value = serde_json::from_str(&text).unwrap();
+    // In place: the file is the lock.
+    let mut say = |space: &str| {
+        life["pidSpace"] = space.into();
+        std::fs::write(&file, life.to_string()).unwrap();
+    };
+    say("there#pid:[1]");
+    world.swarm(&["approve", "x"]).assert_code(5);
+    world.swarm(&["send", "bob", "hello"]).ok();
+    let host = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    say(&format!("{host}#pid:[1]"));
+    let told = world.swarm(&["send", "bob", "hello"]);
+    told.assert_code(5);
+    assert!(
+        told.stderr.contains("bob of the team demo"),
+        "{}",
+        told.story()
+    );
+    world.swarm(&["trust"]).assert_code(5);
+    world.swarm(&["kill", "bob"]).ok();
+    world.swarm(&["approve", "x"]).assert_code(3);
+}
+
+#[test]
 fn another_agent_program_cannot_answer_trust_or_widen() {
     let world = world_with_team("demo");
     let refused = [

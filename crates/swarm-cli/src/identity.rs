@@ -4,12 +4,15 @@
 //! member's shell are handed to the member, which collects them as their new parent. The marks in environments only add to
 //! that. A member without a terminal descends from its lead: of several members among the ancestors the nearest acts.
 
-use swarm_protocol::{ErrorKind, MemberName, PermissionMode, SpawnId, TeamName};
+use swarm_fs::{Liveness, probe};
+use swarm_protocol::{
+    ErrorKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
+};
 use swarm_store::{StoreError, TeamStore};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::lineage::{Lineage, Mark};
+use crate::lineage::{Lineage, Mark, PidSpace};
 
 /// Set in what the shell of a sub-agent starts.
 const SUB_AGENT_MARK: &str = "SWARM_SUB_AGENT_ID";
@@ -32,6 +35,9 @@ pub(crate) enum Acting {
     },
     /// Something that a member started, but the member itself is not known.
     Stray,
+    /// Somebody in another pid namespace than a member on this host, which could be the member itself: ancestors outside of
+    /// the namespace are not visible. Who is meant: the member's name and team.
+    Elsewhere(String),
     /// Something that another agent program started, and what shows it. It may act for the person who uses that program, but
     /// not answer, trust or widen in that person's place.
     Agent(String),
@@ -42,37 +48,36 @@ impl Acting {
     pub(crate) fn find(store: &dyn TeamStore, env: &Environment) -> Result<Self, StoreError> {
         let lineage = Lineage::own(env);
         let (teams, remains) = store.teams_and_remains()?;
-        let mut nearest: Option<(usize, Self)> = None;
-        for team in teams.iter().chain(&remains) {
-            for (name, life) in store.life_records(team) {
-                let Some(distance) = lineage.distance(life.pid, &life.proc_start) else {
-                    continue;
-                };
-                if nearest.as_ref().is_none_or(|(best, _)| distance < *best) {
-                    let member = Self::Member {
-                        team: team.clone(),
-                        name,
-                        spawn_id: life.spawn_id,
-                        is_sub_agent: lineage.has_below(distance, SUB_AGENT_MARK),
-                    };
-                    nearest = Some((distance, member));
-                }
-            }
+        let known = lives(store, teams.iter().chain(&remains));
+        let ancestors = known.iter().filter_map(|life| {
+            let distance = lineage.distance(life.record.pid, &life.record.proc_start)?;
+            Some((distance, life))
+        });
+        if let Some((distance, life)) = ancestors.min_by_key(|(distance, _)| *distance) {
+            return Ok(Self::Member {
+                team: life.team.clone(),
+                name: life.name.clone(),
+                spawn_id: life.record.spawn_id,
+                is_sub_agent: lineage.has_below(distance, SUB_AGENT_MARK),
+            });
         }
-        if let Some((_, member)) = nearest {
-            return Ok(member);
+        if lineage.has_below(usize::MAX, SPAWN_MARK) {
+            return Ok(Self::Stray);
         }
-        Ok(match lineage.mark(env) {
-            Some(mark) if mark.is_ours() => Self::Stray,
-            Some(mark) => Self::Agent(in_words(&mark)),
-            None => foreign_lead(store, &teams, &lineage).map_or(Self::Person, Self::Agent),
-        })
+        if let Some(member) = elsewhere(store, &known, false) {
+            return Ok(Self::Elsewhere(member));
+        }
+        let agent = lineage
+            .mark()
+            .map(|mark| in_words(&mark))
+            .or_else(|| foreign_lead(store, &teams, &lineage));
+        Ok(agent.map_or(Self::Person, Self::Agent))
     }
 
-    /// Refuses what only a person may do, also through another agent program.
+    /// Refuses what members may not do. Another agent program may do it for its person, and a person from anywhere.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
         let who = match self {
-            Self::Person | Self::Agent(_) => return Ok(()),
+            Self::Person | Self::Agent(_) | Self::Elsewhere(_) => return Ok(()),
             Self::Member { team, name, .. } => format!("{name} of the team {team}"),
             Self::Stray => "a member's process".to_owned(),
         };
@@ -86,12 +91,26 @@ impl Acting {
     /// Refuses what a person must do without any agent program in between: to answer, to trust and to widen.
     pub(crate) fn require_no_agent(&self, what: &str) -> Result<(), Failure> {
         self.require_person(what)?;
-        let Self::Agent(shown_by) = self else {
-            return Ok(());
-        };
-        let message = format!("`swarm {what}` is for people, and an agent runs it: {shown_by}");
-        Err(Failure::new(ErrorKind::Refused, message)
-            .with_hint("run it in a terminal of your own, outside of that agent"))
+        match self {
+            Self::Agent(shown_by) => {
+                let message =
+                    format!("`swarm {what}` is for people, and an agent runs it: {shown_by}");
+                Err(Failure::new(ErrorKind::Refused, message)
+                    .with_hint("run it in a terminal of your own, outside of that agent"))
+            }
+            Self::Elsewhere(member) => Err(from_elsewhere(what, member)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses to answer a team from another pid namespace than a member's, on whatever host.
+    pub(crate) fn require_space_of(
+        store: &dyn TeamStore,
+        team: &TeamName,
+        what: &str,
+    ) -> Result<(), Failure> {
+        let found = elsewhere(store, &lives(store, [team]), true);
+        found.map_or(Ok(()), |member| Err(from_elsewhere(what, &member)))
     }
 
     /// Refuses to let another agent program start agents that may do more than ask.
@@ -104,6 +123,44 @@ impl Acting {
             failure.with_hint("run it in a terminal of your own, or with `--mode default`")
         })
     }
+}
+
+/// Why a command is refused that comes from another pid namespace than `member`'s.
+pub(crate) fn from_elsewhere(what: &str, member: &str) -> Failure {
+    let message =
+        format!("`swarm {what}` is refused in another pid namespace than that of {member}");
+    Failure::new(ErrorKind::Refused, message)
+        .with_hint("run it in a terminal of your own on the host or in the container of the team")
+}
+
+/// What a member says of itself in its life file; it may be dead.
+struct Life {
+    team: TeamName,
+    name: MemberName,
+    record: LifeRecord,
+}
+
+fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName>) -> Vec<Life> {
+    let of = |team: &'a TeamName| {
+        let records = store.life_records(team).into_iter();
+        records.map(|(name, record)| Life {
+            team: team.clone(),
+            name,
+            record,
+        })
+    };
+    teams.into_iter().flat_map(of).collect()
+}
+
+/// One of these that is alive, in another pid namespace.
+fn elsewhere(store: &dyn TeamStore, lives: &[Life], on_any_host: bool) -> Option<String> {
+    let own = PidSpace::own();
+    let found = lives.iter().find(|life| {
+        let path = || store.life_path(&life.team, &life.name);
+        own.differs(&life.record.pid_space, on_any_host)
+            && probe(&path()).is_ok_and(|found| found == Liveness::Alive)
+    })?;
+    Some(format!("{} of the team {}", found.name, found.team))
 }
 
 fn in_words(mark: &Mark) -> String {

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-use swarm_protocol::SPAWN_MARK;
 
 use crate::environment::Environment;
 
-/// Variables that agent programs set in what they start, and the program.
-const MARKS: [(&str, &str); 7] = [
-    (SPAWN_MARK, "a member of a team"),
+/// Variables that other agent programs set in what they start, and the program.
+const MARKS: [(&str, &str); 6] = [
     ("CLAUDECODE", "Claude Code"),
     ("CLAUDE_CODE_ENTRYPOINT", "Claude Code"),
     ("CODEX_SANDBOX", "Codex"),
@@ -46,13 +44,6 @@ pub(crate) struct Mark {
     pub(crate) variable: &'static str,
     /// The ancestor in whose environment it is; absent for this process's own.
     pub(crate) ancestor: Option<u32>,
-}
-
-impl Mark {
-    /// Whether it is that of a member of one of our teams.
-    pub(crate) fn is_ours(&self) -> bool {
-        self.variable == SPAWN_MARK
-    }
 }
 
 /// A process and its ancestors, nearest first.
@@ -105,27 +96,49 @@ impl Lineage {
         read(&self.proc.join(process.pid.to_string()).join("environ"))
     }
 
-    /// The mark of an agent program in this process's environment, else in that of the nearest ancestor that has one.
-    pub(crate) fn mark(&self, own: &Environment) -> Option<Mark> {
-        let in_own = MARKS
-            .iter()
-            .find(|(variable, _)| own.get(variable).is_some());
-        if let Some((variable, program)) = in_own {
-            return Some(Mark {
-                program,
-                variable,
-                ancestor: None,
-            });
-        }
-        self.processes.iter().skip(1).find_map(|process| {
+    /// The nearest mark of another agent program.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        let mut numbered = self.processes.iter().enumerate();
+        numbered.find_map(|(distance, process)| {
             let environ = self.environ(process)?;
             let (variable, program) = MARKS.iter().find(|(name, _)| is_set(&environ, name))?;
             Some(Mark {
                 program,
                 variable,
-                ancestor: Some(process.pid),
+                ancestor: (distance > 0).then_some(process.pid),
             })
         })
+    }
+}
+
+/// Where this process's pid has its meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PidSpace {
+    host: String,
+    /// The pid namespace; empty where that cannot be read.
+    namespace: String,
+}
+
+impl PidSpace {
+    /// This process's own.
+    pub(crate) fn own() -> Self {
+        let namespace = rustix::fs::readlink("/proc/self/ns/pid", Vec::new());
+        let namespace = namespace.map(|link| link.to_string_lossy().into_owned());
+        Self {
+            host: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
+            namespace: namespace.unwrap_or_default(),
+        }
+    }
+
+    /// Whether `written` (`host#pid:[inode]`) is another pid namespace; on another host only if that counts, too. What does
+    /// not name one is none.
+    pub(crate) fn differs(&self, written: &str, on_any_host: bool) -> bool {
+        let (host, namespace) = written.rsplit_once('#').unwrap_or_default();
+        let is_near = on_any_host || host == self.host;
+        is_near && !namespace.is_empty() && namespace != self.namespace
     }
 }
 
@@ -191,10 +204,6 @@ mod tests {
         folder
     }
 
-    fn env(vars: &[(&str, &str)]) -> Environment {
-        Environment::of(vars, Path::new("/"))
-    }
-
     #[test]
     fn ancestors_are_known_by_pid_and_start_time_up_to_init() {
         let proc = proc(&[(40, 30, ""), (30, 1, "A=1"), (1, 0, "")]);
@@ -204,7 +213,7 @@ mod tests {
         assert_eq!(lineage.distance(1, "771"), Some(2));
         assert_eq!(lineage.distance(30, "7731"), None, "a later process");
         assert!(lineage.has_below(2, "A") && !lineage.has_below(1, "A"));
-        assert_eq!(lineage.mark(&env(&[])), None);
+        assert_eq!(lineage.mark(), None);
     }
 
     #[test]
@@ -213,13 +222,10 @@ mod tests {
         fs::remove_file(proc.path().join("30/environ")).unwrap();
         let lineage = Lineage::in_proc(proc.path(), None);
         assert_eq!(lineage.distance(30, "7730"), Some(1));
-        assert_eq!(lineage.mark(&env(&[])), None);
+        assert_eq!(lineage.mark(), None);
         let nothing = tempfile::tempdir().unwrap();
         let lineage = Lineage::in_proc(nothing.path(), None);
-        assert_eq!(
-            (lineage.processes.len(), lineage.mark(&env(&[]))),
-            (0, None)
-        );
+        assert_eq!((lineage.processes.len(), lineage.mark()), (0, None));
     }
 
     #[test]
@@ -233,24 +239,47 @@ mod tests {
                 variable,
                 ancestor,
             };
-            assert_eq!(lineage.mark(&env(&[])), Some(mark(Some(20))));
-            assert_eq!(lineage.mark(&env(&[(variable, "1")])), Some(mark(None)));
+            assert_eq!(lineage.mark(), Some(mark(Some(20))));
+            let own = self::proc(&[(20, 1, &entry)]);
+            let own = Lineage::in_proc(own.path(), None);
+            assert_eq!(own.mark(), Some(mark(None)));
             let below = Lineage::in_proc(proc.path(), Some(20));
-            assert_eq!(below.mark(&env(&[])), None);
+            assert_eq!(below.mark(), None);
         }
         let proc = proc(&[
             (40, 30, ""),
             (30, 1, "CLAUDECODE= XCLAUDECODE=1 CLAUDECODEX=1"),
         ]);
         let lineage = Lineage::in_proc(proc.path(), None);
-        assert_eq!(lineage.mark(&env(&[])), None);
+        assert_eq!(lineage.mark(), None);
+    }
+
+    #[test]
+    fn pid_namespaces_are_told_apart() {
+        let own = PidSpace::own();
+        assert!(!own.differs(&swarm_store::process::pid_space(), true));
+        let own = PidSpace {
+            host: "here".to_owned(),
+            namespace: "pid:[1]".to_owned(),
+        };
+        for (written, near, far) in [
+            ("here#pid:[1]", false, false),
+            ("here#pid:[2]", true, true),
+            ("there#pid:[1]", false, false),
+            ("there#pid:[2]", false, true),
+            ("here#", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(own.differs(written, false), near, "{written}");
+            assert_eq!(own.differs(written, true), far, "{written}");
+        }
     }
 
     #[test]
     fn this_process_is_its_own_nearest() {
         let own = std::process::id();
         let start = swarm_store::process::start_time(own).unwrap();
-        let lineage = Lineage::own(&env(&[]));
+        let lineage = Lineage::own(&Environment::of(&[], Path::new("/")));
         assert_eq!(lineage.distance(own, &start), Some(0));
     }
 }

@@ -154,6 +154,7 @@ fn process_facts(env: &Environment) -> ProcessFacts {
         pid: own.pid,
         start: own.start,
         host: own.host,
+        pid_space: own.pid_space,
         platform: platform(),
         cwd: env.cwd.clone(),
         worktree: None,

@@ -204,6 +204,7 @@ impl Leadership {
             proc_start: process.start.clone(),
             spawn_id,
             host: process.host.clone(),
+            pid_space: process.pid_space.clone(),
         };
         // Ids, numbers and strings always serialize.
         let content = serde_json::to_vec(&record).unwrap_or_default();

@@ -100,6 +100,9 @@ pub struct LifeRecord {
     pub spawn_id: SpawnId,
     /// Name of the machine.
     pub host: String,
+    /// Host and pid namespace within which the pid has its meaning, as in `leadProcess`; empty in files of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pid_space: String,
 }
 
 /// What a member is doing, as shown to people and scripts.

@@ -24,6 +24,8 @@ pub struct ProcessFacts {
     pub start: String,
     /// Name of the machine.
     pub host: String,
+    /// Host and pid namespace, `host#pid:[inode]`.
+    pub pid_space: String,
     /// Name of the operating system, for the system prompt.
     pub platform: String,
     /// Its working folder.

@@ -309,6 +309,7 @@ fn live(ground: &Ground, spawn_id: SpawnId) -> std::result::Result<(), swarm_sto
         proc_start: String::new(),
         spawn_id,
         host: TEAM.to_owned(),
+        pid_space: String::new(),
     };
     let content = serde_json::to_vec(&record).unwrap_or_default();
     let life = (ground.store).take_life(&ground.team, &name(READER), &content);

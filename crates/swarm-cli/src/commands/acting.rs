@@ -5,7 +5,7 @@ use swarm_store::Actor;
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::identity::Acting;
+use crate::identity::{Acting, from_elsewhere};
 
 /// The one in whose name a command acts on a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,14 @@ pub(super) fn require_person(app: &App, what: &str) -> Result<Acting, Failure> {
 /// Refuses all agents.
 pub(super) fn require_no_agent(app: &App, what: &str) -> Result<(), Failure> {
     find(app)?.require_no_agent(what)
+}
+
+/// The team whose request a person answers, without any agent program in between.
+pub(super) fn team_to_answer(app: &App, what: &str) -> Result<TeamName, Failure> {
+    require_no_agent(app, what)?;
+    let team = app.team_to_change()?;
+    Acting::require_space_of(&*app.store, &team, what)?;
+    Ok(team)
 }
 
 /// A person in the lead's name, or a member for itself in its own team.
@@ -76,6 +84,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
                 is_person: false,
             })
         }
+        Acting::Elsewhere(member) => Err(from_elsewhere(what, &member)),
         Acting::Stray => {
             let message = format!(
                 "`swarm {what}` was started by a member that is no longer known, and may not act"

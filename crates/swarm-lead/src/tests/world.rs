@@ -313,6 +313,7 @@ pub(crate) fn hold_life(
         proc_start: String::new(),
         spawn_id,
         host: "here".to_owned(),
+        pid_space: String::new(),
     };
     let path = store.life_path(team, &name(member));
     LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()

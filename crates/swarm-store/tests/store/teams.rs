@@ -296,6 +296,7 @@ fn another_leads(world: &World) -> (swarm_fs::LifeHolder, u32) {
         proc_start: swarm_store::process::start_time(pid).unwrap(),
         spawn_id: swarm_protocol::SpawnId::random(),
         host: "here".to_owned(),
+        pid_space: String::new(),
     };
     let path = world.store.life_path(&world.team, &name("team-lead"));
     let content = serde_json::to_vec(&record).unwrap();

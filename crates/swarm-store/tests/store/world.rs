@@ -101,6 +101,7 @@ impl World {
             proc_start: process::start_time(pid).unwrap(),
             spawn_id,
             host: "here".to_owned(),
+            pid_space: String::new(),
         };
         let path = self.store.life_path(&self.team, &name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()

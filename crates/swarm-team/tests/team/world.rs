@@ -140,6 +140,7 @@ impl World {
             proc_start: String::new(),
             spawn_id,
             host: String::new(),
+            pid_space: String::new(),
         };
         let path = self.store.life_path(&self.team, &name(member));
         std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();

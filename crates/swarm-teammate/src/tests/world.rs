@@ -245,6 +245,7 @@ impl World {
             pid: std::process::id(),
             start: String::new(),
             host: "here".to_owned(),
+            pid_space: String::new(),
             platform: "test".to_owned(),
             cwd: self.folder.path().to_owned(),
             worktree: None,

@@ -12,13 +12,12 @@ use super::text::{self, granted, what};
 use super::which::named;
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs};
-use crate::commands::acting::require_no_agent;
+use crate::commands::acting::team_to_answer;
 use crate::commands::members::age;
 use crate::failure::Failure;
 
 pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<ExitCode, Failure> {
-    require_no_agent(app, "approve")?;
-    let team = app.team_to_change()?;
+    let team = team_to_answer(app, "approve")?;
     let id = named(app, &team, args.id.as_deref(), "approve")?;
     let asked = app.store.request(&team, &id);
     let asked = asked.map_err(|error| explained(app, &team, error))?;
@@ -62,8 +61,7 @@ fn answer(
 }
 
 pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, Failure> {
-    require_no_agent(app, "deny")?;
-    let team = app.team_to_change()?;
+    let team = team_to_answer(app, "deny")?;
     let id = named(app, &team, args.id.as_deref(), "deny")?;
     let answered = swarm_team::deny(&*app.store, &team, &id, args.why, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
