@@ -126,6 +126,8 @@ fn another_agent_program_cannot_answer_trust_or_widen() {
         &["deny", "x"],
         &["trust"],
         &["resume", "demo"],
+        &["spawn", "bob", "--model", MODEL, "--trust"],
+        &["run", "go", "--model", MODEL, "--trust"],
         &["spawn", "bob", "--model", MODEL, "--mode", "acceptEdits"],
         &["run", "go", "--model", MODEL, "--mode", "bypassPermissions"],
     ];

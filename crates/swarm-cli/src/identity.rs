@@ -113,6 +113,14 @@ impl Acting {
         found.map_or(Ok(()), |member| Err(from_elsewhere(what, &member)))
     }
 
+    /// Refuses to let another agent program trust a repository for the agents that it starts.
+    pub(crate) fn require_trust(&self, what: &str, trust: bool) -> Result<(), Failure> {
+        if trust {
+            self.require_no_agent(&format!("{what} --trust"))?;
+        }
+        Ok(())
+    }
+
     /// Refuses to let another agent program start agents that may do more than ask.
     pub(crate) fn require_mode(&self, what: &str, mode: PermissionMode) -> Result<(), Failure> {
         if PermissionMode::Default.covers(mode) {

@@ -30,6 +30,7 @@ use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     let acting = require_person(app, "run")?;
+    acting.require_trust("run", args.trust)?;
     let prompt = prompt(&args.prompt)?;
     let choices = Choices {
         model: args.model.clone(),

@@ -25,6 +25,7 @@ use crate::output::plain;
 
 pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let acting = require_person(app, "spawn")?;
+    acting.require_trust("spawn", args.trust)?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
     refuse_if_lead_lost(app, &team)?;
