@@ -17,6 +17,7 @@ mod inbox;
 mod journal;
 mod mode;
 mod names;
+mod outline;
 mod request;
 mod rights_report;
 mod shell_guards;
@@ -25,7 +26,6 @@ mod state;
 mod surrogate;
 mod task;
 mod tool_kind;
-mod unread;
 mod usage;
 mod web_settings;
 
@@ -54,6 +54,7 @@ pub use names::{
     AgentId, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK, TeamName,
     sanitized_collision,
 };
+pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use request::{Answer, AnsweredBy, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SandboxUse, ShellGuards};
@@ -65,6 +66,5 @@ pub use state::{
 pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
 pub use tool_kind::ToolKind;
-pub use unread::count_unread;
 pub use usage::Usage;
 pub use web_settings::WebSettings;

@@ -13,7 +13,7 @@ use swarm_protocol::{
 };
 
 use crate::layout::Layout;
-use crate::mailbox::QuietInboxes;
+use crate::mailbox::{LastInbox, QuietInboxes};
 use crate::team_files::TeamFiles;
 use crate::{
     Actor, Draft, Events, Heard, Inbox, Leftover, NewMember, NewTeam, Posted, ReconcileReport,
@@ -32,6 +32,7 @@ pub struct FileStore {
     pub(crate) limits: StoreLimits,
     pub(crate) lock_options: LockOptions,
     pub(crate) quiet: Arc<QuietInboxes>,
+    pub(crate) last_inbox: Arc<LastInbox>,
     witness: Option<Arc<Witness>>,
     announcer: Option<Arc<Announcer>>,
 }
@@ -60,6 +61,7 @@ impl FileStore {
             clock,
             limits: StoreLimits::default(),
             quiet: Arc::default(),
+            last_inbox: Arc::default(),
             witness: None,
             announcer: None,
         }

@@ -63,13 +63,10 @@ impl TeamFiles<'_> {
         self.with_inbox_lock(name, |held| {
             let mut inbox = InboxFile::open(self, name, held)?;
             let mut acked = Vec::new();
-            inbox.edit(|entry| {
+            inbox.edit_unread(|entry| {
                 let Some(id) = entry.msg_id.as_ref().filter(|id| wanted.contains(id)) else {
                     return false;
                 };
-                if entry.read {
-                    return false;
-                }
                 if !acked.contains(id) {
                     acked.push(id.clone());
                 }

@@ -1,33 +1,50 @@
-//! An inbox file as its lock holder sees it. Entries that nobody touches are written back byte by byte.
+//! An inbox file as its lock holder sees it. Entries that nobody touches are not parsed, and are written back byte by byte.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 use swarm_fs::{Held, Unsettled};
-use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, parse_mended};
+use swarm_protocol::{
+    Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_mended,
+};
 
 use super::Draft;
 use crate::team_files::{TeamFiles, refuse_linked_folder};
 use crate::{Result, StoreError, record};
 
-/// An entry and its JSON text.
-#[derive(Debug, Clone)]
+/// An entry of an inbox.
+#[derive(Debug)]
 pub(super) struct Slot {
-    entry: InboxEntry,
-    json: String,
+    /// Whether it is acknowledged.
+    pub(super) read: bool,
+    json: Json,
+}
+
+/// The text of an entry.
+#[derive(Debug)]
+enum Json {
+    /// A part of the file as it was found.
+    Kept(std::ops::Range<usize>),
+    New(String),
 }
 
 impl Slot {
-    pub(super) fn new(path: &Path, entry: InboxEntry) -> Result<Self> {
+    fn new(path: &Path, entry: &InboxEntry) -> Result<Self> {
         // Line breaks in an indented document are all layout: inside strings they are escaped.
-        let json = serde_json::to_string_pretty(&entry)
+        let json = serde_json::to_string_pretty(entry)
             .map_err(|source| record::unwritable(path, source))?
             .replace('\n', "\n  ");
-        Ok(Self { entry, json })
+        Ok(Self {
+            read: entry.read,
+            json: Json::New(json),
+        })
     }
 
-    pub(super) fn entry(&self) -> &InboxEntry {
-        &self.entry
+    fn kept(found: Outline) -> Self {
+        Self {
+            read: found.read,
+            json: Json::Kept(found.place),
+        }
     }
 }
 
@@ -35,14 +52,17 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct InboxFile {
     path: PathBuf,
+    /// The file as it was found.
+    text: String,
     pub(super) slots: Vec<Slot>,
     /// Where it is kept as it was found, if that was no inbox.
     pub(super) set_aside: Option<PathBuf>,
 }
 
 /// What an inbox file holds.
-pub(super) enum Content {
-    /// An array; the strings are elements of it that are no entries, with the reason.
+enum Content {
+    Sound(OutlinedInbox),
+    /// An array that holds something unusual; the pairs of strings are elements of it that are no entries, with the reason.
     Array(Vec<Slot>, Vec<(String, String)>),
     /// Something else, with the reason.
     Damaged(String),
@@ -50,21 +70,25 @@ pub(super) enum Content {
 
 /// Tells entries from what is none. An empty file counts as an empty array, since Claude Code makes the file
 /// before it fills it.
-pub(super) fn parse(bytes: &[u8]) -> Content {
+fn parse(bytes: Vec<u8>, earlier: &OutlinedInbox) -> Content {
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Content::Array(Vec::new(), Vec::new());
+        return Content::Sound(OutlinedInbox::default());
     }
-    let elements: Vec<Box<RawValue>> = match serde_json::from_slice(bytes) {
+    let bytes = match OutlinedInbox::find(bytes, earlier) {
+        Ok(found) => return Content::Sound(found),
+        Err(bytes) => bytes,
+    };
+    let elements: Vec<Box<RawValue>> = match serde_json::from_slice(&bytes) {
         Ok(elements) => elements,
         Err(error) => return Content::Damaged(error.to_string()),
     };
     let mut slots = Vec::with_capacity(elements.len());
     let mut malformed = Vec::new();
     for raw in elements {
-        match parse_mended(raw.get()) {
+        match parse_mended::<InboxEntry>(raw.get()) {
             Ok(entry) => slots.push(Slot {
-                entry,
-                json: raw.get().to_owned(),
+                read: entry.read,
+                json: Json::New(raw.get().to_owned()),
             }),
             Err(error) => malformed.push((raw.get().to_owned(), error.to_string())),
         }
@@ -78,20 +102,27 @@ impl InboxFile {
     pub(super) fn open(files: &TeamFiles<'_>, name: &MemberName, held: &Held) -> Result<Self> {
         let path = files.at.inbox(name);
         let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
-        let of = |slots| Self {
-            path: path.clone(),
-            slots,
+        let mut inbox = Self {
+            text: String::new(),
+            slots: Vec::new(),
             set_aside: None,
+            path,
         };
-        match parse(&bytes) {
+        let earlier = files.store.last_inbox.take(&inbox.path);
+        match parse(bytes, &earlier) {
+            Content::Sound(found) => {
+                inbox.text = found.text;
+                inbox.slots = found.entries.into_iter().map(Slot::kept).collect();
+                Ok(inbox)
+            }
             Content::Array(slots, malformed) => {
-                let inbox = of(slots);
+                inbox.slots = slots;
                 if !malformed.is_empty() {
                     inbox.set_elements_aside(files, name, held, &malformed)?;
                 }
                 Ok(inbox)
             }
-            Content::Damaged(reason) => of(Vec::new()).begin_anew(files, name, held, &reason),
+            Content::Damaged(reason) => inbox.begin_anew(files, name, held, &reason),
         }
     }
 
@@ -117,8 +148,8 @@ impl InboxFile {
             kept.display()
         );
         let notice = Draft::system(text).with_summary("your inbox was damaged");
-        self.push(notice.into_entry(MessageId::random(), files.now()))?;
-        held.replace(&self.path, &self.to_bytes())?;
+        self.push(&notice.into_entry(MessageId::random(), files.now()))?;
+        held.replace(&self.path, self.written().text.as_bytes())?;
         self.set_aside = Some(kept);
         Ok(self)
     }
@@ -143,7 +174,7 @@ impl InboxFile {
         }
         refuse_linked_folder(&archive)?;
         held.append(&archive, &lines)?;
-        held.replace(&self.path, &self.to_bytes())?;
+        held.replace(&self.path, self.written().text.as_bytes())?;
         tracing::warn!(team = %files.team, member = %name, count = malformed.len(), "malformed mail set aside");
         files.record_done([Event::MalformedMail {
             to: name.clone(),
@@ -157,55 +188,118 @@ impl InboxFile {
         &self.path
     }
 
-    pub(super) fn push(&mut self, entry: InboxEntry) -> Result<()> {
+    pub(super) fn push(&mut self, entry: &InboxEntry) -> Result<()> {
         self.slots.push(Slot::new(&self.path, entry)?);
         Ok(())
     }
 
-    /// Changes the entries that `change` says it has changed; tells how many.
-    pub(super) fn edit(
+    /// The entry of a slot, parsed.
+    pub(super) fn entry(&self, slot: &Slot) -> Result<InboxEntry> {
+        parse_mended(self.json(slot)).map_err(|error| StoreError::Damaged {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        })
+    }
+
+    fn json<'a>(&'a self, slot: &'a Slot) -> &'a str {
+        match &slot.json {
+            Json::Kept(place) => &self.text[place.clone()],
+            Json::New(json) => json,
+        }
+    }
+
+    /// Changes the unread entries that `change` says it has changed; tells how many.
+    pub(super) fn edit_unread(
         &mut self,
         mut change: impl FnMut(&mut InboxEntry) -> bool,
     ) -> Result<usize> {
         let mut changed = 0;
-        for slot in &mut self.slots {
-            if change(&mut slot.entry) {
-                *slot = Slot::new(&self.path, slot.entry.clone())?;
+        for at in 0..self.slots.len() {
+            if self.slots[at].read {
+                continue;
+            }
+            let mut entry = self.entry(&self.slots[at])?;
+            if change(&mut entry) {
+                self.slots[at] = Slot::new(&self.path, &entry)?;
                 changed += 1;
             }
         }
         Ok(changed)
     }
 
-    pub(super) fn unread(&self) -> impl Iterator<Item = &InboxEntry> {
-        self.slots
-            .iter()
-            .map(Slot::entry)
-            .filter(|entry| !entry.read)
+    /// Takes out the entries that `goes` says are to go; `acked` tells whether acknowledged ones are looked at, too.
+    pub(super) fn take_out(
+        &mut self,
+        acked: bool,
+        mut goes: impl FnMut(&InboxEntry) -> bool,
+    ) -> Result<Vec<InboxEntry>> {
+        let mut taken = Vec::new();
+        let mut kept = Vec::with_capacity(self.slots.len());
+        for slot in std::mem::take(&mut self.slots) {
+            if acked || !slot.read {
+                let entry = self.entry(&slot)?;
+                if goes(&entry) {
+                    taken.push(entry);
+                    continue;
+                }
+            }
+            kept.push(slot);
+        }
+        self.slots = kept;
+        Ok(taken)
+    }
+
+    /// Whether an entry has this id.
+    pub(super) fn has(&self, id: &MessageId) -> Result<bool> {
+        for slot in &self.slots {
+            if self.entry(slot)?.msg_id.as_ref() == Some(id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) fn unread(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| !slot.read)
     }
 
     /// The size of the file, were it written like this.
     pub(super) fn size(&self) -> usize {
         let around = "[\n\n]".len();
-        around + self.slots.iter().map(Self::size_of).sum::<usize>()
+        around
+            + self
+                .slots
+                .iter()
+                .map(|slot| self.size_of(slot))
+                .sum::<usize>()
     }
 
     /// What one entry takes up in the file.
-    pub(super) fn size_of(slot: &Slot) -> usize {
-        slot.json.len() + ",\n  ".len()
+    pub(super) fn size_of(&self, slot: &Slot) -> usize {
+        self.json(slot).len() + ",\n  ".len()
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    /// The file as it will be.
+    fn written(&self) -> OutlinedInbox {
         if self.slots.is_empty() {
-            return b"[]".to_vec();
+            return OutlinedInbox {
+                text: "[]".to_owned(),
+                entries: Vec::new(),
+            };
         }
-        let mut bytes = Vec::with_capacity(self.size());
-        for (index, slot) in self.slots.iter().enumerate() {
-            bytes.extend_from_slice(if index == 0 { b"[\n  " } else { b",\n  " });
-            bytes.extend_from_slice(slot.json.as_bytes());
+        let mut text = String::with_capacity(self.size());
+        let mut entries = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            text.push_str(if text.is_empty() { "[\n  " } else { ",\n  " });
+            let begins = text.len();
+            text.push_str(self.json(slot));
+            entries.push(Outline {
+                place: begins..text.len(),
+                read: slot.read,
+            });
         }
-        bytes.extend_from_slice(b"\n]");
-        bytes
+        text.push_str("\n]");
+        OutlinedInbox { text, entries }
     }
 
     /// Moves old acknowledged entries to the archive and writes the rest.
@@ -221,7 +315,10 @@ impl InboxFile {
         held: &Held,
     ) -> Result<Unsettled> {
         self.prune(files, name, held)?;
-        Ok(held.place(&self.path, &self.to_bytes())?)
+        let written = self.written();
+        let unsettled = held.place(&self.path, written.text.as_bytes())?;
+        files.store.last_inbox.keep(self.path, written);
+        Ok(unsettled)
     }
 }
 

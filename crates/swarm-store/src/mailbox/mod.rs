@@ -3,6 +3,7 @@
 mod ack;
 mod draft;
 mod file;
+mod last;
 mod prune;
 mod quiet;
 mod read;
@@ -11,4 +12,5 @@ mod take;
 mod withdraw;
 
 pub use draft::{Draft, Inbox, Posted};
+pub(crate) use last::LastInbox;
 pub(crate) use quiet::QuietInboxes;

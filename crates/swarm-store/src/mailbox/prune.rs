@@ -23,14 +23,14 @@ impl InboxFile {
         let archive = files.at.mail_archive(name);
         let mut lines = Vec::new();
         for slot in self.acked().take(surplus) {
-            lines.extend(record::line(&archive, slot.entry())?);
+            lines.extend(record::line(&archive, &self.entry(slot)?)?);
             lines.push(b'\n');
         }
         refuse_linked_folder(&archive)?;
         held.append(&archive, &lines)?;
         let mut left = surplus;
         self.slots.retain(|slot| {
-            let goes = slot.entry().read && left > 0;
+            let goes = slot.read && left > 0;
             left -= usize::from(goes);
             !goes
         });
@@ -52,13 +52,13 @@ impl InboxFile {
                 break;
             }
             kept -= 1;
-            size -= Self::size_of(slot);
+            size -= self.size_of(slot);
             surplus += 1;
         }
         surplus
     }
 
     fn acked(&self) -> impl Iterator<Item = &super::file::Slot> {
-        self.slots.iter().filter(|slot| slot.entry().read)
+        self.slots.iter().filter(|slot| slot.read)
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use swarm_fs::{Held, Settling, Unsettled};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
-use super::file::{InboxFile, Slot};
+use super::file::InboxFile;
 use super::{Draft, Posted};
 use crate::team_files::TeamFiles;
 use crate::{Result, StoreError};
@@ -81,7 +81,7 @@ impl TeamFiles<'_> {
         let inbox = InboxFile::open(self, to, held)?;
         let entry = draft.into_entry(msg_id, self.now());
         self.refuse_if_full(&inbox, to, &entry)?;
-        self.put(held, to, inbox, entry)
+        self.put(held, to, inbox, &entry)
     }
 
     /// The same, unless a message with this id is in the inbox; a full one takes it as well.
@@ -93,12 +93,11 @@ impl TeamFiles<'_> {
         msg_id: MessageId,
     ) -> Result<()> {
         let inbox = InboxFile::open(self, to, held)?;
-        let mut entries = inbox.slots.iter().map(Slot::entry);
-        if entries.any(|entry| entry.msg_id.as_ref() == Some(&msg_id)) {
+        if inbox.has(&msg_id)? {
             return Ok(());
         }
         let entry = draft.into_entry(msg_id, self.now());
-        let (_posted, unsettled) = self.put(held, to, inbox, entry)?;
+        let (_posted, unsettled) = self.put(held, to, inbox, &entry)?;
         Ok(unsettled.settle()?)
     }
 
@@ -108,16 +107,16 @@ impl TeamFiles<'_> {
         held: &Held,
         to: &MemberName,
         mut inbox: InboxFile,
-        entry: InboxEntry,
+        entry: &InboxEntry,
     ) -> Result<(Posted, Unsettled)> {
         let msg_id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
-        let superseded = supersede(&mut inbox, &entry);
+        let superseded = supersede(&mut inbox, entry)?;
         let queued = Event::Queued {
             msg_id: msg_id.clone(),
             from: entry.from.clone(),
             to: to.clone(),
             summary: entry.summary.clone(),
-            frame: frame_type(&entry),
+            frame: frame_type(entry),
             kind: entry.swarm.as_ref().and_then(|mark| mark.kind),
             superseded: superseded.clone(),
         };
@@ -168,21 +167,15 @@ impl TeamFiles<'_> {
 }
 
 /// Takes out what the new entry makes pointless; returns the ids.
-fn supersede(inbox: &mut InboxFile, entry: &InboxEntry) -> Vec<MessageId> {
+fn supersede(inbox: &mut InboxFile, entry: &InboxEntry) -> Result<Vec<MessageId>> {
     let key = |entry: &InboxEntry| entry.swarm.as_ref().and_then(|mark| mark.supersede.clone());
     let Some(wanted) = key(entry) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    let mut superseded = Vec::new();
-    inbox.slots.retain(|slot| {
-        let old = slot.entry();
-        let stays = old.read || old.from != entry.from || key(old).as_ref() != Some(&wanted);
-        if !stays {
-            superseded.extend(old.msg_id.clone());
-        }
-        stays
-    });
-    superseded
+    let taken = inbox.take_out(false, |old| {
+        old.from == entry.from && key(old).as_ref() == Some(&wanted)
+    })?;
+    Ok(taken.into_iter().filter_map(|old| old.msg_id).collect())
 }
 
 /// The `type` of a control frame.

@@ -1,6 +1,8 @@
 //! Reading what waits, for delivery.
 
-use swarm_protocol::{InboxEntry, MemberName, MessageId, parse_inbox};
+use std::path::Path;
+
+use swarm_protocol::{InboxEntry, MemberName, MessageId, OutlinedInbox, parse_inbox, parse_mended};
 
 use super::file::InboxFile;
 use super::quiet::Stamp;
@@ -15,18 +17,18 @@ impl TeamFiles<'_> {
         }
         self.with_inbox_lock(name, |held| {
             let mut inbox = InboxFile::open(self, name, held)?;
-            let named = inbox.edit(|entry| {
-                let nameless = !entry.read && entry.msg_id.is_none();
+            let named = inbox.edit_unread(|entry| {
+                let nameless = entry.msg_id.is_none();
                 if nameless {
                     entry.msg_id = Some(MessageId::random());
                 }
                 nameless
             })?;
-            let unread = inbox.unread().cloned().collect();
+            let unread: Result<_> = inbox.unread().map(|slot| inbox.entry(slot)).collect();
             if named > 0 {
                 inbox.write(self, name, held)?;
             }
-            Ok(unread)
+            unread
         })
     }
 
@@ -39,14 +41,29 @@ impl TeamFiles<'_> {
         if stamp.is_some() && stamp == self.store.quiet.stamp_of(&path) {
             return Ok(Some(Vec::new()));
         }
-        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
-        let seen = parse_inbox(&bytes).ok();
-        let unread = seen.filter(|seen| seen.malformed.is_empty()).map(|seen| {
-            let entries = seen.entries.into_iter();
-            entries.filter(|entry| !entry.read).collect::<Vec<_>>()
-        });
+        let unread = self.unread_in(&path)?;
         let is_quiet = unread.as_ref().is_some_and(Vec::is_empty);
         self.store.quiet.note(path, stamp.filter(|_| is_quiet));
         Ok(unread.filter(|unread| unread.iter().all(|entry| entry.msg_id.is_some())))
+    }
+
+    /// The unread entries of an inbox; `None` where elements of it are no entries, or the file is no array.
+    fn unread_in(&self, path: &Path) -> Result<Option<Vec<InboxEntry>>> {
+        let bytes = swarm_fs::read_optional(path)?.unwrap_or_default();
+        let earlier = self.store.last_inbox.take(path);
+        match OutlinedInbox::find(bytes, &earlier) {
+            Ok(found) => {
+                let unread: Result<_, serde_json::Error> =
+                    found.unread().map(parse_mended).collect();
+                self.store.last_inbox.keep(path.to_owned(), found);
+                Ok(unread.ok())
+            }
+            Err(bytes) => {
+                let seen = parse_inbox(&bytes).ok();
+                let whole = seen.filter(|seen| seen.malformed.is_empty());
+                let entries = whole.map(|seen| seen.entries.into_iter());
+                Ok(entries.map(|entries| entries.filter(|entry| !entry.read).collect()))
+            }
+        }
     }
 }

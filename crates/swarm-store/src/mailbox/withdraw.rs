@@ -17,14 +17,14 @@ impl TeamFiles<'_> {
         made_for_it: bool,
     ) -> Result<()> {
         let mut inbox = InboxFile::open(self, name, held)?;
-        let before = inbox.slots.len();
-        inbox
-            .slots
-            .retain(|slot| id.is_none() || slot.entry().msg_id.as_ref() != id);
+        let withdrawn = match id {
+            Some(id) => inbox.take_out(true, |entry| entry.msg_id.as_ref() == Some(id))?,
+            None => Vec::new(),
+        };
         if inbox.slots.is_empty() && made_for_it {
             return Ok(held.remove(inbox.path())?);
         }
-        if inbox.slots.len() < before {
+        if !withdrawn.is_empty() {
             inbox.write(self, name, held)?;
         }
         Ok(())
