@@ -1,10 +1,10 @@
-//! What the kernel tells of folders, without a thread in between.
+//! What the kernel tells of folders.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -121,6 +121,12 @@ impl Inotify {
 
     fn folders(&self) -> MutexGuard<'_, HashMap<i32, Vec<PathBuf>>> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AsFd for Inotify {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
     }
 }
 

@@ -1,17 +1,18 @@
 //! Who hears what the kernel tells: a thread of its own, or a task of the runtime that waits for it.
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use rustix::event::{PollFd, PollFlags, poll};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::contained::folder_of;
-use crate::inotify::{Inotify, News};
+use crate::contained::retrying;
+use crate::inotify::Inotify;
 use crate::watched::Subscribers;
 
 /// Where work goes on that nobody waits for.
@@ -25,79 +26,86 @@ pub(crate) enum Place {
 
 /// Hears of changes until it is dropped.
 #[derive(Debug)]
-pub(crate) enum Listener {
-    Thread(RecommendedWatcher),
-    Task(Arc<Inotify>, AbortHandle),
+pub(crate) struct Listener {
+    inotify: Arc<Inotify>,
+    ear: Ear,
+}
+
+#[derive(Debug)]
+enum Ear {
+    /// The thread ends once nobody has the other end of its pipe.
+    Thread(Option<(PipeWriter, JoinHandle<()>)>),
+    Task(AbortHandle),
 }
 
 impl Listener {
     pub(crate) fn start(place: &Place, subscribers: &Arc<Subscribers>) -> io::Result<Self> {
         let subscribers = Arc::clone(subscribers);
-        match place {
+        let inotify = Arc::new(Inotify::new()?);
+        let ear = match place {
             Place::Threads => {
-                let handler = move |event| pass_on(&event, &subscribers);
-                let watcher = notify::recommended_watcher(handler).map_err(io::Error::other)?;
-                Ok(Self::Thread(watcher))
+                let (stopped, stop) = io::pipe()?;
+                let queue = Arc::clone(&inotify);
+                let thread = thread::Builder::new()
+                    .name("hears of changes".to_owned())
+                    .spawn(move || hear_in_thread(&queue, &stopped, &subscribers))?;
+                Ear::Thread(Some((stop, thread)))
             }
             Place::Runtime(runtime) => {
-                let inotify = Arc::new(Inotify::new()?);
                 let _within = runtime.enter();
                 #[expect(
                     deprecated,
                     reason = "what replaces it is unsafe; the queue is open as long as its owner lives"
                 )]
                 let queue = AsyncFd::with_interest(Arc::clone(&inotify), Interest::READABLE)?;
-                let task = runtime.spawn(hear(queue, subscribers));
-                Ok(Self::Task(inotify, task.abort_handle()))
+                Ear::Task(runtime.spawn(hear(queue, subscribers)).abort_handle())
             }
-        }
+        };
+        Ok(Self { inotify, ear })
     }
 
-    pub(crate) fn watch(&mut self, folder: &Path) -> io::Result<()> {
-        match self {
-            Self::Thread(watcher) => watcher
-                .watch(folder, RecursiveMode::NonRecursive)
-                .map_err(io::Error::other),
-            Self::Task(inotify, _) => inotify.watch(folder),
-        }
+    pub(crate) fn watch(&self, folder: &Path) -> io::Result<()> {
+        self.inotify.watch(folder)
     }
 
-    pub(crate) fn unwatch(&mut self, folder: &Path) -> io::Result<()> {
-        match self {
-            Self::Thread(watcher) => watcher.unwatch(folder).map_err(io::Error::other),
-            Self::Task(inotify, _) => inotify.unwatch(folder),
-        }
+    pub(crate) fn unwatch(&self, folder: &Path) -> io::Result<()> {
+        self.inotify.unwatch(folder)
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Task(_, task) = self {
-            task.abort();
+        match &mut self.ear {
+            Ear::Task(task) => task.abort(),
+            Ear::Thread(thread) => {
+                if let Some((stop, thread)) = thread.take() {
+                    drop(stop);
+                    if thread.join().is_err() {
+                        tracing::warn!("the thread that heard of changes panicked");
+                    }
+                }
+            }
         }
     }
 }
 
-/// Tells subscribers what the thread has heard. Opening and reading are not changes: whoever woke for them would wake
-/// itself, and all its neighbours, by looking.
-fn pass_on(event: &notify::Result<Event>, subscribers: &Subscribers) {
-    match event {
-        Ok(event) if event.need_rescan() => subscribers.hear(News::Lost),
-        Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
-        Ok(event) => {
-            for path in &event.paths {
-                // A watched folder itself, or a name in one.
-                subscribers.hear(News::Folder(path));
-                if let Some(name) = path.file_name() {
-                    subscribers.hear(News::Name(folder_of(path), name));
-                }
-            }
+fn hear_in_thread(inotify: &Inotify, stopped: &PipeReader, subscribers: &Subscribers) {
+    let heard = loop {
+        let mut either = [
+            PollFd::new(inotify, PollFlags::IN),
+            PollFd::new(stopped, PollFlags::IN),
+        ];
+        if let Err(error) = retrying(|| poll(&mut either, None)) {
+            break io::Error::from(error);
         }
-        Err(error) => {
-            tracing::warn!(%error, "the watcher failed; everything is read again");
-            subscribers.hear(News::Lost);
+        if !either[1].revents().is_empty() {
+            return;
         }
-    }
+        if let Err(error) = inotify.read(|news| subscribers.hear(news)) {
+            break error;
+        }
+    };
+    subscribers.deaf(&heard);
 }
 
 async fn hear(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
@@ -118,30 +126,16 @@ async fn hear(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
 
 #[cfg(test)]
 mod tests {
-    use notify::event::{AccessKind, AccessMode, Flag};
-
     use super::*;
-    use crate::signal::Signal;
-    use crate::watch::NameFilter;
 
     #[test]
-    fn an_overflowing_queue_wakes_everybody_and_an_access_nobody() {
-        let subscribers = Subscribers::default();
-        let signal = Arc::new(Signal::default());
-        let names = NameFilter::Suffix(".json");
-        subscribers.add(Path::new("/folder"), names, Arc::clone(&signal));
-        let wakes = |event: notify::Result<Event>| {
-            pass_on(&event, &subscribers);
-            signal.wait(std::time::Duration::ZERO)
-        };
-        let of = |kind, path: &str| Ok(Event::new(kind).add_path(path.into()));
-        let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
-        assert!(!wakes(of(opened, "/folder/1.json")));
-        assert!(!wakes(of(EventKind::Any, "/folder/1.lock")));
-        assert!(wakes(of(EventKind::Any, "/folder/1.json")));
-        assert!(wakes(of(EventKind::Any, "/folder")));
-        let overflow = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-        assert!(wakes(Ok(overflow)));
-        assert!(wakes(Err(notify::Error::generic("broken"))));
+    fn the_thread_of_a_listener_ends_with_it() {
+        let subscribers = Arc::default();
+        let listener = Listener::start(&Place::Threads, &subscribers).unwrap();
+        let queue = Arc::downgrade(&listener.inotify);
+        assert_eq!(Arc::strong_count(&subscribers), 2);
+        drop(listener);
+        assert_eq!(Arc::strong_count(&subscribers), 1);
+        assert_eq!(queue.strong_count(), 0);
     }
 }

@@ -145,18 +145,30 @@ pub(crate) fn create_new(path: &Path) -> Result<File, FsError> {
         }
         Err(error) => return Err(FsError::gone_or_io(path, "make", error)),
     };
-    widen_to(path, PRIVATE_FILE)?;
+    widen_file(path, &file, PRIVATE_FILE)?;
     Ok(file)
 }
 
 /// Gives back the owner's bits that an unusual umask took away.
-pub(crate) fn widen_to(path: &Path, wanted: Mode) -> Result<(), FsError> {
+fn widen_to(path: &Path, wanted: Mode) -> Result<(), FsError> {
     let metadata =
         fs::symlink_metadata(path).map_err(|error| FsError::gone_or_io(path, "look at", error))?;
     let wanted = wanted.as_raw_mode();
     if metadata.mode() & wanted != wanted {
         fs::set_permissions(path, Permissions::from_mode(wanted))
             .map_err(|error| FsError::io(path, "make private", error))?;
+    }
+    Ok(())
+}
+
+/// The same for an open file.
+pub(crate) fn widen_file(path: &Path, file: &File, wanted: Mode) -> Result<(), FsError> {
+    let failed = |error| FsError::io(path, "make private", error);
+    let mode = file.metadata().map_err(failed)?.mode();
+    let wanted = wanted.as_raw_mode();
+    if mode & wanted != wanted {
+        file.set_permissions(Permissions::from_mode(wanted))
+            .map_err(failed)?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use crate::FsError;
 use crate::contained::{PRIVATE_FILE, folder_of, not_ours};
 use crate::disk::{Step, flush_content, log};
-use crate::private::widen_to;
+use crate::private::widen_file;
 use crate::settle::{Unsettled, side_by_side};
 
 /// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
@@ -163,7 +163,7 @@ pub(crate) fn empty_beside(path: &Path) -> Result<NamedTempFile, FsError> {
         .suffix(TEMPORARY_SUFFIX)
         .tempfile_in(folder_of(path))
         .map_err(|error| FsError::gone_or_io(path, "make a temporary file for", error))?;
-    widen_to(temporary.path(), PRIVATE_FILE)?;
+    widen_file(temporary.path(), temporary.as_file(), PRIVATE_FILE)?;
     Ok(temporary)
 }
 

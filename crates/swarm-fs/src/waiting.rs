@@ -34,10 +34,10 @@ impl Deadline {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 enum Stage {
     Waiting,
-    Locked,
+    Over(io::Result<()>),
     GivenUp,
 }
 
@@ -61,35 +61,30 @@ pub(crate) fn lock_exclusive(file: &File, deadline: Deadline) -> io::Result<bool
 fn lock_in_thread(file: File, deadline: Deadline) -> io::Result<bool> {
     let shared = Arc::new((Mutex::new(Stage::Waiting), Condvar::new()));
     let theirs = Arc::clone(&shared);
-    let waiter = thread::Builder::new()
+    thread::Builder::new()
         .name("waits for a lock".to_owned())
         .spawn(move || {
             let outcome = retrying_interrupted(|| file.lock());
             let (stage, changed) = &*theirs;
             let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
-            if *stage == Stage::GivenUp {
+            if matches!(*stage, Stage::GivenUp) {
                 return file.unlock();
             }
-            // An error is told by the join.
-            *stage = Stage::Locked;
+            *stage = Stage::Over(outcome);
             changed.notify_one();
-            outcome
+            Ok(())
         })?;
     let (stage, changed) = &*shared;
     let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut stage, _) = changed
-        .wait_timeout_while(stage, deadline.left(), |stage| *stage == Stage::Waiting)
+        .wait_timeout_while(stage, deadline.left(), |stage| {
+            matches!(stage, Stage::Waiting)
+        })
         .unwrap_or_else(PoisonError::into_inner);
-    if *stage == Stage::Waiting {
-        *stage = Stage::GivenUp;
-        return Ok(false);
-    }
-    drop(stage);
-    match waiter.join() {
-        Ok(outcome) => outcome.map(|()| true),
-        Err(_) => Err(io::Error::other(
-            "the thread that waited for the lock panicked",
-        )),
+    // Not by joining: the thread's end would be waited for with the lock held.
+    match std::mem::replace(&mut *stage, Stage::GivenUp) {
+        Stage::Over(outcome) => outcome.map(|()| true),
+        Stage::Waiting | Stage::GivenUp => Ok(false),
     }
 }
 

@@ -14,8 +14,8 @@ use crate::listener::{Listener, Place};
 use crate::signal::{Signal, StopFlag};
 use crate::watch::NameFilter;
 
-/// Two locks with one order: `kernel` before `subscribers`. Whoever reads events takes `subscribers` only, and whoever
-/// talks to the thread of the events (adding and removing a watch waits for its answer) holds `kernel` only.
+/// Two locks with one order: `kernel` before `subscribers`. Whoever reads events takes `subscribers` only; a listener that is
+/// replaced or dropped waits for the end of its thread, so `subscribers` is not held then.
 #[derive(Debug)]
 pub(crate) struct Watched {
     kernel: Mutex<Kernel>,
@@ -33,8 +33,7 @@ struct Kernel {
     sweeps: u32,
 }
 
-/// How many sweeps lie between two that set every watch anew: one that was lost unseen is rare, and each may cost
-/// the thread of the events two wake-ups.
+/// How many sweeps lie between two that set every watch anew: one that was lost unseen is rare.
 const SWEEPS_TO_RENEW: u32 = 16;
 
 /// Which folder stood at a path: an inode number alone is soon given to another one.
@@ -159,7 +158,7 @@ impl Kernel {
         if before.is_some() && before != there {
             self.unwatch(folder);
         }
-        let Some(listener) = &mut self.listener else {
+        let Some(listener) = &self.listener else {
             return;
         };
         let in_sight = there.filter(|_| {
@@ -174,7 +173,7 @@ impl Kernel {
     }
 
     fn unwatch(&mut self, folder: &Path) {
-        if let Some(listener) = &mut self.listener
+        if let Some(listener) = &self.listener
             && let Err(error) = listener.unwatch(folder)
         {
             // The watch of a deleted folder has ended by itself.
