@@ -1,5 +1,6 @@
 //! The program `swarm`: arguments, the command, its exit code.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -9,6 +10,7 @@ use clap::error::{ContextKind, ContextValue};
 use crate::app::App;
 use crate::args::{Args, planned, with_tip};
 use crate::commands;
+use crate::deployment::VERSION;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::first_act::first_act;
@@ -17,6 +19,9 @@ use crate::{logging, output, team_hooks};
 
 /// Runs `swarm` and returns its exit code.
 pub fn main_impl() -> ExitCode {
+    if asks_for_version(std::env::args_os().skip(1)) {
+        return print_version();
+    }
     if let Some(done) = first_act() {
         return done;
     }
@@ -32,6 +37,29 @@ pub fn main_impl() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             report(&failure, json);
+            ExitCode::from(failure.kind.exit_code().0)
+        }
+    }
+}
+
+/// Whether the version is all that is asked for. Scripts ask for it often, and what all commands look like takes longer to
+/// build than the answer.
+fn asks_for_version(mut words: impl Iterator<Item = OsString>) -> bool {
+    let first = words.next();
+    first.is_some_and(|word| word == "--version" || word == "-V") && words.next().is_none()
+}
+
+fn version_line() -> String {
+    format!("swarm {VERSION}\n")
+}
+
+fn print_version() -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    let printed = out.write_all(version_line().as_bytes());
+    match written(printed.and_then(|()| out.flush())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            report(&failure, false);
             ExitCode::from(failure.kind.exit_code().0)
         }
     }
@@ -115,5 +143,22 @@ fn report(failure: &Failure, json: bool) {
     say(&format!("swarm: {}", indented(&failure.message)));
     if let Some(hint) = &failure.hint {
         say(&format!("  {}", indented(hint)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_version_alone_is_answered_as_the_parser_would() {
+        assert_eq!(version_line(), Args::command().render_version());
+        let asks = |words: &[&str]| asks_for_version(words.iter().map(OsString::from));
+        assert!(asks(&["--version"]) && asks(&["-V"]));
+        for words in [&[][..], &["--json", "--version"], &["-V", "x"], &["status"]] {
+            assert!(!asks(words), "{words:?}");
+        }
     }
 }
