@@ -214,8 +214,35 @@ impl Task {
 
     /// Whether `name` owns it, however the owner was written.
     pub fn is_owned_by(&self, agent: &AgentId) -> bool {
-        self.owner
-            .as_deref()
-            .is_some_and(|owner| owner == agent.name.as_str() || owner == agent.to_string())
+        let owner = self.owner.as_deref();
+        let behind_name = owner.and_then(|owner| owner.strip_prefix(agent.name.as_str()));
+        behind_name.is_some_and(|rest| {
+            rest.is_empty() || rest.strip_prefix('@') == Some(agent.team.as_str())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_is_known_by_its_name_or_its_whole_id() {
+        let bob: AgentId = "bob@demo".parse().unwrap();
+        for (owner, owns) in [
+            ("bob", true),
+            ("bob@demo", true),
+            ("bob@other", false),
+            ("bob@", false),
+            ("bobby", false),
+            ("bo", false),
+            ("", false),
+        ] {
+            let task = format!(
+                r#"{{"id":"1","subject":"s","description":"","status":"pending","owner":"{owner}","blocks":[],"blockedBy":[]}}"#
+            );
+            let task = Task::parse(task.as_bytes()).unwrap();
+            assert_eq!(task.is_owned_by(&bob), owns, "{owner}");
+        }
     }
 }

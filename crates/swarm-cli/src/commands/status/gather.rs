@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::which_team::not_entered;
 
 /// The states of tasks in the order in which they are counted.
-pub(super) const TASK_STATES: [TaskState; 5] = [
+const TASK_STATES: [TaskState; 5] = [
     TaskState::InProgress,
     TaskState::Pending,
     TaskState::Blocked,
@@ -84,10 +84,16 @@ impl Status {
         tasks.filter(|task| task.status != TaskStatus::Completed)
     }
 
-    /// How many tasks are in a state.
-    pub(super) fn count(&self, state: TaskState) -> usize {
-        let tasks = self.tasks.tasks.iter();
-        tasks.filter(|task| self.tasks.state(task) == state).count()
+    /// How many tasks are in each state.
+    pub(super) fn counts(&self) -> [(TaskState, usize); TASK_STATES.len()] {
+        let mut counts = TASK_STATES.map(|state| (state, 0));
+        for task in &self.tasks.tasks {
+            let state = self.tasks.state(task);
+            for (_, count) in counts.iter_mut().filter(|(of, _)| *of == state) {
+                *count += 1;
+            }
+        }
+        counts
     }
 
     /// Tokens of all turns that have ended, also of members that are gone.
@@ -122,9 +128,10 @@ impl Status {
             Ok(record)
         });
         document["members"] = members.collect::<Result<Value, Failure>>()?;
-        let counts: Map<String, Value> = TASK_STATES
-            .iter()
-            .map(|state| (state.name().to_owned(), json!(self.count(*state))))
+        let counts: Map<String, Value> = self
+            .counts()
+            .into_iter()
+            .map(|(state, count)| (state.name().to_owned(), json!(count)))
             .collect();
         let open = self.open_tasks().map(|one| task::record(one, &self.tasks));
         document["tasks"] = json!({

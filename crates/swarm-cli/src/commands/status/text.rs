@@ -3,7 +3,7 @@
 use swarm_ui::Theme;
 use swarm_ui::print::{counted, short_count};
 
-use super::gather::{Status, TASK_STATES};
+use super::gather::Status;
 use super::roster;
 use crate::app::App;
 use crate::commands::{requests, task};
@@ -78,11 +78,11 @@ fn advice(status: &Status) -> String {
 
 /// How many tasks are in which state.
 fn counts(status: &Status) -> String {
-    let counts: Vec<String> = TASK_STATES
-        .iter()
-        .map(|state| (status.count(*state), state.name()))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"))
+    let counts: Vec<String> = status
+        .counts()
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(state, count)| format!("{count} {}", state.name()))
         .collect();
     if counts.is_empty() {
         return "no tasks\n".to_owned();
