@@ -16,8 +16,6 @@ pub enum Duplication {
     Reflink,
     /// All bytes are copied.
     Copy,
-    /// One more name for the same file: a change of one in place is a change of both.
-    Hardlink,
 }
 
 /// Whether files below `folder` can share their blocks with files below `other`. Tried with a temporary file.
@@ -50,7 +48,6 @@ pub fn duplicate_file(from: &Path, to: &Path, how: Duplication) -> Result<(), Fs
     }
     let done = match how {
         Duplication::Copy => fs::copy(from, to).map(drop),
-        Duplication::Hardlink => fs::hard_link(from, to),
         Duplication::Reflink => reflink(from, to, &found),
     };
     done.map_err(|error| FsError::io(from, "duplicate", error))
@@ -141,8 +138,6 @@ mod tests {
         assert_eq!(fs::read(path("copy/bin/a")).unwrap(), b"a");
         let inode = |name| fs::metadata(path(name)).unwrap().ino();
         assert_ne!(inode("copy/a.js"), inode("from/a.js"));
-        duplicate_tree(&path("from"), &path("linked"), Duplication::Hardlink).unwrap();
-        assert_eq!(inode("linked/a.js"), inode("from/a.js"));
         let again = duplicate_tree(&path("from"), &path("copy"), Duplication::Copy);
         assert!(matches!(again, Err(FsError::Exists { .. })), "{again:?}");
     }

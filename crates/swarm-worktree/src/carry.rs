@@ -22,7 +22,7 @@ const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 pub struct Carried {
     /// Its path below the checkout.
     pub path: PathBuf,
-    /// How: `copy`, `reflink`, `hardlink` or `symlink`.
+    /// How: `copy`, `reflink` or `symlink`.
     pub how: String,
 }
 
@@ -189,19 +189,25 @@ impl Carrying<'_> {
                     Some(sample) if can_reflink(&self.to, &sample) => {
                         self.duplicate(&folder, Duplication::Reflink, "reflink")?;
                     }
-                    _ => self.leave(
-                        &folder,
-                        "the file system cannot share its blocks; install the dependencies in the worktree, or set worktree.dependencies to copy",
-                    ),
+                    _ => self.link(&folder)?,
                 },
                 Dependencies::Copy => self.duplicate(&folder, Duplication::Copy, "copy")?,
-                Dependencies::Hardlink => self.duplicate(&folder, Duplication::Hardlink, "hardlink")?,
-                Dependencies::Symlink => {
-                    link_packages(&from, &to)?;
-                    self.note(&folder, "symlink");
-                }
+                Dependencies::Symlink => self.link(&folder)?,
             }
         }
+        Ok(())
+    }
+
+    fn link(&mut self, folder: &Path) -> Result<(), WorktreeError> {
+        let from = self.from.join(folder);
+        link_packages(&from, &self.to.join(folder))?;
+        self.note(folder, "symlink");
+        self.notices.push(format!(
+            "the packages in {} are links to those in {}: the sandbox keeps them as they are, and without it a write into one \
+             changes the main checkout; install the dependencies in the worktree to change them",
+            folder.display(),
+            from.display()
+        ));
         Ok(())
     }
 

@@ -42,7 +42,7 @@ pub use heads::{Seen, seen};
 pub use list::{Condition, Listed, Pruned};
 pub use maker::FolderMaker;
 pub use merge::{MergeOutcome, Merged};
-pub use notice::moved_notice;
+pub use notice::{Resident, moved_notice, worktree_notice};
 pub use record::{Leaver, Owner, ProcessMark, Record, Stage};
 pub use remove::{Parting, Removed};
 pub use rescue::Rescue;

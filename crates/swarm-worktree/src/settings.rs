@@ -35,28 +35,20 @@ impl Uncommitted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dependencies {
-    /// As copies that share their blocks, where the file system can; else not at all, with a notice.
+    /// As copies that share their blocks where the file system can; else as links.
     #[default]
     Auto,
     /// Not at all.
     None,
     /// As copies.
     Copy,
-    /// As further names of the same files.
-    Hardlink,
-    /// As a folder of links, one for each package.
+    /// As a directory of links, one for each package of the main checkout.
     Symlink,
 }
 
 impl Dependencies {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Auto,
-        Self::None,
-        Self::Copy,
-        Self::Hardlink,
-        Self::Symlink,
-    ];
+    pub const ALL: [Self; 4] = [Self::Auto, Self::None, Self::Copy, Self::Symlink];
 
     /// Its word in the settings.
     pub fn name(self) -> &'static str {
@@ -64,7 +56,6 @@ impl Dependencies {
             Self::Auto => "auto",
             Self::None => "none",
             Self::Copy => "copy",
-            Self::Hardlink => "hardlink",
             Self::Symlink => "symlink",
         }
     }
@@ -134,7 +125,7 @@ mod tests {
         let sent = WorktreeSettings {
             location: Some("/trees".into()),
             uncommitted: Uncommitted::Leave,
-            dependencies: Dependencies::Hardlink,
+            dependencies: Dependencies::Symlink,
             dependency_folders: vec!["vendor".into()],
             sparse_paths: vec!["src".into()],
             merge: MergeMode::Manual,

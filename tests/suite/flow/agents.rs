@@ -318,7 +318,15 @@ fn a_sub_agent_with_a_worktree_changes_nothing_beside_it_and_says_where_its_work
     };
     let path = std::path::PathBuf::from(said("worktreePath: "));
     assert!(path.starts_with(world.project()), "{}", path.display());
-    assert!(said("worktreeBranch: ").starts_with("worktree-agent-"));
+    let branch = said("worktreeBranch: ");
+    assert!(branch.starts_with("worktree-agent-"));
+    assert_eq!(said("worktreeHolds: "), "uncommitted changes of greet.txt");
+    let merged = format!("Your caller merges them with `git merge {branch}`");
+    let asked = api
+        .requests()
+        .into_iter()
+        .any(|request| request.ask.has_seen(&merged));
+    assert!(asked, "{merged}");
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap();
     assert_eq!(read(path.join("greet.txt")), "changed\n");
     assert_eq!(read(world.project().join("greet.txt")), "hello\n");

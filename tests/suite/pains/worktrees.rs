@@ -6,6 +6,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
+use super::guards::kernel_has_none;
 use crate::scene::{MODEL, wait_for_state, world_over};
 
 /// Runs git in a folder as a person would.
@@ -485,4 +486,46 @@ fn t8_hooks_see_a_task_that_may_be_completed_and_before_its_work_is_merged() {
     assert_eq!((times(), made.exists()), (3, true));
     wait_for_state(&world, "alice", "idle");
     world.swarm(&["shutdown", "alice"]).ok();
+}
+
+#[test]
+fn i8_a_member_reads_the_dependencies_of_the_main_checkout_and_changes_none() {
+    const CHANGES: &str = "cat node_modules/dep/c.js && for file in node_modules/dep/c.js \
+                           node_modules/@x/y/c.js; do echo mine > $file; done; \
+                           rm -rf node_modules/dep/c.js; echo tried";
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": CHANGES})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = project(&api);
+    for (path, text) in [
+        (".gitignore", "node_modules/\n"),
+        ("node_modules/dep/c.js", "yours\n"),
+        ("node_modules/@x/y/c.js", "yours\n"),
+    ] {
+        world.write(&format!("project/{path}"), text);
+    }
+    world.commit_project();
+    spawn_apart(&world, "alice");
+    let last = api.wait_for("the result", "alice", |ask| ask.result_of("t1").is_some());
+    let (result, _) = last.ask.result_of("t1").unwrap();
+    assert!(
+        result.contains("yours") && result.contains("tried"),
+        "{result}"
+    );
+    let system = last.ask.system();
+    for words in [
+        "Its branch is worktree-alice",
+        "Completing a task with TaskUpdate merges them into main",
+        "node_modules (",
+    ] {
+        assert!(system.contains(words), "{words}: {system}");
+    }
+    if !kernel_has_none() {
+        for path in ["dep", "@x/y"] {
+            let file = world.project().join("node_modules").join(path).join("c.js");
+            assert_eq!(std::fs::read_to_string(file).unwrap(), "yours\n", "{path}");
+        }
+    }
+    world.swarm(&["kill", "alice"]).ok();
 }

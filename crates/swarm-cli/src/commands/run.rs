@@ -61,9 +61,11 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         own.extend_env(&mut deployment.shell_env);
     }
     let worktree = own.as_ref().map(OwnWorktree::root);
+    let instructions = own.iter().map(OwnWorktree::notice).collect();
     let ran = lead(app, args, prompt, deployment, claude, |parts| LeadParts {
         session,
         worktree,
+        instructions,
         ..parts
     });
     if let Some(own) = own {

@@ -98,7 +98,7 @@ settings! {
     /// What becomes of changes that no commit holds when a work tree is made.
     worktree_uncommitted: Uncommitted = "worktree.uncommitted", Kind::Word(&["refuse", "snapshot", "leave"]), Say::Users;
     /// How dependencies come into a work tree.
-    worktree_dependencies: Dependencies = "worktree.dependencies", Kind::Word(&["none", "auto", "copy", "hardlink", "symlink"]), Say::Users;
+    worktree_dependencies: Dependencies = "worktree.dependencies", Kind::Word(&["none", "auto", "copy", "symlink"]), Say::Users;
     /// Names of the folders that hold dependencies.
     worktree_dependency_folders: Vec<String> = "worktree.dependency_folders", Kind::Texts, Say::Users;
     /// Folders that are checked out in a work tree.

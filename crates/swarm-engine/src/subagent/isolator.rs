@@ -18,6 +18,8 @@ pub struct IsolatedFolder {
     pub branch: Option<String>,
     /// What the sub-agent is to be told of it, behind its prompt; may be empty.
     pub notice: String,
+    /// What is in it that is nowhere else, once the sub-agent has ended.
+    pub holds: Vec<String>,
 }
 
 /// Makes and clears away the folders of sub-agents with `isolation: worktree`.

@@ -73,10 +73,14 @@ fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usi
     );
     if let Some(kept) = &finding.kept {
         let branch = kept.branch.as_deref().unwrap_or_default();
+        let holds = match kept.holds.join("; ") {
+            none if none.is_empty() => none,
+            holds => format!("<worktreeHolds>{}</worktreeHolds>", escape(&holds)),
+        };
         tag(
             "worktree",
             &format!(
-                "<worktreePath>{}</worktreePath><worktreeBranch>{}</worktreeBranch>",
+                "<worktreePath>{}</worktreePath><worktreeBranch>{}</worktreeBranch>{holds}",
                 escape(&kept.path.display().to_string()),
                 escape(branch)
             ),

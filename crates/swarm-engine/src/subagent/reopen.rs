@@ -118,6 +118,7 @@ impl SubAgents {
             path,
             branch: meta.worktree_branch,
             notice: String::new(),
+            holds: Vec::new(),
         });
         *record.live() = Live {
             open: false,

@@ -44,6 +44,9 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
             lines.push(format!("worktreePath: {}", kept.path.display()));
             let branch = kept.branch.as_ref();
             lines.extend(branch.map(|branch| format!("worktreeBranch: {branch}")));
+            if !kept.holds.is_empty() {
+                lines.push(format!("worktreeHolds: {}", kept.holds.join("; ")));
+            }
         }
         lines.push(format!(
             "<usage>total_tokens: {}\ntool_uses: {}\nduration_ms: {}</usage>",

@@ -1,12 +1,14 @@
 //! Worktrees for sub-agents with `isolation: worktree`.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use swarm_protocol::{Clock, SubAgentId};
-use swarm_worktree::{Leaver, Owner, Parting, ProcessMark, Request, Slug, Worktrees, moved_notice};
+use swarm_worktree::{
+    Leaver, Owner, Parting, ProcessMark, Request, Resident, Slug, Worktrees, moved_notice,
+    worktree_notice,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::stay::blocking;
@@ -47,19 +49,17 @@ impl Isolator for WorktreeIsolator {
             blocking(move || worktrees.undo(&created)).await?;
             return Err("it was interrupted".to_owned());
         }
-        let mut notice = moved_notice(from, &created.cwd);
-        if !created.record.by_hook {
-            // Writing into a String cannot fail.
-            let _infallible = write!(notice, " It began at {}.", created.record.base.describe());
-        }
-        for line in &created.notices {
-            let _infallible = write!(notice, "\n{line}");
-        }
+        let notice = format!(
+            "{}\n\n{}",
+            moved_notice(from, &created.cwd),
+            worktree_notice(&created, Resident::SubAgent)
+        );
         Ok(IsolatedFolder {
             path: created.cwd,
             root: created.record.path,
             branch: created.branch,
             notice,
+            holds: Vec::new(),
         })
     }
 
@@ -72,10 +72,17 @@ impl Isolator for WorktreeIsolator {
         };
         match blocking(move || worktrees.part(&path, &leaver, now)).await {
             Ok(Some(Parting::Removed(_))) => None,
-            Ok(_) => Some(folder),
+            Ok(Some(Parting::Kept { why, .. })) => Some(IsolatedFolder {
+                holds: why.iter().map(ToString::to_string).collect(),
+                ..folder
+            }),
+            Ok(None) => Some(folder),
             Err(why) => {
                 tracing::warn!(agent = %id, why, "worktree kept");
-                Some(folder)
+                Some(IsolatedFolder {
+                    holds: vec![why],
+                    ..folder
+                })
             }
         }
     }

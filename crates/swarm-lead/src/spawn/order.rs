@@ -9,7 +9,7 @@ use swarm_protocol::{
     UnixMs, WorktreeReport,
 };
 use swarm_team::SpawnOrder;
-use swarm_worktree::{Created, MergeMode};
+use swarm_worktree::{Created, MergeMode, Resident, worktree_notice};
 
 use super::SpawnOptions;
 use crate::Deployment;
@@ -83,6 +83,7 @@ pub(super) fn build(
     values: Values,
 ) -> SpawnOrder {
     let agent = AgentId::new(options.name.clone(), team.clone());
+    let settings = deployment.worktrees.settings();
     let mut env = deployment.shell_env.clone();
     env.extend(options.env.clone());
     if let Some(created) = &values.worktree {
@@ -98,10 +99,9 @@ pub(super) fn build(
         equipment: (*deployment.equipment).clone(),
         cwd: options.cwd.clone(),
         worktree: values.worktree.as_ref().map(ordered),
-        merges: deployment.worktrees.settings().merge == MergeMode::Auto,
+        merges: settings.merge == MergeMode::Auto,
         // Words, paths and lists of them always serialize; a path that is no text leaves the usual settings.
-        worktree_settings: serde_json::to_value(deployment.worktrees.settings())
-            .unwrap_or_default(),
+        worktree_settings: serde_json::to_value(settings).unwrap_or_default(),
         model: values.model.written,
         model_source: Some(values.model.source),
         mode: values.mode,
@@ -110,7 +110,11 @@ pub(super) fn build(
         ask: deployment.rules.ask.clone(),
         anchors: anchors(deployment, &options.cwd, values.worktree.as_ref()),
         session_id: values.session_id,
-        instructions: Vec::new(),
+        instructions: values
+            .worktree
+            .iter()
+            .map(|created| worktree_notice(created, Resident::Teammate(settings.merge)))
+            .collect(),
         env,
         provider: deployment.provider.clone(),
         limits: deployment.limits,

@@ -164,6 +164,12 @@ fn note(member: &SpawnedMember) -> String {
         let record = &created.record;
         let (path, origin) = (record.path.display(), record.origin());
         lines.push(format!("worktree: {path}, {origin}"));
+        if let (false, Some(target)) = (record.by_hook, &record.target) {
+            lines.push(format!(
+                "Its commits reach {target} when it completes a task (unless worktree.merge is manual), or with `swarm worktree merge {}`.",
+                record.slug
+            ));
+        }
         lines.extend(created.notices.iter().cloned());
     }
     lines.join("\n")

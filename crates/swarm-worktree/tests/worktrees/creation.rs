@@ -3,7 +3,9 @@
 use std::fs;
 use std::thread;
 
-use swarm_worktree::{Slug, Uncommitted, WorktreeError, moved_notice};
+use swarm_worktree::{
+    MergeMode, Resident, Slug, Uncommitted, WorktreeError, moved_notice, worktree_notice,
+};
 
 use crate::scene::{NOW, Scene, request, slug};
 
@@ -275,6 +277,46 @@ fn a_fork_is_told_that_its_paths_have_moved() {
         Slug::of_agent("a1b2c3d4e5").unwrap().branch(),
         "worktree-agent-a1b2c3d4"
     );
+}
+
+#[test]
+fn an_agent_is_told_its_branch_how_its_work_is_merged_and_what_stayed_behind() {
+    let mut scene = Scene::new();
+    scene.settings.uncommitted = Uncommitted::Leave;
+    let repo = scene.repo();
+    scene.write(&repo, ".gitignore", "*.key\n.env\n");
+    scene.write(&repo, ".worktreeinclude", ".env\n");
+    scene.commit(&repo, "list");
+    scene.write(&repo, ".env", "A=b\n");
+    scene.write(&repo, "b.txt", "changed\n");
+    let made = scene.create(&repo, "x").unwrap();
+    let told = |resident| worktree_notice(&made, resident);
+    let auto = told(Resident::Teammate(MergeMode::Auto));
+    for words in [
+        &*made.record.path.display().to_string(),
+        "Its branch is worktree-x, which began at ",
+        "Completing a task with TaskUpdate merges them into main",
+        "`swarm worktree merge x`",
+        "files that git ignores stayed behind, but for .env (copy).",
+        "uncommitted changes were left behind: b.txt",
+    ] {
+        assert!(auto.contains(words), "{words}: {auto}");
+    }
+    let manual = told(Resident::Teammate(MergeMode::Manual));
+    assert!(!manual.contains("TaskUpdate"), "{manual}");
+    let sub_agent = told(Resident::SubAgent);
+    assert!(sub_agent.contains("`git merge worktree-x`"), "{sub_agent}");
+    scene.settings.uncommitted = Uncommitted::Snapshot;
+    let made = scene.create(&repo, "y").unwrap();
+    let told = worktree_notice(&made, Resident::Lead);
+    assert!(
+        told.contains("came along in the commit at which your branch began"),
+        "{told}"
+    );
+    scene.git_in(&repo, &["checkout", "-q", "-f", "--detach"]);
+    let made = scene.create(&repo, "z").unwrap();
+    let told = worktree_notice(&made, Resident::SubAgent);
+    assert!(told.contains("without a branch to merge into"), "{told}");
 }
 
 pub(crate) fn executable(path: &std::path::Path) {

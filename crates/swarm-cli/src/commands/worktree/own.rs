@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use swarm_lead::WorktreeWish;
 use swarm_protocol::SessionId;
 use swarm_worktree::{
-    Created, Hazard, Owner, Parting, ProcessMark, Record, Request, Slug, WorktreeError, Worktrees,
+    Created, Hazard, Owner, Parting, ProcessMark, Record, Request, Resident, Slug, WorktreeError,
+    Worktrees, worktree_notice,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -68,6 +69,11 @@ impl OwnWorktree {
     /// The folder in which the lead works.
     pub(in crate::commands) fn cwd(&self) -> PathBuf {
         self.created.cwd.clone()
+    }
+
+    /// What the lead's model needs to know of it.
+    pub(in crate::commands) fn notice(&self) -> String {
+        worktree_notice(&self.created, Resident::Lead)
     }
 
     /// The whole of its work tree.
