@@ -19,6 +19,10 @@ impl FileFacts for ContextFiles<'_> {
         self.0.protected.read_refusal(real).is_some()
     }
 
+    fn secrets_below(&self, real: &Path) -> Vec<PathBuf> {
+        self.0.protected.secrets_below(real)
+    }
+
     fn has_other_names(&self, real: &Path) -> bool {
         real.symlink_metadata()
             .is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)

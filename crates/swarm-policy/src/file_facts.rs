@@ -12,6 +12,9 @@ pub trait FileFacts: Debug {
     /// Whether a file must not be read because it holds secrets. Links in the path are resolved.
     fn is_secret(&self, real: &Path) -> bool;
 
+    /// The files with secrets that lie in this directory, however deep.
+    fn secrets_below(&self, real: &Path) -> Vec<PathBuf>;
+
     /// Whether a file has another name, so that a rule about that name may concern it.
     fn has_other_names(&self, real: &Path) -> bool;
 
@@ -43,6 +46,10 @@ impl FileFacts for PlainFiles {
 
     fn is_secret(&self, _real: &Path) -> bool {
         false
+    }
+
+    fn secrets_below(&self, _real: &Path) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     fn has_other_names(&self, _real: &Path) -> bool {

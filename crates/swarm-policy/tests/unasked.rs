@@ -25,11 +25,13 @@ const DISK: Disk = Disk {
 };
 
 /// Symbolic links, by path, and where they lead.
-const LINKS: [(&str, &str); 4] = [
+const LINKS: [(&str, &str); 6] = [
     ("/work/pl", "/proc"),
     ("/work/to-env", "/work/.env"),
     ("/work/docs/to-secrets", "/work/secrets"),
     ("/work/to-doc", "/work/docs/a"),
+    ("/work/deep/to-config", "/home/dev/.claude/sub"),
+    ("/work/deep/kernel", "/proc"),
 ];
 
 impl FileFacts for Disk {
@@ -50,7 +52,13 @@ impl FileFacts for Disk {
                 folded = PathBuf::from(to);
             }
         }
-        let mut places = vec![folded];
+        let is_wild = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.contains(['*', '?', '[', '{']))
+        };
+        let around = folded.parent().filter(|_| pattern && is_wild(&folded));
+        let mut places: Vec<PathBuf> = around.map(Path::to_owned).into_iter().collect();
+        places.push(folded);
         if pattern && path.starts_with("/work") {
             places.push("/proc/1/environ".into());
         }
@@ -59,6 +67,11 @@ impl FileFacts for Disk {
 
     fn is_secret(&self, real: &Path) -> bool {
         real == Path::new("/home/dev/.claude/.credentials.json")
+    }
+
+    fn secrets_below(&self, real: &Path) -> Vec<PathBuf> {
+        let secret = PathBuf::from("/home/dev/.claude/.credentials.json");
+        Vec::from_iter(Some(secret).filter(|secret| secret.starts_with(real)))
     }
 
     fn has_other_names(&self, real: &Path) -> bool {
@@ -211,6 +224,66 @@ fn a_command_reads_no_process_device_or_secret_unasked_however_it_is_spelled() {
         "deny",
         &["cat pl/1/environ"],
     );
+}
+
+#[test]
+fn a_search_or_a_pattern_above_a_secret_is_asked_about() {
+    let none = RuleSet::default();
+    all(
+        Default,
+        &none,
+        "Bash",
+        "ask",
+        &[
+            "cat ~/.claude/.cred*",
+            "cat ~/.claude/*",
+            "cat ~/.claude/.credentials.jso[n]",
+            "cat ~/.claude/{a,.credentials.json}",
+            "head < ~/.claude/.c*",
+            "grep -r KEY ~/.claude",
+            "grep -rn KEY ~",
+            "grep --recursive KEY /home",
+            "grep -d recurse KEY /home/dev",
+            "egrep -r KEY /",
+            "rg --hidden KEY ~",
+            "rg KEY /home/dev/.claude",
+            "cd ~ && grep -r KEY",
+            "cd && rg KEY .",
+            "cd / && rg KEY",
+            "timeout 5 grep -r KEY ~/.claude",
+            "cd deep/to-config && cat ../.credentials.json",
+            "cd deep/to-config && cd .. && cat .credentials.json",
+        ],
+    );
+    all(
+        Default,
+        &none,
+        "Bash",
+        "allow",
+        &[
+            "grep -rn KEY .",
+            "grep -rn KEY src docs",
+            "rg KEY",
+            "rg KEY /srv/other",
+            "ls ~/.claude",
+            "find ~/.claude -name x",
+            "du -sh ~",
+            "grep KEY ~/.claude/settings.json",
+            "cat ~/.claude/*.md",
+            "cat ~/.claude/s*",
+        ],
+    );
+}
+
+#[test]
+fn a_change_of_directory_is_judged_by_its_spelling_and_by_its_links() {
+    let none = RuleSet::default();
+    // The shell goes back to `deep`, where a link leads elsewhere.
+    let links = [
+        "cd deep/to-config && cd .. && cat kernel/1/environ",
+        "cd deep/to-config/.. && cat kernel/1/environ",
+    ];
+    all(Default, &none, "Bash", "ask", &links);
 }
 
 #[test]

@@ -105,7 +105,8 @@ pub(crate) fn assemble(
     };
     let rights = Arc::new(rights(&seat, &order, rules));
     let instructions = instructions(&order, &root, parts.home.as_deref(), &unreadable);
-    let tool_context = tool_context(&order, &root, &seat, unreadable, trained.memory.as_deref());
+    let (memory, home) = (trained.memory.as_deref(), parts.home.as_deref());
+    let tool_context = tool_context(&order, &root, &seat, unreadable, memory, home);
     let path = find_transcript(&root, &order.cwd, order.session_id);
     let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
     let limits = limits(&order);
@@ -370,12 +371,13 @@ fn tool_context(
     seat: &Seat,
     unreadable: ReadFilter,
     memory: Option<&Path>,
+    home: Option<&Path>,
 ) -> ToolContext {
     let protected = without_unreadable(ProtectedPaths::new(root), unreadable);
     ToolContext {
         cwd: order.cwd.clone(),
         env: Arc::new(order.env.clone()),
-        checkout: Arc::new(Checkout::of(&order.cwd)),
+        checkout: Arc::new(Checkout::of(&order.cwd, home)),
         protected: Arc::new(protected),
         confine: order.worktree.as_ref().map(|tree| {
             let confined = Confinement::new(&tree.toplevel);

@@ -34,6 +34,9 @@ fn calls(package: &std::path::Path) -> Vec<(&'static str, Value)> {
         bash("cat pl/self/environ"),
         write(".husky/pre-commit", "touch ran\n"),
         write("src/lib.rs", ""),
+        bash("cat ../../root/.cred*"),
+        bash("grep -r token ../../root"),
+        bash("grep -rn mine src a.txt"),
     ]
 }
 
@@ -59,7 +62,8 @@ fn a_repository_put_together_by_a_member_runs_no_program_unasked() {
         Reply::tool(format!("t{nth}"), tool, input)
     });
     let world = world_over(&api);
-    world.write("project/pkg/a.txt", "a\n");
+    world.write("project/pkg/a.txt", "mine\n");
+    world.write("root/.credentials.json", "{\"token\": \"x\"}");
     world.commit_project();
     let folder = world.project().canonicalize().unwrap().join("pkg");
     std::os::unix::fs::symlink("/proc", folder.join("pl")).unwrap();
@@ -101,6 +105,9 @@ fn a_repository_put_together_by_a_member_runs_no_program_unasked() {
         (7, true, "dontAsk"),
         (8, true, ".husky"),
         (9, false, ""),
+        (10, true, "dontAsk"),
+        (11, true, "dontAsk"),
+        (12, false, "a.txt"),
     ] {
         let (text, is_error) = &results[nth];
         assert!(

@@ -264,7 +264,7 @@ fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
     ToolContext {
         cwd: dep.cwd.clone(),
         env: Arc::new(shell_env(parts)),
-        checkout: Arc::new(Checkout::of(&dep.cwd)),
+        checkout: Arc::new(Checkout::of(&dep.cwd, parts.home.as_deref())),
         protected: Arc::new(protected),
         confine: parts
             .worktree

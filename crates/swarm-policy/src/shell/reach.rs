@@ -63,19 +63,24 @@ impl<'a> Reach<'a> {
         reach
     }
 
-    /// Adds the directories that these arguments of `cd` lead to.
+    /// Adds the directories that these arguments of `cd` lead to. The shell takes `..` back by the spelling of the path, and
+    /// programs take it back by where links have led.
     fn moved(&mut self, arguments: &[Word]) {
         let operands = arguments
             .iter()
             .filter(|word| !word.text.starts_with('-') || word.text == "-");
         let mut added: Vec<PathBuf> = self.home.iter().map(|home| (*home).to_owned()).collect();
         for word in operands {
-            let places = (word.text != "-" && word.is_literal())
-                .then(|| self.places(word, &word.text))
+            let paths = (word.text != "-" && word.is_literal())
+                .then(|| self.paths(word, &word.text))
                 .flatten();
-            match places {
-                Some(places) => added.extend(places),
-                None => self.directories = None,
+            let places = paths.as_ref().and_then(|paths| self.real(word, paths));
+            match (paths, places) {
+                (Some(paths), Some(places)) => {
+                    added.extend(paths.iter().map(|path| absolute("", path)));
+                    added.extend(places);
+                }
+                _ => self.directories = None,
             }
         }
         if let Some(directories) = &mut self.directories {
@@ -86,24 +91,67 @@ impl<'a> Reach<'a> {
     }
 
     /// Whether all files that a simple command may name can be read by anybody: no word leads to a device, a process
-    /// or a secret, and where every word leads is known.
-    pub(crate) fn is_harmless(&self, part: &Part) -> bool {
+    /// or a secret, and where every word leads is known. Where it `descends` into directories, that holds for what is in
+    /// them and in its own.
+    pub(crate) fn is_harmless(&self, part: &Part, descends: bool) -> bool {
         let arguments = part.words.iter().skip(1);
         let targets = part
             .redirects
             .iter()
             .filter(|redirect| !redirect.descriptor)
             .map(|redirect| &redirect.target);
-        arguments
-            .chain(targets)
-            .all(|word| HARMLESS.contains(&word.text.as_str()) || self.is_word_harmless(word))
+        let mut words = arguments.chain(targets);
+        (!descends || self.is_own_directory_harmless())
+            && words.all(|word| {
+                HARMLESS.contains(&word.text.as_str()) || self.is_word_harmless(word, descends)
+            })
     }
 
-    fn is_word_harmless(&self, word: &Word) -> bool {
+    fn is_word_harmless(&self, word: &Word, descends: bool) -> bool {
         path_texts(word).all(|text| {
+            let last = text.rsplit('/').next().unwrap_or(text);
+            let is_harmless = |real: &PathBuf| {
+                self.is_place_harmless(real)
+                    && !(descends && self.holds_secrets(real))
+                    && !(word.pattern && self.may_match_secret(last, real))
+            };
             self.places(word, text)
-                .is_some_and(|places| places.iter().all(|real| self.is_place_harmless(real)))
+                .is_some_and(|places| places.iter().all(is_harmless))
         })
+    }
+
+    /// Whether a program that goes through the directory it runs in meets no secret there.
+    fn is_own_directory_harmless(&self) -> bool {
+        self.directories.as_ref().is_some_and(|directories| {
+            directories.iter().all(|directory| {
+                let places = self.files.leads_to(directory, false);
+                places.is_some_and(|places| !places.iter().any(|real| self.holds_secrets(real)))
+            })
+        })
+    }
+
+    /// Whether a directory, or one in it, holds a device, a process or a secret.
+    fn holds_secrets(&self, real: &Path) -> bool {
+        OF_THE_KERNEL
+            .iter()
+            .any(|dir| Path::new(dir).starts_with(real))
+            || !self.files.secrets_below(real).is_empty()
+    }
+
+    /// Whether a file name pattern may stand for a secret in a directory. Only what is before its first wildcard and behind
+    /// its last one is compared.
+    fn may_match_secret(&self, pattern: &str, directory: &Path) -> bool {
+        const WILD: [char; 9] = ['*', '?', '[', ']', '{', '}', '(', ')', '\\'];
+        let Some(first) = pattern.find(WILD) else {
+            return false;
+        };
+        let before = pattern[..first].trim_end_matches(['@', '+', '!']);
+        let after = pattern.rsplit(WILD).next().unwrap_or_default();
+        let secrets = self.files.secrets_below(directory).into_iter();
+        secrets
+            .filter(|secret| secret.parent() == Some(directory))
+            .filter_map(|secret| Some(secret.file_name()?.to_str()?.to_owned()))
+            .any(|name| name.starts_with(before) && name.ends_with(after))
     }
 
     fn is_place_harmless(&self, real: &Path) -> bool {
@@ -116,12 +164,26 @@ impl<'a> Reach<'a> {
 
     /// Where a text that is part of a word leads, from each directory.
     fn places(&self, word: &Word, text: &str) -> Option<Vec<PathBuf>> {
+        self.real(word, &self.paths(word, text)?)
+    }
+
+    /// Where paths lead that a word stands for.
+    fn real(&self, word: &Word, paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
+        let mut places = Vec::new();
+        for path in paths {
+            places.extend(self.files.leads_to(path, word.pattern)?);
+        }
+        Some(places)
+    }
+
+    /// The paths that a text that is part of a word stands for, from each directory.
+    fn paths(&self, word: &Word, text: &str) -> Option<Vec<PathBuf>> {
         if word.pattern && braces_hide_the_path(text) {
             return None;
         }
         let directories = self.directories.as_ref()?;
         let expands = word.raw.starts_with('~') || text.len() < word.text.len();
-        let paths: Vec<PathBuf> = match text.strip_prefix('~').filter(|_| expands) {
+        Some(match text.strip_prefix('~').filter(|_| expands) {
             None => directories.iter().map(|dir| dir.join(text)).collect(),
             Some(rest) => match rest.split_once('/').unwrap_or((rest, "")) {
                 ("", rest) => vec![self.home?.join(rest)],
@@ -129,12 +191,7 @@ impl<'a> Reach<'a> {
                 // The directory before the last `cd`, another user's home directory, or the directory stack.
                 _ => return None,
             },
-        };
-        let mut places = Vec::new();
-        for path in paths {
-            places.extend(self.files.leads_to(&path, word.pattern)?);
-        }
-        Some(places)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use super::script::{Part, Word};
 use super::wrappers::unwrap_harmless;
 
 /// Programs that write nothing and run nothing, whatever their arguments.
-const ALWAYS: [&str; 56] = [
+const ALWAYS: [&str; 55] = [
     ":",
     "basename",
     "cat",
@@ -33,7 +33,6 @@ const ALWAYS: [&str; 56] = [
     "hexdump",
     "id",
     "join",
-    "jq",
     "ls",
     "locale",
     "logname",
@@ -69,7 +68,7 @@ const ALWAYS: [&str; 56] = [
 ];
 
 /// Programs that read files which no word names with one of these options: from a list, or through links met on the way.
-const EXCEPT_SPELLED: [(&str, &[&str]); 7] = [
+const EXCEPT_SPELLED: [(&str, &[&str]); 8] = [
     // `-l` runs `pr`. A comparison of directories follows links.
     ("diff", &["-l", "--paginate", "-r", "--recursive"]),
     ("du", &["--files0-from"]),
@@ -78,6 +77,8 @@ const EXCEPT_SPELLED: [(&str, &[&str]); 7] = [
     // `-v` runs another `getconf`.
     ("getconf", &["-v"]),
     ("grep", &FOLLOWING_GREP),
+    // A program can load other files as modules or data.
+    ("jq", &["-L", "--library-path", "-f", "--from-file"]),
     ("wc", &["--files0-from"]),
 ];
 
@@ -162,7 +163,7 @@ pub fn bash_is_read_only(command: &str) -> bool {
     let certain = !script.broken && !script.grouped && script.here_documents.is_empty();
     let reach = Reach::of(
         &script.parts,
-        Path::new("/"),
+        Path::new("/work"),
         None,
         &crate::PlainFiles,
         false,
@@ -194,7 +195,8 @@ pub(crate) fn part_is_read_only(part: &Part, reach: &Reach<'_>) -> bool {
             .chain(part.redirects.iter().map(|r| &r.target))
             .any(looks_into_processes)
         && reads(&program.text, arguments)
-        && (matches!(program.text.as_str(), "echo" | "printf") || reach.is_harmless(part))
+        && (matches!(program.text.as_str(), "echo" | "printf")
+            || reach.is_harmless(part, descends(part)))
 }
 
 fn reads(program: &str, arguments: &[Word]) -> bool {
@@ -211,7 +213,8 @@ fn reads(program: &str, arguments: &[Word]) -> bool {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     let none_of = |(_, bad): &(&str, &[&str])| !texts.iter().any(|text| is_option(text, bad));
     if let Some(entry) = EXCEPT_SPELLED.iter().find(|(name, _)| *name == program) {
-        return none_of(entry);
+        return none_of(entry)
+            && !(program == "jq" && texts.iter().any(|text| loads_modules(text)));
     }
     // A file of that name could be an option.
     let unsure = |word: &Word| word.pattern && word.raw.starts_with(['*', '?', '[', '{', '-']);
@@ -317,36 +320,42 @@ fn mentions(part: &Part, words: &[&str]) -> bool {
         .any(|word| words.contains(&word.text.as_str()))
 }
 
+/// Whether a simple command reads what is in the directories that it is given, and in its own.
+fn descends(part: &Part) -> bool {
+    let recursive = [
+        "-r",
+        "-R",
+        "-d",
+        "--recursive",
+        "--dereference-recursive",
+        "--directories",
+    ];
+    let is_recursive = |word: &Word| is_option(&word.text, &recursive);
+    mentions(part, &["rg"])
+        || (mentions(part, &["grep", "egrep", "fgrep", "diff"])
+            && part.words.iter().any(is_recursive))
+}
+
+/// Whether a program of jq begins with modules or data that it loads.
+fn loads_modules(program: &str) -> bool {
+    let is_keyword = |(at, word): (usize, &str)| {
+        let before = program[..at].chars().next_back();
+        let after = program[at + word.len()..].chars().next();
+        let parts = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '@' | '"');
+        !before.is_some_and(parts)
+            && after.is_some_and(|c| c.is_whitespace() || matches!(c, '"' | '#'))
+    };
+    ["import", "include"]
+        .iter()
+        .any(|word| program.match_indices(word).any(is_keyword))
+}
+
 /// Whether a simple command may read files that its words do not name: by a pattern, by going through directories,
 /// because the directory changes, or because git keeps their content.
 pub(crate) fn names_files_vaguely(part: &Part) -> bool {
-    let recursive = part.words.iter().any(|word| {
-        is_option(
-            &word.text,
-            &[
-                "-r",
-                "-R",
-                "-d",
-                "--recursive",
-                "--dereference-recursive",
-                "--directories",
-            ],
-        )
-    });
-    // A jq program can load other files as modules or data.
-    let loads_modules = part.words.iter().any(|word| {
-        ["import", "include"]
-            .iter()
-            .any(|load| word.text.contains(load))
-    }) || part
-        .words
-        .iter()
-        .any(|word| is_option(&word.text, &["-f", "--from-file"]));
     part.words.iter().any(|word| !word.is_literal())
         || mentions(part, &MOVES)
-        || mentions(part, &["rg"])
-        || (mentions(part, &["grep", "egrep", "fgrep", "diff"]) && recursive)
-        || (mentions(part, &["jq"]) && loads_modules)
+        || descends(part)
         || (runs_git(part) && !read_only_git::shows_no_content(&part.words))
 }
 
@@ -387,6 +396,8 @@ mod tests {
             "pwd; echo hi && date +%s",
             "grep -rn 'a|b' src",
             "rg foo -g '*.rs'",
+            "jq .compilerOptions.include tsconfig.json",
+            "jq -r '.imports | keys' *.json",
             "find . -name '*.rs' -type f",
             "sort -u -k2 a",
             "git status",
@@ -561,6 +572,10 @@ mod tests {
             "base64 -o a b",
             "arch -x86_64 ./a",
             "getconf -v x y",
+            "jq -n 'import \"a\" as $a; $a'",
+            "jq -n 'include\"a\"; .'",
+            "jq -L lib . a",
+            "jq -rf program a",
             "cat ~-/a",
             "cat ~bob/a",
             "cd - && cat a",

@@ -4,15 +4,20 @@ use std::path::{Path, PathBuf};
 
 use super::is_git_directory;
 
-/// How far files that a configuration includes are followed.
-const DEEPEST_INCLUDE: usize = 5;
+/// How far git follows files that a configuration includes.
+const DEEPEST_INCLUDE: usize = 10;
+/// How many files one configuration may be made of to be understood.
+const MOST_FILES: usize = 64;
 
 /// The repository that git finds from a directory, with its configuration, at one moment.
 ///
 /// The configuration of a repository names programs that git runs, also in commands that only read. What it names when
 /// an agent starts is the user's choice; what appears later may be the agent's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checkout(Found);
+pub struct Checkout {
+    home: Option<PathBuf>,
+    found: Found,
+}
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Found {
@@ -26,24 +31,28 @@ enum Found {
         /// The content of its configuration, file by file.
         config: Vec<Vec<u8>>,
     },
-    /// A directory that looks like git's own without being called `.git`, or a `.git` that leads nowhere.
+    /// A directory that looks like git's own without being called `.git`, a `.git` that leads nowhere, or a configuration
+    /// that includes files in a way that is not understood.
     Doubtful,
 }
 
 impl Checkout {
-    /// What git finds from `directory` now.
-    pub fn of(directory: &Path) -> Self {
-        Self(find(directory))
+    /// What git finds from `directory` now, for a user with this home directory.
+    pub fn of(directory: &Path, home: Option<&Path>) -> Self {
+        Self {
+            home: home.map(Path::to_owned),
+            found: find(directory, home),
+        }
     }
 
     /// Whether git finds the same from `directory`, which may be in another worktree of the repository.
     pub fn is_as_found(&self, directory: &Path) -> bool {
-        let now = find(directory);
-        now != Found::Doubtful && now == self.0
+        let now = find(directory, self.home.as_deref());
+        now != Found::Doubtful && now == self.found
     }
 }
 
-fn find(directory: &Path) -> Found {
+fn find(directory: &Path, home: Option<&Path>) -> Found {
     // Git sees the path without links.
     let Ok(directory) = directory.canonicalize() else {
         return Found::Doubtful;
@@ -51,13 +60,13 @@ fn find(directory: &Path) -> Found {
     for folder in directory.ancestors() {
         let dot_git = folder.join(".git");
         if dot_git.is_dir() && is_git_directory(&dot_git) {
-            return repository(&dot_git);
+            return repository(&dot_git, home);
         }
         if dot_git.is_file() {
             let named = text(&dot_git)
                 .and_then(|text| Some(folder.join(text.strip_prefix("gitdir:")?.trim())));
             return match named.and_then(|named| named.canonicalize().ok()) {
-                Some(own) if is_git_directory(&own) => repository(&own),
+                Some(own) if is_git_directory(&own) => repository(&own, home),
                 _ => Found::Doubtful,
             };
         }
@@ -68,20 +77,26 @@ fn find(directory: &Path) -> Found {
     Found::Nothing
 }
 
-fn repository(own: &Path) -> Found {
+fn repository(own: &Path, home: Option<&Path>) -> Found {
     let common = text(&own.join("commondir"))
         .map_or_else(|| own.to_owned(), |named| own.join(named.trim_end()));
     let Ok(common) = common.canonicalize() else {
         return Found::Doubtful;
     };
     let mut config = Vec::new();
-    add_config(&common.join("config"), 0, &mut config);
-    add_config(&own.join("config.worktree"), 0, &mut config);
-    Found::Repository { common, config }
+    let files = [common.join("config"), own.join("config.worktree")];
+    let understood = files
+        .iter()
+        .all(|file| add_config(file, home, 0, &mut config));
+    if understood {
+        Found::Repository { common, config }
+    } else {
+        Found::Doubtful
+    }
 }
 
-/// Adds what git reads from a configuration file and those that it includes.
-fn add_config(file: &Path, depth: usize, config: &mut Vec<Vec<u8>>) {
+/// Adds what git reads from a configuration file and those that it includes. False where it is not clear which these are.
+fn add_config(file: &Path, home: Option<&Path>, depth: usize, config: &mut Vec<Vec<u8>>) -> bool {
     let content = if file.is_file() {
         std::fs::read(file).unwrap_or_default()
     } else {
@@ -91,7 +106,10 @@ fn add_config(file: &Path, depth: usize, config: &mut Vec<Vec<u8>>) {
     let kept = without_branches(&readable);
     config.push(kept.clone().into_bytes());
     if depth == DEEPEST_INCLUDE {
-        return;
+        return true;
+    }
+    if config.len() > MOST_FILES {
+        return false;
     }
     for line in kept.lines() {
         let value = line.split_once('=').filter(|(key, _)| {
@@ -100,13 +118,48 @@ fn add_config(file: &Path, depth: usize, config: &mut Vec<Vec<u8>>) {
         });
         if let Some((_, path)) = value {
             let beside = file.parent().unwrap_or(file);
-            add_config(
-                &beside.join(path.trim().trim_matches('"')),
-                depth + 1,
-                config,
-            );
+            let included = config_value(path).and_then(|path| included(&path, beside, home));
+            if !included.is_some_and(|file| add_config(&file, home, depth + 1, config)) {
+                return false;
+            }
         }
     }
+    true
+}
+
+/// The file that a path in a configuration stands for.
+fn included(path: &str, beside: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match path.strip_prefix("~/") {
+        Some(rest) => Some(home?.join(rest)),
+        // Another user's home directory, or the one that git is installed in.
+        None if path.starts_with(['~', '%']) => None,
+        None => Some(beside.join(path)),
+    }
+}
+
+/// A value as git reads it: without quotes, escapes and a comment. `None` if it goes on in the next line or is invalid.
+fn config_value(text: &str) -> Option<String> {
+    let (mut value, mut end, mut quoted) = (String::new(), 0, false);
+    let mut chars = text.trim().chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => quoted = !quoted,
+            '#' | ';' if !quoted => break,
+            '\\' => value.push(match chars.next()? {
+                escaped @ ('"' | '\\') => escaped,
+                'n' => '\n',
+                't' => '\t',
+                'b' => '\u{8}',
+                _ => return None,
+            }),
+            c => value.push(c),
+        }
+        if quoted || !c.is_whitespace() {
+            end = value.len();
+        }
+    }
+    value.truncate(end);
+    (!quoted).then_some(value)
 }
 
 /// A configuration without its plain `[branch "…"]` sections, which `git push -u` and `git switch -c` write and which
@@ -167,20 +220,20 @@ mod tests {
         init(&top.join(".git"));
         let package = top.join("pkg");
         fs::create_dir_all(package.join("deep")).unwrap();
-        let found = Checkout::of(&package);
+        let found = Checkout::of(&package, None);
         assert!(found.is_as_found(&package) && found.is_as_found(&top));
         init(&package);
         assert!(!found.is_as_found(&package) && !found.is_as_found(&package.join("deep")));
         assert!(found.is_as_found(&top));
         // Where the agent starts in one, it never is.
-        assert!(!Checkout::of(&package).is_as_found(&package));
+        assert!(!Checkout::of(&package, None).is_as_found(&package));
     }
 
     #[test]
     fn without_a_repository_at_the_start_none_counts_later() {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
-        let found = Checkout::of(&top);
+        let found = Checkout::of(&top, None);
         assert!(found.is_as_found(&top));
         init(&top.join(".git"));
         assert!(!found.is_as_found(&top));
@@ -195,7 +248,7 @@ mod tests {
         let base = "[core]\n\tbare = false\n[include]\n\tpath = ../shared.inc\n";
         put(&config, base);
         put(&top.join("shared.inc"), "[user]\n\tname = a\n");
-        let found = Checkout::of(&top);
+        let found = Checkout::of(&top, None);
         let branch = "[branch \"a\"]\n\tremote = origin\n\tmerge = refs/heads/a\n";
         put(&config, &format!("{base}{branch}"));
         assert!(found.is_as_found(&top));
@@ -221,6 +274,36 @@ mod tests {
     }
 
     #[test]
+    fn an_included_file_is_found_however_its_path_is_spelled() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().canonicalize().unwrap();
+        let (home, repo) = (top.join("home"), top.join("repo"));
+        init(&repo.join(".git"));
+        for (spelled, file) in [
+            ("../a.inc # mine", repo.join("a.inc")),
+            ("../a.inc ; mine", repo.join("a.inc")),
+            ("\"../a b.inc\" # mine", repo.join("a b.inc")),
+            ("../a\" b\".inc", repo.join("a b.inc")),
+            ("../\\\"a.inc", repo.join("\"a.inc")),
+            ("~/a.inc", home.join("a.inc")),
+        ] {
+            let config = format!("[core]\n\tbare = false\n[include]\n\tpath = {spelled}\n");
+            put(&repo.join(".git/config"), &config);
+            put(&file, "[user]\n\tname = a\n");
+            let found = Checkout::of(&repo, Some(&home));
+            assert!(found.is_as_found(&repo), "{spelled}");
+            put(&file, "[core]\n\tfsmonitor = x\n");
+            assert!(!found.is_as_found(&repo), "{spelled}");
+        }
+        for spelled in ["~bob/a.inc", "%(prefix)/a.inc", "a\\", "\"a"] {
+            let config = format!("[include]\n\tpath = {spelled}\n");
+            put(&repo.join(".git/config"), &config);
+            let found = Checkout::of(&repo, Some(&home));
+            assert!(!found.is_as_found(&repo), "{spelled}");
+        }
+    }
+
+    #[test]
     fn another_worktree_of_the_repository_counts() {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
@@ -229,8 +312,8 @@ mod tests {
         put(&own.join("HEAD"), "ref: refs/heads/a\n");
         put(&own.join("commondir"), "../..\n");
         put(&top.join("a/.git"), &format!("gitdir: {}\n", own.display()));
-        assert!(Checkout::of(&top.join("main")).is_as_found(&top.join("a")));
+        assert!(Checkout::of(&top.join("main"), None).is_as_found(&top.join("a")));
         put(&top.join("a/.git"), "gitdir: /nowhere\n");
-        assert!(!Checkout::of(&top.join("main")).is_as_found(&top.join("a")));
+        assert!(!Checkout::of(&top.join("main"), None).is_as_found(&top.join("a")));
     }
 }

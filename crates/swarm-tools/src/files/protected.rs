@@ -146,6 +146,15 @@ impl ProtectedPaths {
             .then(|| format!("{} is protected: it must not be read.", real.display()))
     }
 
+    /// What is there in this resolved directory, however deep, that may not be read because it carries secrets.
+    pub fn secrets_below(&self, real: &Path) -> Vec<PathBuf> {
+        let below = self.hidden.iter().filter(|hidden| hidden.starts_with(real));
+        below
+            .filter(|hidden| hidden.symlink_metadata().is_ok())
+            .cloned()
+            .collect()
+    }
+
     /// Whether a search leaves this resolved path out.
     pub(crate) fn hides(&self, real: &Path) -> bool {
         self.hidden.iter().any(|hidden| real.starts_with(hidden))
@@ -253,6 +262,26 @@ mod tests {
         ] {
             assert_eq!(protected.runs_later(Path::new(path)), found, "{path}");
         }
+    }
+
+    #[test]
+    fn secrets_that_are_there_are_found_from_every_directory_above_them() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = resolve(scratch.path()).unwrap();
+        let root = top.join("home/.claude");
+        std::fs::create_dir_all(&root).unwrap();
+        let protected = ProtectedPaths::new(&root).hide(&top.join("spawns"));
+        assert!(protected.secrets_below(&top).is_empty());
+        crate::files::create(&root.join(".credentials.json"), b"{}").unwrap();
+        for above in [Path::new("/"), &top, &root] {
+            assert_eq!(
+                protected.secrets_below(above),
+                [root.join(".credentials.json")],
+                "{}",
+                above.display()
+            );
+        }
+        assert!(protected.secrets_below(&top.join("home/work")).is_empty());
     }
 
     #[test]
