@@ -56,6 +56,16 @@ pub(crate) fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Me
     Ok(Some((file, metadata)))
 }
 
+/// Holds on to whatever is at a path, without opening it; `None` if there is nothing.
+pub(crate) fn hold(path: &Path) -> Result<Option<File>, FsError> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match retrying(|| rustix::fs::open(path, flags, Mode::empty())) {
+        Ok(descriptor) => Ok(Some(File::from(descriptor))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(FsError::io(path, "look at", error)),
+    }
+}
+
 /// How much room is made for a file before it is read; a longer one makes its room as it comes.
 const MOST_AT_ONCE: usize = 16 * 1024 * 1024;
 

@@ -214,8 +214,8 @@ impl Held {
         let prepared = Prepared::write(path, bytes)?;
         prepared.flush()?;
         self.confirm(path)?;
-        prepared.commit()?;
-        Ok(Unsettled::entered(folder_of(path).to_owned(), folder))
+        let before = prepared.commit()?;
+        Ok(Unsettled::entered(folder_of(path).to_owned(), folder).freeing(before))
     }
 
     /// [`Held::place`] for many files of one folder, whose contents are waited for together. Where it fails half-way, the

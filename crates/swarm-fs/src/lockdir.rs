@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::FsError;
 use crate::breaking::Breaking;
-use crate::contained::{identity, own_user, retrying};
+use crate::contained::{hold, identity, own_user, retrying};
 use crate::refresh::Refresher;
 use crate::replace::sweep_attempts_on;
 use crate::stale::{Look, StaleWatch};
@@ -183,10 +183,12 @@ impl LockDir {
 
     /// The directory at its place, if it is still ours.
     fn look(&self) -> Result<Metadata, FsError> {
-        let there = look_at(&self.path)?.filter(|there| {
-            identity(there) == self.made && (self.refresher.is_some() || is_our_mark(there))
-        });
+        let there = look_at(&self.path)?.filter(|there| self.is_ours(there));
         there.ok_or_else(|| self.lost())
+    }
+
+    fn is_ours(&self, there: &Metadata) -> bool {
+        identity(there) == self.made && (self.refresher.is_some() || is_our_mark(there))
     }
 
     fn lost(&self) -> FsError {
@@ -211,7 +213,14 @@ impl LockDir {
     }
 
     fn release(&self) -> Result<(), FsError> {
-        self.look()?;
+        // Held until it is removed: the file system then frees it without keeping others from the folder.
+        let there = hold(&self.path)?.ok_or_else(|| self.lost())?;
+        let found = there
+            .metadata()
+            .map_err(|error| FsError::io(&self.path, "look at", error))?;
+        if !self.is_ours(&found) {
+            return Err(self.lost());
+        }
         remove(&self.path)
     }
 }

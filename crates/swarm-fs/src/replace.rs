@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use crate::FsError;
-use crate::contained::{PRIVATE_FILE, folder_of, not_ours};
+use crate::contained::{PRIVATE_FILE, folder_of, hold, not_ours};
 use crate::disk::{Step, flush_content, log};
 use crate::private::widen_file;
 use crate::settle::{Unsettled, side_by_side};
@@ -50,17 +50,26 @@ impl<'p> Prepared<'p> {
         side_by_side(all, |one| one.temporary.as_file(), Self::flush)
     }
 
-    /// Puts the new content in place, for every reader to see; the folder's entry is not on disk yet. Returns the open file.
-    pub(crate) fn commit(self) -> Result<File, FsError> {
-        if fs::symlink_metadata(self.path).is_ok_and(|found| !found.is_file()) {
-            return Err(not_ours(self.path, "it is not a regular file"));
+    /// Puts the new content in place, for every reader to see; the folder's entry is not on disk yet.
+    ///
+    /// Returns what was there before, to be dropped where nobody waits: with its last user, the file system frees its
+    /// blocks, and while that is part of the rename, nobody else can change the folder.
+    pub(crate) fn commit(self) -> Result<Option<File>, FsError> {
+        let before = hold(self.path)?;
+        if let Some(before) = &before {
+            let found = before.metadata();
+            if !found
+                .map_err(|error| FsError::io(self.path, "look at", error))?
+                .is_file()
+            {
+                return Err(not_ours(self.path, "it is not a regular file"));
+            }
         }
-        let placed = self
-            .temporary
+        self.temporary
             .persist(self.path)
             .map_err(|failed| FsError::gone_or_io(self.path, "replace", failed.error))?;
         log(Step::Entered, self.path);
-        Ok(placed)
+        Ok(before)
     }
 }
 
@@ -85,8 +94,8 @@ pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
     let folder = open_folder(folder_of(path))?;
     let prepared = Prepared::write(path, bytes)?;
     prepared.flush()?;
-    prepared.commit()?;
-    Ok(Unsettled::entered(folder_of(path).to_owned(), folder))
+    let before = prepared.commit()?;
+    Ok(Unsettled::entered(folder_of(path).to_owned(), folder).freeing(before))
 }
 
 /// The same for what only a living process has to say of itself, such as what it is doing: readers see the old content
@@ -176,4 +185,39 @@ fn temporary_prefix(path: &Path) -> OsString {
 
 pub(crate) fn open_folder(folder: &Path) -> Result<File, FsError> {
     File::open(folder).map_err(|error| FsError::gone_or_io(folder, "open the folder", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contained::identity;
+
+    #[test]
+    fn what_was_replaced_is_freed_by_the_one_who_replaced_it_and_not_by_the_rename() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let replace = |content: &[u8]| Prepared::write(&path, content).unwrap().commit().unwrap();
+        assert!(replace(b"one").is_none());
+        let first = identity(&fs::metadata(&path).unwrap());
+        let before = replace(b"two").unwrap();
+        assert_eq!(identity(&before.metadata().unwrap()), first);
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        // It goes wherever the wait for the disk goes.
+        let unsettled = Unsettled::default().freeing(Some(before));
+        let unsettled = Unsettled::default().and(unsettled);
+        assert!(format!("{unsettled:?}").contains("File"), "{unsettled:?}");
+        unsettled.settle().unwrap();
+    }
+
+    #[test]
+    fn nothing_but_a_regular_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("link"), folder.path().join("target"));
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        replace_alone(&path, b"x").unwrap_err();
+        assert!(path.is_symlink() && !target.exists());
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        replace_alone(&path, b"x").unwrap_err();
+    }
 }

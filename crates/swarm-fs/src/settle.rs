@@ -15,7 +15,11 @@ use crate::support::is_in_memory;
 /// then waited for once, where the disk is slow at the same time: none of them needs another one to be there.
 #[derive(Debug, Default)]
 #[must_use = "until it is settled, a power cut may undo it"]
-pub struct Unsettled(Vec<Wait>);
+pub struct Unsettled {
+    waits: Vec<Wait>,
+    /// Files that were replaced, which the file system frees with this.
+    freed: Vec<File>,
+}
 
 #[derive(Debug)]
 enum Wait {
@@ -51,21 +55,35 @@ impl Wait {
 impl Unsettled {
     /// Lines at the end of a file.
     pub(crate) fn appended(path: PathBuf, file: File) -> Self {
-        Self(vec![Wait::Lines(path, file)])
+        Self::of(Wait::Lines(path, file))
     }
 
     /// New entries in a folder.
     pub(crate) fn entered(folder: PathBuf, opened: File) -> Self {
-        Self(vec![Wait::Entry(folder, opened)])
+        Self::of(Wait::Entry(folder, opened))
+    }
+
+    fn of(wait: Wait) -> Self {
+        Self {
+            waits: vec![wait],
+            freed: Vec::new(),
+        }
+    }
+
+    /// With a file that was replaced.
+    pub(crate) fn freeing(mut self, file: Option<File>) -> Self {
+        self.freed.extend(file);
+        self
     }
 
     /// Both, to be waited for together. What is the same file or folder is waited for once.
     pub fn and(mut self, other: Self) -> Self {
-        for wait in other.0 {
-            if !self.0.iter().any(|known| known.covers(&wait)) {
-                self.0.push(wait);
+        for wait in other.waits {
+            if !self.waits.iter().any(|known| known.covers(&wait)) {
+                self.waits.push(wait);
             }
         }
+        self.freed.extend(other.freed);
         self
     }
 
@@ -75,7 +93,7 @@ impl Unsettled {
     /// [`FsError::Io`] when the disk refuses: what was changed is in place for every reader, but may not outlive a power
     /// cut.
     pub fn settle(self) -> Result<(), FsError> {
-        side_by_side(&self.0, Wait::file, Wait::pass)
+        side_by_side(&self.waits, Wait::file, Wait::pass)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use swarm_fs::Liveness;
+use swarm_fs::{Liveness, Unsettled};
 use swarm_protocol::{Event, MemberName, MessageId};
 
 use super::file::InboxFile;
@@ -60,7 +60,7 @@ impl TeamFiles<'_> {
             return Ok(Vec::new());
         }
         let wanted: HashSet<&MessageId> = ids.iter().collect();
-        self.with_inbox_lock(name, |held| {
+        let (acked, _unsettled) = self.with_inbox_lock(name, |held| {
             let mut inbox = InboxFile::open(self, name, held)?;
             let mut acked = Vec::new();
             inbox.edit_unread(|entry| {
@@ -73,11 +73,13 @@ impl TeamFiles<'_> {
                 entry.read = true;
                 true
             })?;
-            if !acked.is_empty() {
-                first(&acked)?;
-                let _unsettled = inbox.place(self, name, held)?;
+            if acked.is_empty() {
+                return Ok((acked, Unsettled::default()));
             }
-            Ok(acked)
-        })
+            first(&acked)?;
+            let placed = inbox.place(self, name, held)?;
+            Ok((acked, placed))
+        })?;
+        Ok(acked)
     }
 }

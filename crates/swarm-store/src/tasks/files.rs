@@ -9,9 +9,6 @@ use super::TaskList;
 use crate::team_files::{TeamFiles, is_there};
 use crate::{BrokenFile, Result, StoreError};
 
-/// How many task files one thread reads, in about a millisecond.
-const READ_IN_ONE_THREAD: usize = 128;
-
 impl TeamFiles<'_> {
     pub(crate) fn tasks(&self) -> Result<TaskList> {
         let list = self.look_at_tasks()?;
@@ -150,18 +147,12 @@ impl TeamFiles<'_> {
             .filter_map(|name| id_of(Path::new(name)))
             .collect();
         ids.sort_unstable();
-        let parts: Vec<&[TaskId]> = ids.chunks(READ_IN_ONE_THREAD).collect();
-        let looked = swarm_fs::in_parallel(&parts, |part| {
-            let part = part.iter().map(|id| self.look_at_task(*id));
-            part.collect::<Result<Vec<_>>>()
-        });
-        for part in looked {
-            // A task that is none was deleted meanwhile.
-            for looked in part?.into_iter().flatten() {
-                match looked {
-                    Ok(task) => list.tasks.push(task),
-                    Err(broken) => list.broken.push(broken),
-                }
+        for id in ids {
+            match self.look_at_task(id)? {
+                Some(Ok(task)) => list.tasks.push(task),
+                Some(Err(broken)) => list.broken.push(broken),
+                // Deleted meanwhile.
+                None => {}
             }
         }
         Ok(list)
