@@ -395,8 +395,12 @@ impl Storm<'_> {
 /// Reads the inbox over and over.
 fn look(inbox: &Path, over: &AtomicBool) -> usize {
     let mut looks = 0;
+    let mut is_filled = false;
     while !over.load(Ordering::SeqCst) {
-        if let Ok(bytes) = fs::read(inbox) {
+        // Another program makes the file before it fills it; from then on it is only replaced.
+        let found = fs::read(inbox).ok();
+        if let Some(bytes) = found.filter(|bytes| is_filled || !bytes.is_empty()) {
+            is_filled = true;
             let entries: Vec<Value> = serde_json::from_slice(&bytes).expect("half a file was seen");
             let ids: HashSet<&str> = entries
                 .iter()
