@@ -38,7 +38,7 @@ pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::FsError;
 pub use fingerprint::fingerprint;
 pub use handed_lock::HandedLock;
-pub use life::{LifeHolder, Liveness, probe, probe_and_read, wait_for_death};
+pub use life::{LifeHolder, Liveness, death, probe, probe_and_read, wait_for_death};
 pub use lock::{Held, LockOptions, LockPlan, with_lock};
 pub use parallel::in_parallel;
 pub use private::{

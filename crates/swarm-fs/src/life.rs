@@ -7,10 +7,11 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use tokio::sync::oneshot;
 
 use crate::FsError;
 use crate::contained::{identity, open_known, open_own, read_whole};
@@ -162,6 +163,16 @@ pub fn wait_for_death(path: &Path) -> Result<(), FsError> {
             return Ok(());
         }
     }
+}
+
+/// A future for the same. One plain thread for each waits in the kernel, until the owner is dead.
+pub fn death(path: PathBuf) -> oneshot::Receiver<Result<(), FsError>> {
+    let (tell, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        // Nobody may be listening any more; then nobody wants to know.
+        drop(tell.send(wait_for_death(&path)));
+    });
+    told
 }
 
 /// Releases a lock before its descriptor is closed. A child that another thread has just forked holds a copy of the

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::Deployment;
+use crate::stop::death;
 
 /// Wakes its owner when something may have happened to a member. What happened is read from the files.
 #[derive(Debug)]
@@ -49,17 +50,7 @@ impl Supervisor {
     }
 
     fn watch(&self, team: &TeamName, member: &Member) {
-        let ended = CancellationToken::new();
-        let path = self.deployment.store.life_path(team, &member.name);
-        let (woken, fell) = (Arc::clone(&self.woken), ended.clone());
-        // One plain thread for each member waits in the kernel; it ends with the member.
-        std::thread::spawn(move || {
-            if let Err(error) = swarm_fs::wait_for_death(&path) {
-                tracing::warn!(%error, "life lock not watched");
-            }
-            fell.cancel();
-            woken.notify_one();
-        });
+        let mut death = death(&self.deployment, team, &member.name);
         let folder = self.deployment.store.member_dir(team, &member.name);
         let filter = NameFilter::Exact(vec!["state.json".into()]);
         let mut state = self.deployment.watcher.subscribe(&folder, filter);
@@ -68,7 +59,13 @@ impl Supervisor {
             loop {
                 tokio::select! {
                     () = state.changed() => woken.notify_one(),
-                    () = ended.cancelled() => return,
+                    fell = &mut death => {
+                        if let Ok(Err(error)) = fell {
+                            tracing::warn!(%error, "life lock not watched");
+                        }
+                        woken.notify_one();
+                        return;
+                    }
                     () = done.cancelled() => return,
                 }
             }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::select_all;
-use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_fs::{FolderWatcher, FsError, NameFilter, Subscription};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot::Receiver;
 
 use crate::failure::Failure;
 
@@ -17,6 +18,8 @@ use crate::failure::Failure;
 pub(super) struct Watch {
     watcher: FolderWatcher,
     subscriptions: BTreeMap<PathBuf, Subscription>,
+    /// Members that lived when they were last looked at, by their life files.
+    deaths: BTreeMap<PathBuf, Receiver<Result<(), FsError>>>,
     runtime: Runtime,
     /// There where Ctrl-C is to be told of.
     ctrl_c: Option<Signal>,
@@ -28,6 +31,7 @@ impl Watch {
         Ok(Self {
             watcher: FolderWatcher::new(),
             subscriptions: BTreeMap::new(),
+            deaths: BTreeMap::new(),
             runtime: Builder::new_current_thread().enable_all().build()?,
             ctrl_c: None,
             interrupted: false,
@@ -62,6 +66,13 @@ impl Watch {
         }
     }
 
+    /// Also wakes when the lock on this life file falls. Only for somebody who was alive at the last look: the death of
+    /// the dead is told of immediately.
+    pub(super) fn death(&mut self, life: PathBuf) {
+        let wait = self.deaths.entry(life);
+        wait.or_insert_with_key(|life| swarm_fs::death(life.clone()));
+    }
+
     /// Waits until something may have changed, at the latest for some seconds; `false` at the deadline.
     pub(super) fn wait(&mut self, deadline: Option<Instant>) -> bool {
         let each = self
@@ -69,6 +80,15 @@ impl Watch {
             .values_mut()
             .map(|subscription| subscription.changed().boxed());
         let changed = select_all(each);
+        let deaths = &mut self.deaths;
+        let died = async {
+            if deaths.is_empty() {
+                return std::future::pending().await;
+            }
+            let (_, index, _) = select_all(deaths.values_mut()).await;
+            let life = deaths.keys().nth(index).cloned();
+            life.and_then(|life| deaths.remove(&life));
+        };
         let (ctrl_c, interrupted) = (&mut self.ctrl_c, &mut self.interrupted);
         let ctrl_c = async {
             match ctrl_c {
@@ -79,6 +99,7 @@ impl Watch {
         let woken = async {
             tokio::select! {
                 _ = changed => {}
+                () = died => {}
                 _ = ctrl_c => *interrupted = true,
             }
         };
@@ -96,4 +117,28 @@ impl Watch {
 /// The instant at which a wait of so many seconds ends; none for a wait without end.
 pub(super) fn deadline(seconds: Option<u64>) -> Option<Instant> {
     Instant::now().checked_add(Duration::from_secs(seconds?))
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_fs::LifeHolder;
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_life_wakes_a_wait_and_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let life = folder.path().join("life");
+        let holder = LifeHolder::take(&life, b"{}").unwrap();
+        let mut watch = Watch::new().unwrap();
+        watch.also(folder.path(), NameFilter::Exact(vec!["nothing".into()]));
+        watch.death(life.clone());
+        watch.death(life);
+        assert_eq!(watch.deaths.len(), 1);
+        drop(holder);
+        // The sweep may wake it, too.
+        while !watch.deaths.is_empty() {
+            watch.wait(None);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
-use swarm_fs::NameFilter;
+use swarm_fs::{Liveness, NameFilter};
 use swarm_protocol::TeamName;
 use swarm_ui::Theme;
 
@@ -53,6 +53,13 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
             watch.also(&store.member_dir(team, &name), NameFilter::Exact(names));
         }
         let status = Status::gather(app, team, &mut past)?;
+        for view in &status.members {
+            if view.liveness == Liveness::Alive
+                && store.life_record(team, &view.member.name).is_some()
+            {
+                watch.death(store.life_path(team, &view.member.name));
+            }
+        }
         if draws {
             let height = terminal_height().map(|height| height.saturating_sub(1));
             let theme = theme(app);
