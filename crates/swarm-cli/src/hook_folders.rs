@@ -62,7 +62,7 @@ impl HookFolders {
         let outcome = in_runtime(&hooks, event, &subject(from, owner), fields, cancel)?;
         if outcome.interrupted {
             let target = Target {
-                env: Some((HOOK_MARK.to_owned(), mark)),
+                marks: vec![(HOOK_MARK.to_owned(), mark)],
                 ..Target::default()
             };
             let ended = processes::end_blocking(&target, GRACE);

@@ -71,7 +71,7 @@ pub(crate) fn launch(
     let program = Program {
         target: Target {
             group: child.id().and_then(|pid| i32::try_from(pid).ok()),
-            env: Some((MARK.to_owned(), mark)),
+            marks: vec![(MARK.to_owned(), mark)],
             ..Target::default()
         },
         child,

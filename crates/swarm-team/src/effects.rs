@@ -1,6 +1,5 @@
 //! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
 
-use std::path::Path;
 use std::time::Duration;
 
 use swarm_protocol::{
@@ -10,7 +9,7 @@ use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, Tea
 use swarm_tools::processes;
 
 use crate::SpawnOrder;
-use crate::marked::processes_of_spawn;
+use crate::marked::processes_of_members;
 use crate::send::summary_of;
 
 /// How long the processes of a spawn that is no more get to end by themselves.
@@ -107,13 +106,16 @@ fn system(text: &str) -> Draft {
     Draft::system(text).with_summary(summary_of(text, None))
 }
 
-/// Ends what bears the mark of a spawn that is no more: what a dead member's shell left running, and what a spawner that died had
-/// begun to start.
-fn end_leftovers(root: &Path, member: &MemberName, spawn_id: SpawnId) {
-    let target = processes_of_spawn(root, &spawn_id.to_string());
+/// Ends what spawns that are no more have left: what a dead member's shell left running, and what a spawner that died had begun
+/// to start. All at the same time, so that the processes of this machine are looked through once.
+fn end_leftovers(store: &dyn TeamStore, team: &TeamName, spawns: &[(&MemberName, SpawnId)]) {
+    if spawns.is_empty() {
+        return;
+    }
+    let target = processes_of_members(store, team, spawns.iter().copied());
     let ended = processes::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
-        tracing::error!(%member, left = ended.left, "processes of a spawn that is no more are left");
+        tracing::error!(%team, left = ended.left, "processes of spawns that are no more are left");
     }
 }
 
@@ -167,18 +169,16 @@ pub fn reserve(
 
 /// Looks after what members that died and spawns that were undone have left beside the records.
 fn attend(store: &dyn TeamStore, team: &TeamName, done: &ReconcileReport) {
-    let folder = store.team_folder(team);
-    // It is `teams/<team>` in there.
-    let root = folder.ancestors().nth(2).unwrap_or(&folder);
     for undone in &done.rolled_back {
         // Its spawner died, perhaps before the child took its order, with the keys in it.
         let folder = store.member_dir(team, &undone.member);
         if let Err(error) = SpawnOrder::discard(&folder, undone.spawn_id) {
             tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
         }
-        end_leftovers(root, &undone.member, undone.spawn_id);
     }
-    for departure in done.died.iter().filter(|departure| !departure.in_order) {
-        end_leftovers(root, &departure.member, departure.spawn_id);
-    }
+    let undone = done.rolled_back.iter();
+    let undone = undone.map(|undone| (&undone.member, undone.spawn_id));
+    let died = done.died.iter().filter(|departure| !departure.in_order);
+    let died = died.map(|departure| (&departure.member, departure.spawn_id));
+    end_leftovers(store, team, &undone.chain(died).collect::<Vec<_>>());
 }

@@ -24,7 +24,9 @@ pub use completion::{Completion, CompletionError};
 pub use effects::{announce_assignment, announce_unblocked, look, reconcile, reserve};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
-pub use marked::processes_of_spawn;
+pub use marked::{
+    LifeHolder, life_holders, processes_of_members, processes_of_spawn, processes_of_spawns,
+};
 pub use member_hooks::member_hooks;
 pub use merged::WorkMerger;
 pub use order::{MemberLimits, OrderError, SpawnOrder};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use swarm_fs::{FolderWatcher, NameFilter};
-use swarm_protocol::MemberState;
-use swarm_tools::processes;
+use swarm_protocol::{MemberState, SPAWN_MARK, SpawnId};
+use swarm_tools::processes::{self, Process, Target};
 use tokio::runtime::Handle;
 
 use crate::assemble::{Assembled, assemble};
@@ -17,7 +17,7 @@ use crate::outbox::Outbox;
 use crate::person::Person;
 use crate::servers;
 use crate::start::{await_commit, hello, take_life};
-use crate::{TeammateError, TeammateParts};
+use crate::{ProcessFacts, TeammateError, TeammateParts};
 
 /// How a teammate's life ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,17 @@ pub enum Ending {
     LeadLost,
     /// Its team or its place in the roster is gone.
     Removed,
+}
+
+/// What this process starts: its descendants, those without a mark too, and whatever bears the mark of its spawn.
+fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
+    let own = process.pid.try_into().ok().zip(process.start.parse().ok());
+    let own = own.map(|(pid, start)| Process { pid, start });
+    Target {
+        marks: vec![(SPAWN_MARK.to_owned(), spawn.to_string())],
+        processes: own.into_iter().collect(),
+        ..Target::default()
+    }
 }
 
 /// Runs a teammate from its first breath to its end. On return no process that its shell started is left.
@@ -53,6 +64,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         NameFilter::Exact(vec![inbox_name]),
     );
 
+    let started = started_by(&process, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
     let servers = servers::start(&order, &*store, &terminate).await;
     let assembled = assemble(parts, &watcher, &servers)?;
@@ -128,12 +140,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     life.sub_agents.shut_down().await;
     life.end_session(ending.as_ref().ok().copied()).await;
     servers.close().await;
-    processes::end_marked(
-        swarm_protocol::SPAWN_MARK,
-        &order.spawn_id.to_string(),
-        processes::GRACE,
-    )
-    .await;
+    processes::end(started, processes::GRACE).await;
     if matches!(ending, Ok(Ending::Terminated)) {
         // Not by the handshake, so the lead is to hear of it as of any other death. Said last: whoever reads it may start
         // another member of this name at once.

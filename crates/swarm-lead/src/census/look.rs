@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::ROOT_VARIABLE as ROOT;
-pub(crate) use swarm_protocol::SPAWN_MARK as MARK;
-use swarm_protocol::{LEAD_NAME, SpawnId};
+use swarm_protocol::SPAWN_MARK as MARK;
+use swarm_protocol::{LEAD_NAME, SpawnId, TeamName};
 use swarm_store::process::{is_running, is_stopped, start_time};
 use swarm_store::{StoreError, TeamStore};
+use swarm_team::{LifeHolder, life_holders};
 use swarm_tools::processes::{Marked, Process, all_marked, command_line};
 
 use super::rosters::Rosters;
@@ -38,15 +39,20 @@ pub fn lead_marks(
     ]
 }
 
-/// Every process of swarm that can be seen: leads by their life locks, members and what they started by the mark in
-/// their environment. Those of other roots, users and containers are told apart. Changes nothing.
+/// Every process of swarm that can be seen: leads and members by their life locks, what they started, and members that have
+/// no lock yet, by the mark in their environment. Those of other roots, users and containers are told apart. Changes nothing.
 ///
 /// # Errors
 /// Whatever the store says when it lists the teams.
 pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreError> {
     // In this order: a place in the roster is taken before its process starts, so whoever is not in it now has lost
     // its place, and a spawn id never comes back.
-    let marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);
+    let mut marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);
+    let members = members(store)?;
+    marked.retain(|found| {
+        let mut members = members.iter();
+        members.all(|(_, member)| member.process != found.process)
+    });
     let rosters = Rosters::read(store)?;
     let mut seen: Vec<Seen> = rosters
         .leads()
@@ -74,17 +80,54 @@ pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreErro
             })
         })
         .collect();
+    let member = |(team, member): &(TeamName, LifeHolder)| seen_member(&rosters, team, member);
+    seen.extend(members.iter().map(member));
     let root = canonical(root);
-    seen.extend(
-        marked
-            .iter()
-            .map(|process| judge(store, &rosters, &root, process)),
-    );
+    seen.extend(marked.iter().map(|process| judge(&rosters, &root, process)));
     seen.sort_by(|a, b| (&a.team, &a.member, a.start).cmp(&(&b.team, &b.member, b.start)));
     Ok(seen)
 }
 
-fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked) -> Seen {
+/// The members that live in our pid namespace, of every team and of what is left of one.
+fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, LifeHolder)>, StoreError> {
+    let (teams, remains) = store.teams_and_remains()?;
+    let teams = teams.into_iter().chain(remains);
+    let members = teams.flat_map(|team| {
+        let holders = life_holders(store, &team).into_iter();
+        holders.map(move |holder| (team.clone(), holder))
+    });
+    Ok(members
+        .filter(|(_, member)| is_there(member.process))
+        .collect())
+}
+
+/// Whether a process has this start time, and not only its pid.
+fn is_there(process: Process) -> bool {
+    u32::try_from(process.pid)
+        .is_ok_and(|pid| is_running(pid, &process.start.to_string()) == Some(true))
+}
+
+fn seen_member(rosters: &Rosters, team: &TeamName, member: &LifeHolder) -> Seen {
+    let (process, spawn_id) = (member.process, member.spawn_id);
+    Seen {
+        standing: rosters.standing(team.as_str(), member.name.as_str(), spawn_id),
+        team: Some(team.to_string()),
+        member: Some(member.name.to_string()),
+        spawn_id: Some(spawn_id),
+        kind: ProcessKind::Teammate,
+        pid: process.pid,
+        start: process.start,
+        age: process.age(),
+        command: command_line(process.pid),
+        frozen: is_frozen(process),
+    }
+}
+
+fn is_frozen(process: Process) -> bool {
+    u32::try_from(process.pid).is_ok_and(|pid| is_stopped(pid, &process.start.to_string()))
+}
+
+fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> Seen {
     let variable = |name: &str| marked.variables.get(name).cloned();
     let (team, member) = (variable(TEAM), variable(NAME));
     let spawn_id: Option<SpawnId> = variable(MARK).and_then(|text| text.parse().ok());
@@ -104,9 +147,7 @@ fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked)
                     team.as_deref().unwrap_or_default(),
                     member.as_deref().unwrap_or_default(),
                 );
-                if is_teammate(&marked.command)
-                    || Rosters::is_own_process(store, team, member, marked.process.pid, spawn_id)
-                {
+                if is_teammate(&marked.command) {
                     kind = ProcessKind::Teammate;
                 }
                 rosters.standing(team, member, spawn_id)
@@ -128,8 +169,7 @@ fn judge(store: &dyn TeamStore, rosters: &Rosters, root: &Path, marked: &Marked)
         start: marked.process.start,
         age: marked.process.age(),
         command: marked.command.clone(),
-        frozen: u32::try_from(marked.process.pid)
-            .is_ok_and(|pid| is_stopped(pid, &marked.process.start.to_string())),
+        frozen: is_frozen(marked.process),
         standing,
     }
 }

@@ -8,11 +8,11 @@ mod seen;
 mod spawn;
 
 pub use leads::{LeadStanding, lead_standing};
+pub(crate) use look::canonical;
 #[cfg(test)]
 pub(crate) use look::lead_mark;
-pub(crate) use look::{MARK, canonical};
 pub use look::{census, lead_marks};
 pub(crate) use reap::end_marked_of;
 pub use reap::{Reaped, reap};
 pub use seen::{ProcessKind, Seen, Standing, Stray};
-pub(crate) use spawn::end_spawn;
+pub(crate) use spawn::{end_marked, end_member, end_spawns};

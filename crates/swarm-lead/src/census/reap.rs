@@ -1,12 +1,12 @@
 //! Ending what belongs nowhere any more.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use futures::future::join_all;
 use swarm_protocol::{MemberName, SpawnId, TeamName};
 
 use super::look::census;
-use super::spawn::end_spawn;
+use super::spawn::{end_marked, end_member, end_spawns};
 use super::{LeadStanding, ProcessKind, Seen, Standing, lead_standing};
 use crate::stop::kill_spawn;
 use crate::{Deployment, LeadError};
@@ -72,17 +72,13 @@ pub(crate) async fn end_marked_of(
     team: &TeamName,
 ) -> Result<usize, LeadError> {
     let seen = census(&*deployment.store, &deployment.root)?;
-    let spawns: BTreeSet<String> = seen
+    let spawns: HashSet<SpawnId> = seen
         .iter()
         .filter(|process| process.team.as_deref() == Some(team.as_str()))
         .filter(|process| !matches!(process.standing, Standing::Elsewhere(_)))
-        .filter_map(|process| Some(process.spawn_id?.to_string()))
+        .filter_map(|process| process.spawn_id)
         .collect();
-    let work = spawns
-        .iter()
-        .map(|spawn| end_spawn(deployment, spawn, deployment.kill_grace));
-    let ended = join_all(work).await;
-    Ok(ended.iter().map(|ended| ended.left).sum())
+    Ok(end_spawns(deployment, team, &spawns).await.left)
 }
 
 /// Why a process is to be ended, and whether it has a place in a roster to be taken from.
@@ -103,15 +99,21 @@ async fn end_one(deployment: &Deployment, mut reaped: Reaped, placed: Option<Tea
         .member
         .as_deref()
         .and_then(|name| MemberName::teammate(name).ok());
-    if let (Some(team), Some(member)) = (placed, member) {
-        if let Err(error) = end_parked(deployment, &team, &member, reaped.spawn_id).await {
+    if let (Some(team), Some(member)) = (&placed, &member) {
+        if let Err(error) = end_parked(deployment, team, member, reaped.spawn_id).await {
             reaped.left = reaped.pids.len();
             reaped.error = Some(error);
         }
         return reaped;
     }
-    let marker = reaped.spawn_id.to_string();
-    let ended = end_spawn(deployment, &marker, deployment.kill_grace).await;
+    let (spawn, grace) = (reaped.spawn_id, deployment.kill_grace);
+    let team = reaped.team.as_deref().map(TeamName::parse);
+    let ended = match (team, member) {
+        (Some(Ok(team)), Some(member)) => {
+            end_member(deployment, &team, &member, spawn, grace).await
+        }
+        _ => end_marked(deployment, spawn, grace).await,
+    };
     reaped.left = ended.left;
     reaped
 }

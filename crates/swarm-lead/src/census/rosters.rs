@@ -86,25 +86,6 @@ impl Rosters {
             lead_lost: sound.lead_lost,
         }
     }
-
-    /// The process of a teammate, by its life record.
-    pub(super) fn is_own_process(
-        store: &dyn TeamStore,
-        team: &str,
-        member: &str,
-        pid: i32,
-        spawn_id: SpawnId,
-    ) -> bool {
-        let (Ok(team), Ok(member)) = (
-            TeamName::parse(team),
-            swarm_protocol::MemberName::parse(member),
-        ) else {
-            return false;
-        };
-        store
-            .life_record(&team, &member)
-            .is_some_and(|life| life.spawn_id == spawn_id && i64::from(life.pid) == i64::from(pid))
-    }
 }
 
 fn read_one(store: &dyn TeamStore, team: &TeamName) -> Result<Sound, StoreError> {

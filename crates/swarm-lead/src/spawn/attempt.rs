@@ -12,7 +12,7 @@ use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order, worktree};
-use crate::census::{canonical, end_spawn};
+use crate::census::{canonical, end_member};
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
 
@@ -165,12 +165,9 @@ impl Attempt<'_> {
     /// since the error that began it is what the caller must hear. `false` when the reservation was gone already.
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
         let (store, spawn_id) = (&self.deployment.store, self.order.spawn_id);
-        let ended = end_spawn(
-            self.deployment,
-            &spawn_id.to_string(),
-            self.deployment.kill_grace,
-        )
-        .await;
+        let grace = self.deployment.kill_grace;
+        let name = &self.options.name;
+        let ended = end_member(self.deployment, self.team, name, spawn_id, grace).await;
         if ended.left > 0 {
             tracing::error!(%spawn_id, left = ended.left, "processes of a failed spawn are left");
         }

@@ -95,7 +95,7 @@ pub(super) async fn spawn_in(
         await_reported_end(&deployment, &team, &options.name).await?;
         let dead = dead_namesake(&deployment, &team, &options.name)?;
         if let Some(dead) = &dead {
-            end_leftovers(&deployment, dead).await;
+            end_leftovers(&deployment, &team, dead).await;
         }
         let former = if options.fresh {
             dead.clone()

@@ -7,7 +7,7 @@ use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
 use swarm_team::SpawnOrder;
 
 use super::finish::Finished;
-use crate::census::{canonical, end_spawn};
+use crate::census::{canonical, end_member};
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
 
@@ -40,7 +40,7 @@ pub(super) async fn call_off(
         return Ok(None);
     }
     // Also where its place cannot be taken back: nothing that was to end goes on for that.
-    let ended = end_spawn(deployment, &spawn_id.to_string(), grace).await;
+    let ended = end_member(deployment, team, name, spawn_id, grace).await;
     undone?;
     let closed = close_begun_pane(deployment, team, entry, spawn_id).await;
     SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;

@@ -6,22 +6,16 @@ use swarm_fs::{FsError, Liveness};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
 
 use super::StopOutcome;
-use crate::census::end_spawn;
+use crate::census::end_member;
 use crate::{Deployment, LeadError};
 
-/// A future that resolves when the member's life lock falls. One plain thread waits in the kernel.
+/// A future that resolves when the member's life lock falls.
 pub(crate) fn death(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,
 ) -> tokio::sync::oneshot::Receiver<Result<(), FsError>> {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let path = deployment.store.life_path(team, name);
-    std::thread::spawn(move || {
-        // Nobody may be listening any more; then nobody wants to know.
-        drop(tell.send(swarm_fs::wait_for_death(&path)));
-    });
-    told
+    swarm_fs::death(deployment.store.life_path(team, name))
 }
 
 /// How long a member that has said that it ends may still hold its life lock.
@@ -61,8 +55,7 @@ pub(super) async fn end_processes(
     spawn_id: SpawnId,
     grace: Duration,
 ) -> Result<StopOutcome, LeadError> {
-    let marker = spawn_id.to_string();
-    let terminated = end_spawn(deployment, &marker, grace).await;
+    let terminated = end_member(deployment, team, name, spawn_id, grace).await;
     if terminated.left > 0 {
         return Err(LeadError::StillAlive {
             member: name.clone(),

@@ -1,18 +1,18 @@
 //! After a member's end: roster, tasks, journal, pane.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
+use futures::future::join_all;
 use swarm_engine::find_transcript;
 use swarm_fs::Liveness;
 use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TaskId, TeamName};
-use swarm_tools::processes;
 
 use super::begun::call_off;
 use super::parting::{LeftWorktree, part};
 use super::{StopOutcome, Stopped};
-use crate::census::{MARK, canonical, end_spawn};
+use crate::census::{canonical, end_marked, end_member, end_spawns};
 use crate::leftovers::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
 use crate::reconcile::reconcile;
@@ -68,7 +68,7 @@ pub(crate) async fn finish(
         return Ok(undone);
     }
     // Programs that its shell left behind carry its mark.
-    let ended = end_spawn(deployment, &spawn_id.to_string(), grace).await;
+    let ended = end_member(deployment, team, name, spawn_id, grace).await;
     let store = &deployment.store;
     let (of, who) = (team.clone(), name.clone());
     let taken = off_thread(store, move |store| {
@@ -171,8 +171,7 @@ pub async fn end_leftovers_of_lead(
     if deployment.store.liveness(team, &lead)? == Liveness::Dead
         && let Some(record) = record
     {
-        let marker = record.spawn_id.to_string();
-        let ended = end_spawn(deployment, &marker, deployment.kill_grace).await;
+        let ended = end_marked(deployment, record.spawn_id, deployment.kill_grace).await;
         if ended.left > 0 {
             tracing::error!(%team, left = ended.left, "processes of a lost lead are left");
         }
@@ -181,10 +180,10 @@ pub async fn end_leftovers_of_lead(
 }
 
 /// Ends what a dead member's shell left running. Its pane can still be read.
-pub(crate) async fn end_leftovers(deployment: &Deployment, member: &Member) {
+pub(crate) async fn end_leftovers(deployment: &Deployment, team: &TeamName, member: &Member) {
     if let Some(spawn_id) = member.spawn_id() {
-        let marker = spawn_id.to_string();
-        let ended = end_spawn(deployment, &marker, deployment.kill_grace).await;
+        let (name, grace) = (&member.name, deployment.kill_grace);
+        let ended = end_member(deployment, team, name, spawn_id, grace).await;
         if ended.left > 0 {
             tracing::error!(member = %member.name, left = ended.left, "processes of a dead member are left");
         }
@@ -217,17 +216,23 @@ pub async fn clear_dead(
             return Ok(Vec::new());
         }
     }
-    let mut cleared = Vec::new();
     end_leftovers_of_lead(deployment, team).await?;
-    for member in config.teammates() {
-        if let Some(dead) = dead_namesake(deployment, team, &member.name)?
-            && let Some(spawn_id) = dead.spawn_id()
-        {
-            let outcome = StopOutcome::AlreadyGone;
-            let finished = finish(deployment, team, &dead.name, spawn_id, &outcome).await?;
-            cleared.push(finished.into_stopped(dead.name, outcome));
-        }
-    }
+    let clearing = config.teammates().map(async |member| {
+        let Some(dead) = dead_namesake(deployment, team, &member.name)? else {
+            return Ok(None);
+        };
+        let Some(spawn_id) = dead.spawn_id() else {
+            return Ok(None);
+        };
+        let outcome = StopOutcome::AlreadyGone;
+        let finished = finish(deployment, team, &dead.name, spawn_id, &outcome).await?;
+        Ok::<_, LeadError>(Some(finished.into_stopped(dead.name, outcome)))
+    });
+    // All at the same time: they share the looks through the processes of this machine.
+    let cleared = join_all(clearing).await.into_iter();
+    let cleared = cleared
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
     match former_spawns(deployment, team) {
         Ok(former) => end_begun(deployment, team, &former).await,
         Err(error) => tracing::warn!(%team, %error, "processes of former spawns not looked for"),
@@ -239,17 +244,12 @@ pub async fn clear_dead(
 /// Ends what spawns that were undone have left. A spawner that is killed leaves a tmux that is about to do what it was told, so that
 /// the process that waits in a new pane may come after the undoing.
 pub(super) async fn end_begun(deployment: &Deployment, team: &TeamName, spawns: &HashSet<SpawnId>) {
-    let marks: BTreeSet<String> = processes::all_marked(MARK, &[MARK])
-        .into_iter()
-        .filter(|found| found.is_ours)
-        .filter_map(|mut found| found.variables.remove(MARK))
-        .filter(|mark| mark.parse().is_ok_and(|spawn| spawns.contains(&spawn)))
-        .collect();
-    for mark in marks {
-        let ended = end_spawn(deployment, &mark, deployment.kill_grace).await;
-        if ended.left > 0 {
-            tracing::error!(%team, spawn = mark, left = ended.left, "processes of a former spawn are left");
-        }
+    if spawns.is_empty() {
+        return;
+    }
+    let ended = end_spawns(deployment, team, spawns).await;
+    if ended.left > 0 {
+        tracing::error!(%team, left = ended.left, "processes of former spawns are left");
     }
 }
 

@@ -10,6 +10,7 @@
 mod effects;
 mod hello;
 mod incoming;
+mod marked;
 mod order;
 mod permission;
 mod reconcile;

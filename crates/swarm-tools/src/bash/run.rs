@@ -138,7 +138,7 @@ impl Running {
     fn target(&self) -> Target {
         Target {
             group: self.group,
-            env: Some((CALL_MARK.to_owned(), self.mark.clone())),
+            marks: vec![(CALL_MARK.to_owned(), self.mark.clone())],
             ..Target::default()
         }
     }

@@ -10,7 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
-use super::scan::environ;
+use super::scan::variables_of;
+use super::scanner::{Snapshot, snapshot};
 use super::surroundings::Surroundings;
 use super::table::{self, Process, Stat};
 
@@ -26,8 +27,11 @@ pub struct Target {
     /// A process group of ours. Its leader must be a child that was not waited for yet, so that the number is still
     /// its own.
     pub group: Option<i32>,
-    /// The name and value of a variable that marks processes.
-    pub env: Option<(String, String)>,
+    /// Names and values of variables that mark processes; one of them is enough.
+    pub marks: Vec<(String, String)>,
+    /// Processes that are known by pid and start time, whatever can be read of them. Of the calling process, only what it
+    /// started is meant.
+    pub processes: Vec<Process>,
     /// The name of a variable, and the folder that it names. Marked processes in which it names another folder that is there are
     /// spared: a mark is copied with the files that it stands in, and then it is those of the other folder that bear it.
     pub home: Option<(String, PathBuf)>,
@@ -48,9 +52,8 @@ pub struct Ended {
 /// The calling process itself is spared, and so is a marked process of another user or container that does not
 /// descend from one of these or from us.
 pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
-    let env = Some((name.to_owned(), value.to_owned()));
     let target = Target {
-        env,
+        marks: vec![(name.to_owned(), value.to_owned())],
         ..Target::default()
     };
     end(target, grace).await
@@ -96,7 +99,7 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
 
     let deadline = Instant::now() + KILL_WAIT;
     let mut killed = BTreeSet::new();
-    let mut empty_looks = 0;
+    let mut empty_looks = usize::from(first.is_empty());
     let mut left = 0;
     while empty_looks < 2 {
         let found = look(target, &seen);
@@ -130,10 +133,11 @@ pub fn end_now(target: &Target) {
 /// The living processes of a target, each with an open pidfd, looked at again after it was opened. Those that were
 /// `seen` still belong to it when the parent by which they were found has ended.
 fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd> {
-    let table = table::all();
+    let snapshot = snapshot();
+    let table = &snapshot.table;
     let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let mut roots: BTreeSet<i32> = seen
-        .iter()
+    let known = target.processes.iter().chain(seen);
+    let mut roots: BTreeSet<i32> = known
         .filter(|process| {
             table
                 .get(&process.pid)
@@ -141,16 +145,8 @@ fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd>
         })
         .map(|process| process.pid)
         .collect();
-    if let Some((name, value)) = &target.env {
-        let entry = format!("{name}={value}");
-        let here = Surroundings::own();
-        let is_ours = |pid: i32| here.hold(pid) || descends(&table, pid, own);
-        let marked = table.keys().filter(|pid| table::has_env(**pid, &entry));
-        let is_at_home = |pid: i32| {
-            let home = target.home.as_ref();
-            home.is_none_or(|(name, folder)| !names_another(pid, name, folder))
-        };
-        roots.extend(marked.filter(|pid| is_ours(**pid) && is_at_home(**pid)));
+    if !target.marks.is_empty() {
+        roots.extend(marked(target, &snapshot, own));
     }
     if let Some(group) = target.group {
         roots.extend(
@@ -161,7 +157,7 @@ fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd>
         );
         roots.insert(group);
     }
-    table::family(&table, &roots)
+    table::family(table, &roots)
         .into_iter()
         .filter(|pid| *pid != own)
         .filter_map(|pid| table.get(&pid))
@@ -169,13 +165,33 @@ fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd>
         .collect()
 }
 
-/// Whether a variable of a process names a folder that is there and is not this one.
-fn names_another(pid: i32, variable: &str, folder: &Path) -> bool {
+/// The marked processes of a target that live where we live, or descend from us.
+fn marked(target: &Target, snapshot: &Snapshot, own: i32) -> Vec<i32> {
+    let entries = target.marks.iter();
+    let entries: BTreeSet<Vec<u8>> = entries
+        .map(|(name, value)| format!("{name}={value}").into_bytes())
+        .collect();
+    let here = Surroundings::own();
+    let is_ours = |pid: i32| here.hold(pid) || descends(&snapshot.table, pid, own);
+    let is_at_home = |environ: &[u8]| {
+        let home = target.home.as_ref();
+        home.is_none_or(|(name, folder)| !names_another(environ, name, folder))
+    };
+    let environs = snapshot.environs().iter();
+    environs
+        .filter(|(_, environ)| table::has_any(environ, |have| entries.contains(have)))
+        .filter(|(pid, environ)| is_ours(**pid) && is_at_home(environ))
+        .map(|(pid, _)| *pid)
+        .collect()
+}
+
+/// Whether a variable in an environment names a folder that is there and is not this one.
+fn names_another(environ: &[u8], variable: &str, folder: &Path) -> bool {
     let identity = |path: &Path| {
         let found = std::fs::metadata(path).ok()?;
         Some((found.dev(), found.ino()))
     };
-    let theirs = environ(pid).remove(variable).map(PathBuf::from);
+    let theirs = variables_of(environ).remove(variable).map(PathBuf::from);
     let theirs = theirs.filter(|path| path.is_absolute());
     match (theirs.and_then(|path| identity(&path)), identity(folder)) {
         (Some(theirs), Some(ours)) => theirs != ours,

@@ -1,5 +1,8 @@
 //! Finding and ending processes that were marked through their environment.
 //!
+//! A teammate and a lead close their own environment, so they are known by pid and start time, from the file whose lock they
+//! hold. What they start can be read as ever.
+//!
 //! A process group is not enough: `setsid` leaves it, and a parent that ends takes the trail with it. A variable that
 //! every child inherits stays. Signals go through pidfds, and each process is looked at again once its pidfd is open,
 //! so that a reused number is never hit.
@@ -10,10 +13,13 @@
 //! Where the kernel has no `/proc` and no pidfds, nothing is found by its environment and only process groups end.
 
 mod end;
+mod inspection;
 mod scan;
+mod scanner;
 mod surroundings;
 mod table;
 
 pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now, gone_within};
+pub use inspection::forbid_inspection;
 pub use scan::{Marked, all_marked, command_line};
 pub use table::{Process, find_by_env};

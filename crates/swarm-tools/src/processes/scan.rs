@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use super::scanner::snapshot;
 use super::surroundings::Surroundings;
-use super::table::{self, Process, Stat};
+use super::table::Process;
 
 /// A process that carries a mark in its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,19 +25,19 @@ pub struct Marked {
 /// The living processes whose environment can be read and has the variable `mark`, with those of `variables` that are
 /// set too. By number. The super-user reads everybody's environment, and a host sees into its containers.
 pub fn all_marked(mark: &str, variables: &[&str]) -> Vec<Marked> {
-    let table = table::all();
+    let snapshot = snapshot();
     let here = Surroundings::own();
-    let describe = |stat: &Stat| {
-        let pid = stat.process.pid;
-        let environ = environ(pid);
+    let describe = |(pid, environ): (&i32, &Vec<u8>)| {
+        let stat = snapshot.table.get(pid)?;
+        let environ = variables_of(environ);
         environ.contains_key(mark).then(|| Marked {
             process: stat.process,
             variables: wanted(&environ, variables),
-            command: command_line(pid),
-            is_ours: here.hold(pid),
+            command: command_line(*pid),
+            is_ours: here.hold(*pid),
         })
     };
-    table.values().filter_map(describe).collect()
+    snapshot.environs().iter().filter_map(describe).collect()
 }
 
 impl Process {
@@ -59,10 +60,9 @@ fn wanted(environ: &BTreeMap<String, String>, variables: &[&str]) -> BTreeMap<St
     found.collect()
 }
 
-/// What a process was started with; empty where we may not look.
-pub(super) fn environ(pid: i32) -> BTreeMap<String, String> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let entries = bytes.split(|byte| *byte == 0);
+/// The names and values in an environment.
+pub(super) fn variables_of(environ: &[u8]) -> BTreeMap<String, String> {
+    let entries = environ.split(|byte| *byte == 0);
     let pairs = entries.filter_map(|entry| {
         let (name, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
         Some((name.to_owned(), value.to_owned()))

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use super::scanner::snapshot;
+
 /// A process at one moment. The start time tells it from a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Process {
@@ -27,20 +29,18 @@ pub(super) struct Stat {
 /// One whose environment we may not read, or that wiped its own, is not found.
 pub fn find_by_env(name: &str, value: &str) -> Vec<Process> {
     let entry = format!("{name}={value}");
-    let marked = |stat: &Stat| has_env(stat.process.pid, &entry);
-    all()
-        .values()
-        .filter(|stat| marked(stat))
+    let snapshot = snapshot();
+    let environs = snapshot.environs().iter();
+    environs
+        .filter(|(_, environ)| has_any(environ, |have| have == entry.as_bytes()))
+        .filter_map(|(pid, _)| snapshot.table.get(pid))
         .map(|stat| stat.process)
         .collect()
 }
 
-/// Whether the environment of a process holds this `name=value`.
-pub(super) fn has_env(pid: i32, entry: &str) -> bool {
-    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ
-        .split(|byte| *byte == 0)
-        .any(|have| have == entry.as_bytes())
+/// Whether an environment holds such an entry (`NAME=VALUE`).
+pub(super) fn has_any(environ: &[u8], is_meant: impl FnMut(&[u8]) -> bool) -> bool {
+    environ.split(|byte| *byte == 0).any(is_meant)
 }
 
 /// Every living process by its number. Those that have ended and wait to be reaped are left out.

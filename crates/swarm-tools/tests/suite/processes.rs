@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use swarm_tools::processes::{self, Ended, Target};
+use swarm_tools::processes::{self, Ended, Process, Target};
 
 const MARK: &str = "SWARM_TEST_MARK";
 
@@ -117,7 +117,7 @@ async fn those_that_name_another_home_are_spared_and_those_whose_home_is_gone_ar
     });
     until(|| count(&mark) == children.len());
     let target = Target {
-        env: Some((MARK.to_owned(), mark.clone())),
+        marks: vec![(MARK.to_owned(), mark.clone())],
         home: Some((HOME.to_owned(), ours)),
         ..Target::default()
     };
@@ -132,11 +132,83 @@ async fn those_that_name_another_home_are_spared_and_those_whose_home_is_gone_ar
 }
 
 #[tokio::test]
+async fn a_known_process_ends_with_what_it_started_though_nothing_marks_it() {
+    let mark = mark("known");
+    let mut child = start(&mark, "env -i setsid sleep 1011 & exec env -i sleep 1012");
+    let pid = i32::try_from(child.id()).unwrap();
+    // Only the number tells them from others by now.
+    until(|| count(&mark) == 0);
+    let process = known(pid);
+    let end = |process| {
+        let target = Target {
+            processes: vec![process],
+            ..Target::default()
+        };
+        processes::end(target, Duration::from_secs(20))
+    };
+    let earlier = Process {
+        start: process.start - 1,
+        ..process
+    };
+    assert_eq!(
+        end(earlier).await,
+        Ended::default(),
+        "another one of this number"
+    );
+    let ended = end(process).await;
+    assert_eq!((ended.found, ended.left), (2, 0), "{ended:?}");
+    child.wait().unwrap();
+}
+
+fn known(pid: i32) -> Process {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, fields) = text.rsplit_once(')').unwrap();
+    let start = fields.split_whitespace().nth(19).unwrap().parse().unwrap();
+    Process { pid, start }
+}
+
+// Each test is a process of its own, so nothing of another one ends.
+#[tokio::test]
+async fn our_own_number_means_what_we_started_and_not_us() {
+    let mut child = Command::new("sleep")
+        .arg("1014")
+        .env_clear()
+        .spawn()
+        .unwrap();
+    let target = Target {
+        processes: vec![known(i32::try_from(std::process::id()).unwrap())],
+        ..Target::default()
+    };
+    let ended = processes::end(target, Duration::from_secs(20)).await;
+    assert_eq!((ended.found, ended.left), (1, 0), "{ended:?}");
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn several_marks_are_ended_together() {
+    let marks = ["one", "two"].map(mark);
+    let mut children = marks.clone().map(|mark| start(&mark, "exec sleep 1013"));
+    until(|| marks.iter().map(|mark| count(mark)).sum::<usize>() == 2);
+    let target = Target {
+        marks: marks
+            .iter()
+            .map(|mark| (MARK.to_owned(), mark.clone()))
+            .collect(),
+        ..Target::default()
+    };
+    let ended = processes::end(target, Duration::from_secs(20)).await;
+    assert_eq!((ended.found, ended.left), (2, 0), "{ended:?}");
+    for child in &mut children {
+        child.wait().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn nothing_to_end_is_no_error() {
     let ended = processes::end_marked(MARK, "no such mark", Duration::from_secs(20)).await;
     assert_eq!(ended, Ended::default());
     processes::end_now(&Target {
-        env: Some((MARK.into(), "no such mark".into())),
+        marks: vec![(MARK.into(), "no such mark".into())],
         ..Target::default()
     });
 }

@@ -7,7 +7,7 @@ use swarm_protocol::{MemberState, TeamName};
 
 use super::Run;
 use crate::LeadError;
-use crate::census::end_spawn;
+use crate::census::end_marked;
 use crate::reconcile;
 use crate::run::farewell::{end_members, left_worktrees, take_stock};
 use crate::run::report::{Outcome, RunReport};
@@ -45,7 +45,7 @@ impl Run {
             servers.close().await;
         }
         let dep = &self.parts.deployment;
-        end_spawn(dep, &dep.spawn_id.to_string(), dep.kill_grace).await;
+        end_marked(dep, dep.spawn_id, dep.kill_grace).await;
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
     }

@@ -1,0 +1,90 @@
+//! The processes of a member that cannot be inspected.
+
+use std::os::unix::fs::FileExt as _;
+use std::process::{Child, Command};
+
+use swarm_protocol::{LifeKind, LifeRecord, SpawnId};
+use swarm_store::{TeamStore as _, process};
+use swarm_team::{life_holders, processes_of_members, processes_of_spawns};
+
+use crate::world::{World, name};
+
+/// A process that bears no mark, as one whose environment is closed.
+fn unmarked() -> Child {
+    Command::new("sleep")
+        .arg("600")
+        .env_clear()
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
+    let world = World::new();
+    let (spawn, other) = (SpawnId::random(), SpawnId::random());
+    let mut child = unmarked();
+    let record = LifeRecord {
+        kind: LifeKind::Process,
+        pid: child.id(),
+        proc_start: process::start_time(child.id()).unwrap(),
+        spawn_id: spawn,
+        host: String::new(),
+        pid_space: process::pid_space(),
+    };
+    let bob = name("bob");
+    let (store, team) = (&*world.store, &world.team);
+    let meant = |spawn| processes_of_members(store, team, [(&bob, spawn)]).processes;
+    let path = store.life_path(team, &bob);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+
+    std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
+    assert_eq!(
+        meant(spawn),
+        [],
+        "nobody holds it: a copy, or a member that died"
+    );
+
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
+    file.lock().unwrap();
+    let say = |record: &LifeRecord| {
+        let content = serde_json::to_vec(record).unwrap();
+        file.set_len(0).unwrap();
+        file.write_all_at(&content, 0).unwrap();
+    };
+    let elsewhere = "elsewhere#pid:[1]".to_owned();
+    say(&LifeRecord {
+        pid_space: elsewhere,
+        ..record.clone()
+    });
+    assert_eq!(meant(spawn), [], "its pid means another process here");
+    say(&LifeRecord {
+        kind: LifeKind::Task,
+        ..record.clone()
+    });
+    assert_eq!(meant(spawn), [], "the process is somebody else's");
+    say(&record);
+    assert_eq!(meant(other), [], "a later spawn of the name");
+    assert_eq!(processes_of_spawns(store, team, [other]).processes, []);
+
+    let holders = life_holders(store, team);
+    assert_eq!(
+        holders
+            .iter()
+            .map(|one| (&one.name, one.spawn_id))
+            .collect::<Vec<_>>(),
+        [(&bob, spawn)]
+    );
+    assert_eq!(
+        processes_of_spawns(store, team, [spawn]).processes,
+        meant(spawn)
+    );
+    let target = processes_of_members(store, team, [(&bob, spawn)]);
+    let grace = std::time::Duration::from_secs(20);
+    let ended = swarm_tools::processes::end_blocking(&target, grace);
+    assert_eq!((ended.found, ended.left), (1, 0), "{ended:?}");
+    child.wait().unwrap();
+}
