@@ -6,13 +6,14 @@ use swarm_fs::{FolderWatcher, LifeHolder, NameFilter};
 use swarm_protocol::{DefinitionReport, Hello, LifeKind, LifeRecord, Member, UnixMs};
 use swarm_store::{StoreError, TeamStore};
 use swarm_team::SpawnOrder;
+use swarm_tools::processes::forbid_inspection;
 
 use crate::{ProcessFacts, TeammateError};
 
 /// How much longer than its spawner a child waits for the commit, so that the spawner's word comes first.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes the life lock of this member.
+/// Takes the life lock of this member, and closes its process to others of the same user.
 pub(crate) fn take_life(
     store: &dyn TeamStore,
     order: &SpawnOrder,
@@ -29,10 +30,13 @@ pub(crate) fn take_life(
     // Ids, numbers and strings always serialize.
     let content = serde_json::to_vec(&record).unwrap_or_default();
     let taken = store.take_life(&order.agent.team, &order.agent.name, &content);
-    taken.map_err(|error| match error {
+    let life = taken.map_err(|error| match error {
         StoreError::Fs(error) => TeammateError::Life(error),
         error => error.into(),
-    })
+    })?;
+    // Not before: until then only the mark in its environment tells whose process this is.
+    forbid_inspection();
+    Ok(life)
 }
 
 /// What this process reports as in force.

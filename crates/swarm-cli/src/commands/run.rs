@@ -10,6 +10,7 @@ use swarm_lead::{
 };
 use swarm_protocol::{ErrorKind, SessionId, TeamName, Usage};
 use swarm_store::StoreError;
+use swarm_tools::processes::forbid_inspection;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +31,7 @@ use crate::teammate_entry::platform;
 
 pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     let acting = require_person(app, "run")?;
+    forbid_inspection();
     acting.require_trust("run", args.trust)?;
     let prompt = prompt(&args.prompt)?;
     let choices = Choices {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use swarm_lead::LeadParts;
 use swarm_protocol::{ErrorKind, Member, MemberName, SessionId, TeamConfig};
+use swarm_tools::processes::forbid_inspection;
 
 use crate::app::App;
 use crate::args::ResumeArgs;
@@ -19,6 +20,7 @@ pub(super) fn run(
     config: &TeamConfig,
     prompt: &str,
 ) -> Result<ExitCode, Failure> {
+    forbid_inspection();
     let prompt = read_prompt(prompt)?;
     let lead = config.member(&MemberName::lead());
     let choices = Choices {
