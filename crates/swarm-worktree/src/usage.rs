@@ -1,10 +1,11 @@
 //! Who works in a worktree at this moment.
 
 use std::fs;
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use swarm_fs::{Liveness, probe, read_optional};
-use swarm_protocol::LifeRecord;
+use swarm_protocol::{AgentId, Hello, LifeRecord};
 
 use crate::{Owner, ProcessMark, Record};
 
@@ -66,11 +67,63 @@ fn process_in(path: &Path) -> Option<String> {
         if pid == own || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        let cwd = fs::read_link(entry.path().join("cwd")).ok()?;
+        let cwd = match fs::read_link(entry.path().join("cwd")) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let words = fs::read(entry.path().join("cmdline")).ok()?;
+                reported_cwd(&words, pid.parse().ok()?)?
+            }
+            cwd => cwd.ok()?,
+        };
         if !cwd.starts_with(&path) {
             return None;
         }
         let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
         Some(format!("process {pid} ({})", name.trim().escape_debug()))
     })
+}
+
+/// The working folder of a teammate, which nobody else can look up: as it reported it at its start. It is found by the
+/// arguments that every teammate has.
+fn reported_cwd(words: &[u8], pid: u32) -> Option<PathBuf> {
+    let words: Vec<&str> = std::str::from_utf8(words).ok()?.split('\0').collect();
+    let after = |option: &str| {
+        let at = words.iter().position(|word| *word == option)?;
+        words.get(at + 1).copied()
+    };
+    let (root, agent) = (after("--root")?, after("--agent-id")?);
+    let agent: AgentId = agent.parse().ok()?;
+    let hello = Path::new(root)
+        .join("teams")
+        .join(agent.team.as_str())
+        .join("swarm/members")
+        .join(agent.name.as_str())
+        .join("hello.json");
+    let hello: Hello = serde_json::from_slice(&read_optional(&hello).ok()??).ok()?;
+    // The folder comes from the kernel, so it has no links in it.
+    (hello.pid == pid).then_some(hello.cwd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_working_folder_of_a_closed_teammate_is_the_one_that_it_reported() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("teams/demo/swarm/members/bob");
+        fs::create_dir_all(&folder).unwrap();
+        let id = "5b0b7d0e-3f5c-4a5e-9d6e-0123456789ab";
+        let hello = serde_json::json!({
+            "spawnId": id, "pid": 7, "procStart": "1", "cwd": "/work/tree", "model": "m", "mode": "default", "tools": [],
+            "sessionId": id, "version": "0.0.0",
+        });
+        swarm_fs::replace_alone(&folder.join("hello.json"), hello.to_string().as_bytes()).unwrap();
+        let root = root.path().display();
+        let words =
+            format!("swarm-teammate\0--agent-id\0bob@demo\0--spawn-id\0{id}\0--root\0{root}\0");
+        let cwd = |pid| reported_cwd(words.as_bytes(), pid);
+        assert_eq!(cwd(7), Some(PathBuf::from("/work/tree")));
+        assert_eq!(cwd(8), None, "what an earlier process of the name reported");
+        assert_eq!(reported_cwd(b"vim\0tree\0", 7), None);
+    }
 }
