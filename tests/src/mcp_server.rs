@@ -24,6 +24,8 @@ pub enum Behaviour {
     Stubborn,
     /// It speaks the stateless protocol of 2026-07-28 alone.
     Stateless,
+    /// It ends when its first request is not `initialize`.
+    Abrupt,
     /// Over HTTP: it refuses every request but `initialize` that names no session with 400, as many servers do.
     Guarded,
     /// Two of its tools get one name.
@@ -46,6 +48,7 @@ impl FromStr for Behaviour {
             "floods" => Self::Floods,
             "stubborn" => Self::Stubborn,
             "stateless" => Self::Stateless,
+            "abrupt" => Self::Abrupt,
             "guarded" => Self::Guarded,
             "collides" => Self::Collides,
             "forgets" => Self::Forgets,

@@ -9,7 +9,7 @@ use swarm_policy::{McpServerConfig, McpToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{Launched, Program, launch};
-use crate::sdk::{Answer, Connection};
+use crate::sdk::{Answer, Connection, Era};
 use crate::stderr_log::StderrTail;
 use crate::{McpError, McpHost};
 
@@ -33,8 +33,15 @@ pub(crate) async fn connect(
         McpServerConfig::Stdio { command, args, env } => {
             let log = host.logs.as_ref();
             let log = log.map(|folder| folder.join(format!("mcp-{server}.log")));
-            let launched = launch(command, args, env, host, log)?;
-            shake_hands(launched, host, stop).await
+            let start = || launch(command, args, env, host, log.clone());
+            let met = match shake_hands(start()?, Era::Either, host, stop).await {
+                // Some older servers end at a first request that is not `initialize`.
+                Err(unmet) if unmet.has_ended => {
+                    shake_hands(start()?, Era::Former, host, stop).await
+                }
+                met => met,
+            };
+            met.map_err(|unmet| unmet.error)
         }
         McpServerConfig::Http { url, headers } => {
             let steps = async {
@@ -53,21 +60,33 @@ pub(crate) async fn connect(
     }
 }
 
+/// A program that could not be used.
+struct Unmet {
+    error: McpError,
+    /// It ended instead of an answer to the first request.
+    has_ended: bool,
+}
+
 /// Speaks to a program that was just started.
 async fn shake_hands(
     launched: Launched,
+    era: Era,
     host: &McpHost,
     stop: &CancellationToken,
-) -> Result<(Link, Vec<McpToolSpec>), McpError> {
+) -> Result<(Link, Vec<McpToolSpec>), Unmet> {
     let Launched {
         program,
         stdin,
         stdout,
         stderr,
     } = launched;
+    let mut has_ended = false;
     let steps = async {
-        let connection = Connection::over_stdio(stdout, stdin).await;
-        let connection = connection.map_err(unusable)?;
+        let connection = Connection::over_stdio(stdout, stdin, era).await;
+        let connection = connection.map_err(|unmet| {
+            has_ended = unmet.has_ended;
+            unusable(unmet.why)
+        })?;
         let tools = connection.tools().await.map_err(unusable)?;
         Ok((connection, tools))
     };
@@ -83,7 +102,8 @@ async fn shake_hands(
         Err(error) => {
             // Its last words come before its end.
             program.end(host.limits.grace).await;
-            Err(error.with_stderr(stderr.text()))
+            let error = error.with_stderr(stderr.text());
+            Err(Unmet { error, has_ended })
         }
     }
 }

@@ -137,7 +137,7 @@ impl Server {
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
-        match connect(&self.part, &self.config, &self.host, &self.ended).await {
+        match Box::pin(connect(&self.part, &self.config, &self.host, &self.ended)).await {
             Ok((link, tools)) => {
                 let link = Arc::new(link);
                 state.link = Some(Arc::clone(&link));

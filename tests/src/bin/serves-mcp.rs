@@ -63,14 +63,21 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
         | Behaviour::Refuses
         | Behaviour::Drops
         | Behaviour::Stateless
+        | Behaviour::Abrupt
         | Behaviour::Guarded => {}
     }
     Ok(())
 }
 
 fn serve_streams(server: &Arc<Server>) -> anyhow::Result<()> {
-    for line in io::stdin().lock().lines() {
+    for (index, line) in io::stdin().lock().lines().enumerate() {
         let line = line?;
+        if index == 0
+            && server.behaviour() == Behaviour::Abrupt
+            && !line.contains("\"initialize\"")
+        {
+            return Ok(());
+        }
         let server = Arc::clone(server);
         // Each request on its own thread: one that is slow does not hold up the notification that cancels it.
         std::thread::spawn(move || {

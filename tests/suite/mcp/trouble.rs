@@ -227,7 +227,7 @@ async fn two_calls_over_http(mode: &str) -> [swarm_tools::ToolOutput; 2] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_of_both_eras_are_called_over_both_transports() {
-    for mode in ["well", "stateless"] {
+    for mode in ["well", "stateless", "abrupt"] {
         let bench = Bench::new().with("near", mode);
         let servers = bench.servers();
         let agent = servers.for_agent(&[], "").await;

@@ -14,7 +14,7 @@ use rmcp::service::{
     RequestHandle, RunningService, ServiceError,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::{Peer, RoleClient, ServiceExt};
+use rmcp::{Peer, RoleClient};
 use serde_json::{Map, Value};
 use swarm_policy::McpToolSpec;
 use tokio::process::{ChildStdin, ChildStdout};
@@ -48,10 +48,18 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Speaks to a program.
-    pub(crate) async fn over_stdio(stdout: ChildStdout, stdin: ChildStdin) -> Result<Self, String> {
+    pub(crate) async fn over_stdio(
+        stdout: ChildStdout,
+        stdin: ChildStdin,
+        era: Era,
+    ) -> Result<Self, NoHandshake> {
         let transport = AsyncRwTransport::new_client(stdout, stdin);
-        let service = Handler::default().serve_with_lifecycle(transport, either_era());
-        Ok(Self::of(service.await.map_err(|error| handshake(&error))?))
+        let service = Handler::default().serve_with_lifecycle(transport, era.lifecycle());
+        let service = service.await.map_err(|error| NoHandshake {
+            why: handshake(&error),
+            has_ended: matches!(error, ClientInitializeError::ConnectionClosed(_)),
+        })?;
+        Ok(Self::of(service))
     }
 
     /// Speaks to an address.
@@ -61,13 +69,15 @@ impl Connection {
         host: &McpHost,
     ) -> Result<Self, McpError> {
         let transport = http::transport(url, headers, host)?;
-        let service = Handler::default().serve_with_lifecycle(transport, either_era());
+        let service = Handler::default().serve_with_lifecycle(transport, Era::Either.lifecycle());
         let service = match service.await {
             // Older servers may answer a request without a session in ways that no standard names.
             Err(error) if !error.is_authorization_required() => {
                 tracing::debug!(%error, "the stateless protocol failed, trying the older one");
                 let transport = http::transport(url, headers, host)?;
-                Handler::default().serve(transport).await
+                Handler::default()
+                    .serve_with_lifecycle(transport, Era::Former.lifecycle())
+                    .await
             }
             service => service,
         };
@@ -172,13 +182,33 @@ impl Connection {
     }
 }
 
-/// Servers of the stateless protocol (2026-07-28) are asked with `server/discover`; those that do not know it get the
-/// `initialize` of the protocol before.
-fn either_era() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+/// With which protocol a server is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// The stateless one (2026-07-28), by asking `server/discover`, or the one before where the server does not know that.
+    Either,
+    /// The one before, with `initialize`.
+    Former,
+}
+
+impl Era {
+    fn lifecycle(self) -> ClientLifecycleMode {
+        match self {
+            Self::Either => ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            },
+            Self::Former => ClientLifecycleMode::Initialize,
+        }
     }
+}
+
+/// Why a program could not be spoken to.
+#[derive(Debug)]
+pub(crate) struct NoHandshake {
+    pub(crate) why: String,
+    /// It ended, or closed its output, instead of an answer.
+    pub(crate) has_ended: bool,
 }
 
 /// A schema as model servers want it: an object, whatever the server has left out.

@@ -6,4 +6,4 @@ mod content;
 mod handler;
 mod http;
 
-pub(crate) use connection::{Answer, Connection};
+pub(crate) use connection::{Answer, Connection, Era};
