@@ -84,6 +84,11 @@ impl StoredBlock {
         self.json.get()
     }
 
+    /// The same, shared.
+    pub(crate) fn shared(&self) -> Arc<RawValue> {
+        Arc::clone(&self.json)
+    }
+
     /// The id of the call, if it is one.
     pub fn call_id(&self) -> Option<&Arc<str>> {
         let is_call = matches!(self.kind, BlockKind::ToolUse | BlockKind::BrokenToolUse);

@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -15,6 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::habits::{Habits, TokenLimit};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
+use crate::remote::Body;
 use crate::request::{ModelRequest, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
@@ -25,9 +25,9 @@ const BETWEEN: &str = r"\n\n";
 const ERROR: &str = "Error: ";
 
 /// Serializes a request for a server with these habits.
-pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Bytes, ModelError> {
+pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Body, ModelError> {
     let limit = |name| (habits.limit == name).then_some(request.max_tokens);
-    let body = Body {
+    let body = Wire {
         model: &request.model,
         max_tokens: limit(TokenLimit::MaxTokens),
         max_completion_tokens: limit(TokenLimit::MaxCompletionTokens),
@@ -39,7 +39,7 @@ pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Byt
         messages: wire_messages(request),
     };
     match serde_json::to_vec(&body) {
-        Ok(bytes) => Ok(Bytes::from(bytes)),
+        Ok(bytes) => Ok(bytes.into()),
         Err(error) => Err(ModelError::InvalidRequest {
             message: format!("it cannot be written as JSON ({error})"),
         }),
@@ -47,7 +47,7 @@ pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Byt
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct Wire<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,

@@ -37,7 +37,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 }
 
 fn body(request: &ModelRequest, habits: Habits) -> Value {
-    serde_json::from_slice(&request_body(request, habits).unwrap()).unwrap()
+    serde_json::from_slice(&request_body(request, habits).unwrap().joined()).unwrap()
 }
 
 fn messages(said: Vec<Message>) -> Vec<Value> {
@@ -233,7 +233,7 @@ proptest! {
     ) {
         let said: Vec<Message> = before.into_iter().flatten().collect();
         let longer = [said.clone(), after].concat();
-        let text = |said| String::from_utf8(request_body(&request(said), HABITS).unwrap().to_vec()).unwrap();
+        let text = |said| String::from_utf8(request_body(&request(said), HABITS).unwrap().joined().to_vec()).unwrap();
         let (shorter, longer) = (text(said), text(longer));
         // The last message may grow, so its closing quotes and brackets do not count.
         let shorter = shorter.trim_end_matches(['}', ']', '"']);

@@ -2,7 +2,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use bytes::Bytes;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +14,7 @@ use crate::error::ModelError;
 use crate::model::{Model, ModelEvents};
 use crate::name::Provider;
 use crate::remote::{
-    Address, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
+    Address, Body, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
 };
 use crate::request::ModelRequest;
 use crate::secret::Secret;
@@ -126,7 +125,7 @@ impl Dialect for OpenAiCompatible {
         self.config.api_key.iter().collect()
     }
 
-    fn body(&self, request: &ModelRequest) -> Result<Bytes, ModelError> {
+    fn body(&self, request: &ModelRequest) -> Result<Body, ModelError> {
         let habits = *self.habits();
         request_body(request, habits)
     }
@@ -154,8 +153,8 @@ impl Dialect for OpenAiCompatible {
         }
     }
 
-    fn learn(&self, refusal: &Refusal, refused: &Bytes) -> bool {
-        self.habits().learn(refusal, refused)
+    fn learn(&self, refusal: &Refusal, refused: &Body) -> bool {
+        self.habits().learn(refusal, &refused.joined())
     }
 }
 

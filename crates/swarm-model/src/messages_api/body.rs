@@ -5,20 +5,20 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 use swarm_protocol::Effort;
 
 use super::effort;
-use super::marks::{MOST, Marks};
+use super::marks::Marks;
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
+use crate::remote::{Body, Piece};
 use crate::request::{ModelRequest, SystemBlock, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
-/// Serializes a request. The conversation is there as JSON already and is joined to the rest.
-pub(super) fn request_body(request: &ModelRequest) -> Result<Bytes, ModelError> {
+/// Serializes a request. The conversation is there as JSON already and is shared.
+pub(super) fn request_body(request: &ModelRequest) -> Result<Body, ModelError> {
     let marks = Marks::of(request);
     let head = Head {
         model: &request.model,
@@ -40,12 +40,10 @@ pub(super) fn request_body(request: &ModelRequest) -> Result<Bytes, ModelError> 
     })?;
     // The messages are the last field.
     head.pop();
-    let mut body = String::with_capacity(head.len() + room_for(&request.messages));
-    body.push_str(&head);
-    body.push_str(",\"messages\":");
-    push_messages(&mut body, &request.messages, &marks);
-    body.push('}');
-    Ok(Bytes::from(body))
+    let mut pieces = vec![Piece::Text(head.into()), Piece::Fixed(r#","messages":["#)];
+    push_messages(&mut pieces, &request.messages, &marks);
+    pieces.push(Piece::Fixed("]}"));
+    Ok(pieces.into())
 }
 
 #[derive(Serialize)]
@@ -131,56 +129,42 @@ fn wire_system<'a>(blocks: &'a [SystemBlock], marks: &Marks) -> Vec<WireSystem<'
         .collect()
 }
 
-/// What stands around the blocks of a message, at most, and around a block.
-const FRAME: usize = 32;
-
-/// Bytes that the messages take, roughly.
-fn room_for(messages: &[Arc<StoredMessage>]) -> usize {
-    let blocks = |message: &Arc<StoredMessage>| -> usize {
-        let blocks = message.blocks.iter();
-        blocks.map(|block| block.json().len() + 1).sum()
-    };
-    let messages = messages.iter().map(|message| blocks(message) + FRAME);
-    messages.sum::<usize>() + MOST * MARK.len() + FRAME
-}
-
 /// The server refuses empty text blocks and empty messages, so neither is sent; messages of one role in a row
 /// are one turn to it.
-fn push_messages(body: &mut String, messages: &[Arc<StoredMessage>], marks: &Marks) {
-    body.push('[');
+fn push_messages(pieces: &mut Vec<Piece>, messages: &[Arc<StoredMessage>], marks: &Marks) {
     let mut between = "";
     for (index, message) in messages.iter().enumerate() {
         if !message.blocks.iter().any(is_sent) {
             continue;
         }
-        body.push_str(between);
-        between = ",";
-        body.push_str(match message.role {
+        pieces.push(Piece::Fixed(between));
+        between = "]},";
+        pieces.push(Piece::Fixed(match message.role {
             Role::User => r#"{"role":"user","content":["#,
             Role::Assistant => r#"{"role":"assistant","content":["#,
-        });
+        }));
         let mut between = "";
         let blocks = message.blocks.iter().enumerate();
         for (at, block) in blocks.filter(|(_, block)| is_sent(block)) {
-            body.push_str(between);
+            pieces.push(Piece::Fixed(between));
             between = ",";
-            push_block(body, block, marks.blocks.contains(&(index, at)));
+            push_block(pieces, block, marks.blocks.contains(&(index, at)));
         }
-        body.push_str("]}");
     }
-    body.push(']');
+    if !between.is_empty() {
+        pieces.push(Piece::Fixed("]}"));
+    }
 }
 
-fn push_block(body: &mut String, block: &StoredBlock, is_marked: bool) {
-    if block.kind() == BlockKind::BrokenToolUse {
-        return body.push_str(&mended(block));
-    }
-    match block.json().strip_suffix('}').filter(|_| is_marked) {
-        Some(open) => {
-            body.push_str(open);
-            body.push_str(MARK);
-        }
-        None => body.push_str(block.json()),
+fn push_block(pieces: &mut Vec<Piece>, block: &StoredBlock, is_marked: bool) {
+    let json = match block.kind() {
+        BlockKind::BrokenToolUse => mended(block).shared(),
+        _ => block.shared(),
+    };
+    if is_marked {
+        pieces.extend([Piece::Open(json), Piece::Fixed(MARK)]);
+    } else {
+        pieces.push(Piece::Json(json));
     }
 }
 
@@ -193,12 +177,12 @@ fn is_sent(block: &StoredBlock) -> bool {
 }
 
 /// A call with an input that the server takes.
-fn mended(block: &StoredBlock) -> String {
+fn mended(block: &StoredBlock) -> StoredBlock {
     let mut block = block.block();
     if let ContentBlock::ToolUse { input, .. } = &mut block {
         *input = sendable_input(input).into_owned();
     }
-    StoredBlock::from(&block).json().to_owned()
+    StoredBlock::from(&block)
 }
 
 #[cfg(test)]

@@ -68,11 +68,11 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 }
 
 fn text_of(request: &ModelRequest) -> String {
-    String::from_utf8(request_body(request).unwrap().to_vec()).unwrap()
+    String::from_utf8(request_body(request).unwrap().joined().to_vec()).unwrap()
 }
 
 fn json_of(request: &ModelRequest) -> Value {
-    serde_json::from_slice(&request_body(request).unwrap()).unwrap()
+    serde_json::from_slice(&request_body(request).unwrap().joined()).unwrap()
 }
 
 /// A conversation of several turns with every kind of block.

@@ -1,6 +1,5 @@
 //! The client, as a dialect of a remote API.
 
-use bytes::Bytes;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
@@ -12,7 +11,7 @@ use crate::error::ModelError;
 use crate::model::{Model, ModelEvents};
 use crate::name::Provider;
 use crate::remote::{
-    Address, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
+    Address, Body, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
 };
 use crate::request::ModelRequest;
 use crate::secret::Secret;
@@ -83,7 +82,7 @@ impl Dialect for MessagesApiConfig {
         self.api_key.iter().chain(&self.auth_token).collect()
     }
 
-    fn body(&self, request: &ModelRequest) -> Result<Bytes, ModelError> {
+    fn body(&self, request: &ModelRequest) -> Result<Body, ModelError> {
         request_body(request)
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures::TryStreamExt;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
@@ -10,6 +9,7 @@ use swarm_protocol::Usage;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::body::Body;
 use super::dialect::{Assembly as _, Dialect, Step};
 use super::endpoint::{Endpoint, describe};
 use super::failure::{Cause, Failure, Transient};
@@ -102,7 +102,7 @@ impl<D: Dialect> Inner<D> {
         let mut attempt = 1;
         loop {
             let failed = match self
-                .attempt(body.clone(), &request.model, usage, emit)
+                .attempt(&body, &request.model, usage, emit)
                 .await
             {
                 Ok(mut response) => {
@@ -155,13 +155,13 @@ impl<D: Dialect> Inner<D> {
 
     async fn attempt(
         &self,
-        body: Bytes,
+        body: &Body,
         model: &str,
         before: Usage,
         emit: &Emitter,
     ) -> Result<ModelResponse, Failed> {
         let idle = self.dialect.connection().idle_timeout;
-        let response = match timeout(idle, self.endpoint.post(body.clone())).await {
+        let response = match timeout(idle, self.endpoint.post(body)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
                 return Err(Failure::transient(Cause::Connection, describe(error)).into());
@@ -172,7 +172,7 @@ impl<D: Dialect> Inner<D> {
             }
         };
         if !response.status().is_success() {
-            return Err(self.refused(response, model, &body).await);
+            return Err(self.refused(response, model, body).await);
         }
         match content_type(&response) {
             kind if kind.is_empty() || kind.starts_with("text/event-stream") => {}
@@ -187,12 +187,12 @@ impl<D: Dialect> Inner<D> {
             Ok(response) => Ok(response),
             Err(broken) => Err(Failed {
                 usage: answer.usage(),
-                ..self.broken(broken, model, &body)
+                ..self.broken(broken, model, body)
             }),
         }
     }
 
-    fn broken(&self, broken: Broken, model: &str, body: &Bytes) -> Failed {
+    fn broken(&self, broken: Broken, model: &str, body: &Body) -> Failed {
         match broken {
             Broken::Failed(failure) => failure.into(),
             Broken::Refused(refusal) => self.sort(refusal, model, body),
@@ -200,7 +200,7 @@ impl<D: Dialect> Inner<D> {
     }
 
     /// Reads why the server refused. A body that does not come or end leaves the status to speak.
-    async fn refused(&self, response: Response, model: &str, asked: &Bytes) -> Failed {
+    async fn refused(&self, response: Response, model: &str, asked: &Body) -> Failed {
         let status = response.status().as_u16();
         let wish = retry_after(response.headers());
         let request_id = ["request-id", "x-request-id"]
@@ -226,7 +226,7 @@ impl<D: Dialect> Inner<D> {
         }
     }
 
-    fn sort(&self, refusal: Refusal, model: &str, asked: &Bytes) -> Failed {
+    fn sort(&self, refusal: Refusal, model: &str, asked: &Body) -> Failed {
         let refusal = refusal.cleaned(|text| self.redact(text));
         let message = match refusal.request_id.as_str() {
             "" => refusal.line(),
@@ -255,7 +255,7 @@ impl<D: Dialect> Inner<D> {
         let mut answer = self.dialect.answer(model);
         match answer.take(&body) {
             Ok(Step::Complete(response)) => Ok(response),
-            Ok(Step::Refused(refusal)) => Err(self.sort(refusal, model, &Bytes::new())),
+            Ok(Step::Refused(refusal)) => Err(self.sort(refusal, model, &Body::default())),
             Ok(Step::Show(events)) => {
                 for event in events {
                     emit.emit(event);

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use bytes::Bytes;
 use swarm_protocol::Usage;
 
+use super::body::Body;
 use super::connection::Connection;
 use super::endpoint::Address;
 use super::failure::Failure;
@@ -33,7 +33,7 @@ pub(crate) trait Dialect: Debug + Send + Sync + 'static {
     fn secrets(&self) -> Vec<&Secret>;
 
     /// The body of a request: the same request gives the same bytes, until [`Dialect::learn`] changed something.
-    fn body(&self, request: &ModelRequest) -> Result<Bytes, ModelError>;
+    fn body(&self, request: &ModelRequest) -> Result<Body, ModelError>;
 
     /// An empty answer to a request for `model`.
     fn answer(&self, model: &str) -> Self::Answer;
@@ -43,7 +43,7 @@ pub(crate) trait Dialect: Debug + Send + Sync + 'static {
 
     /// Takes a lesson from a refusal: true when the next body will differ from the refused one, so that asking again at
     /// once makes sense. It can say so only a few times in the life of a client.
-    fn learn(&self, _refusal: &Refusal, _refused: &Bytes) -> bool {
+    fn learn(&self, _refusal: &Refusal, _refused: &Body) -> bool {
         false
     }
 }

@@ -4,8 +4,7 @@ use std::error::Error as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, NoProxy, Proxy, Response, Url};
 use rustls::client::danger::ServerCertVerifier;
@@ -13,6 +12,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
+use super::body::Body;
 use super::connection::Connection;
 use crate::error::ModelError;
 use crate::name::Provider;
@@ -108,11 +108,13 @@ impl Endpoint {
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub(super) async fn post(&self, body: Bytes) -> Result<Response, reqwest::Error> {
+    pub(super) async fn post(&self, body: &Body) -> Result<Response, reqwest::Error> {
         let request = self.client.post(self.address.url.clone());
         request
             .headers(self.address.headers.clone())
-            .body(body)
+            // Without it a body that is streamed would go out in chunks, which not every local server reads.
+            .header(CONTENT_LENGTH, body.length())
+            .body(body.sent())
             .send()
             .await
     }

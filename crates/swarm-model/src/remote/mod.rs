@@ -3,6 +3,7 @@
 //! An API is a [`Dialect`] of it: how a request is written, how an answer is read, what a refusal means.
 
 mod attempts;
+mod body;
 mod connection;
 mod dialect;
 mod endpoint;
@@ -16,6 +17,7 @@ mod stream;
 pub(crate) mod fake_server;
 
 pub(crate) use attempts::Remote;
+pub(crate) use body::{Body, Piece};
 pub use connection::Connection;
 pub(crate) use dialect::{Assembly, Dialect, Step};
 pub(crate) use endpoint::{Address, USER_AGENT, base_address, describe, tls};
