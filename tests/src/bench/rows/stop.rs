@@ -11,15 +11,17 @@ use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Gate, Reply};
 
-/// Longest time to stop a member that works, in seconds.
-const AIM: f64 = 1.0;
+/// Longest time to stop a member that works by force, in seconds.
+const WORKING: f64 = 2.0;
+/// Longest time to stop an idle member that agrees, in seconds.
+const WAITING: f64 = 0.15;
 
 /// What a member does when it is stopped.
 const IDLE: &str = "idle";
 const COMMAND: &str = "command";
 const MODEL: &str = "model";
 
-/// One member after another, each stopped by `swarm shutdown`.
+/// One member after another: an idle one is asked with `swarm shutdown`, one at work stopped with `--force`.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let gate = Gate::closed();
     let held = gate.clone();
@@ -41,19 +43,13 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     }
     gate.open();
     let [idle, command, model] = times.map(Figure::times);
-    let busy = |what: &str, figure| {
-        let what = format!("swarm shutdown of a member {what}");
-        Line::against(
-            what,
-            figure,
-            "of an idle one",
-            idle.clone(),
-            Aim::AtMost(AIM),
-        )
+    let row = |what: &str, figure, aim| {
+        Line::alone(format!("swarm shutdown {what}"), figure, Aim::AtMost(aim))
     };
     Ok(vec![
-        busy("in `sleep 100`", command),
-        busy("waiting for its model", model),
+        row("of an idle member", idle, WAITING),
+        row("--force of a member in `sleep 100`", command, WORKING),
+        row("--force of a member waiting for its model", model, WORKING),
     ])
 }
 
@@ -75,7 +71,10 @@ fn stop(played: &Played, name: &str, doing: &str) -> Result<Duration> {
     }
     settle(Duration::from_millis(50));
     let began = Instant::now();
-    played.world.swarm(&["shutdown", name]).ok();
+    match doing {
+        IDLE => played.world.swarm(&["shutdown", name]).ok(),
+        _ => played.world.swarm(&["shutdown", name, "--force"]).ok(),
+    };
     let took = began.elapsed();
     played.forget();
     Ok(took)
