@@ -72,9 +72,7 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
 fn serve_streams(server: &Arc<Server>) -> anyhow::Result<()> {
     for (index, line) in io::stdin().lock().lines().enumerate() {
         let line = line?;
-        if index == 0
-            && server.behaviour() == Behaviour::Abrupt
-            && !line.contains("\"initialize\"")
+        if index == 0 && server.behaviour() == Behaviour::Abrupt && !line.contains("\"initialize\"")
         {
             return Ok(());
         }

@@ -53,6 +53,19 @@ impl LeadDesk {
         Ok(messages)
     }
 
+    /// Whether a member has written something that the model has still to read.
+    pub(super) fn has_unread_report(&self) -> Result<bool, StoreError> {
+        let Some(team) = self.seat.team() else {
+            return Ok(false);
+        };
+        let unread = sort_mail(self.seat.store.take_unread(&team, &self.seat.name)?);
+        Ok(unread.iter().any(|incoming| match incoming {
+            Incoming::Prose(_) => true,
+            Incoming::Idle(_, frame) => !is_empty(frame),
+            _ => false,
+        }))
+    }
+
     /// Whether the program deals with the message, so that no turn is spent on it.
     fn handle(&self, team: &TeamName, incoming: &Incoming) -> bool {
         if is_about_the_lead(incoming) {

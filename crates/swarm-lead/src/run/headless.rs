@@ -360,6 +360,7 @@ impl Run {
         Ok(is_work_finished(
             &store.tasks(&team)?,
             &store.member_view(&team)?,
+            self.desk.has_unread_report()?,
         ))
     }
 

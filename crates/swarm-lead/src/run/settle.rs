@@ -41,10 +41,15 @@ pub(super) fn situation(
     }
 }
 
-/// Whether the work is finished: every task is, or, where there are none, nobody works.
-pub(super) fn is_work_finished(tasks: &TaskList, members: &[MemberView]) -> bool {
+/// Whether the work is finished: every task is, or, where there are none, nobody works and the lead has read what they
+/// reported.
+pub(super) fn is_work_finished(
+    tasks: &TaskList,
+    members: &[MemberView],
+    has_unread_report: bool,
+) -> bool {
     if tasks.tasks.is_empty() {
-        return !members.iter().any(is_busy);
+        return !has_unread_report && !members.iter().any(is_busy);
     }
     tasks
         .tasks

@@ -101,10 +101,7 @@ impl<D: Dialect> Inner<D> {
         let mut usage = Usage::default();
         let mut attempt = 1;
         loop {
-            let failed = match self
-                .attempt(&body, &request.model, usage, emit)
-                .await
-            {
+            let failed = match self.attempt(&body, &request.model, usage, emit).await {
                 Ok(mut response) => {
                     response.usage += usage;
                     return Ok(response);

@@ -128,6 +128,9 @@ mod tests {
         assert!(body.joined().ends_with(br#"{"a":{}},2,"#));
         let lengths: Vec<usize> = chunks.iter().map(Bytes::len).collect();
         assert_eq!(&lengths[..2], [1, 3 * CHUNK + 2]);
-        assert!(lengths[2..].iter().all(|length| *length <= CHUNK), "{lengths:?}");
+        assert!(
+            lengths[2..].iter().all(|length| *length <= CHUNK),
+            "{lengths:?}"
+        );
     }
 }
