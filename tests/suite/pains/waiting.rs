@@ -81,7 +81,8 @@ fn ctrl_c_on_a_forced_delete_says_that_the_team_is_still_there() {
     let error = interrupt(&world, deleting).error(130);
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.contains("demo is not deleted; asked to end with the turn: bob (working)"),
+        // Working, or stopping once it has read the request.
+        message.contains("demo is not deleted; asked to end with the turn: bob ("),
         "{message}"
     );
     gate.open();
