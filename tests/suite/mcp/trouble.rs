@@ -40,7 +40,11 @@ async fn one_that_ends_at_once_is_told_with_its_last_words() {
         assert!(why.contains(words), "{words} in {why}");
     }
     servers.for_agent(&[], "").await;
-    assert_eq!(bench.starts("broken").len(), 1, "it is not tried again");
+    assert_eq!(
+        bench.starts("broken").len(),
+        2,
+        "once for each protocol, and not again"
+    );
     servers.close().await;
 }
 

@@ -57,7 +57,11 @@ impl Connection {
         let service = Handler::default().serve_with_lifecycle(transport, era.lifecycle());
         let service = service.await.map_err(|error| NoHandshake {
             why: handshake(&error),
-            has_ended: matches!(error, ClientInitializeError::ConnectionClosed(_)),
+            has_ended: matches!(
+                error,
+                ClientInitializeError::ConnectionClosed(_)
+                    | ClientInitializeError::TransportError { .. }
+            ),
         })?;
         Ok(Self::of(service))
     }
@@ -207,7 +211,7 @@ impl Era {
 #[derive(Debug)]
 pub(crate) struct NoHandshake {
     pub(crate) why: String,
-    /// It ended, or closed its output, instead of an answer.
+    /// It ended, or closed its pipes, instead of an answer.
     pub(crate) has_ended: bool,
 }
 
