@@ -187,6 +187,10 @@ fn our_own_number_means_what_we_started_and_not_us() {
 
 #[tokio::test]
 #[ignore = "runs in a process of its own, for the test above"]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test above says that this process is alone"
+)]
 async fn alone_we_end_what_we_started() {
     if std::env::var_os(ALONE).is_none() {
         return;
