@@ -72,10 +72,12 @@ impl Inotify {
             .extract_if(|_, paths| paths.is_empty())
             .map(|(number, _)| number)
             .collect();
-        for number in unused {
-            inotify::remove_watch(&self.queue, number)?;
-        }
-        Ok(())
+        let removed = unused
+            .into_iter()
+            .map(|number| inotify::remove_watch(&self.queue, number));
+        // All are tried: those behind a failure would stay watched.
+        let failed = removed.filter_map(Result::err).last();
+        failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Tells of everything that waits, and returns when there is nothing more.
