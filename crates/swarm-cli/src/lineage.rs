@@ -61,15 +61,15 @@ impl Lineage {
     }
 
     fn in_proc(proc: &Path, end: Option<u32>) -> Self {
-        let mut processes: Vec<Process> = Vec::new();
-        // Not by its pid: in another pid namespace than that of `/proc` that names another process.
-        let mut next = stat(&proc.join("self"));
-        while let Some((process, parent)) = next {
-            if Some(process.pid) == end || processes.len() == DEEPEST {
+        let mut processes = walk(proc, end);
+        // An ancestor that ends during the walk hides those above it. Its child has another parent then, so the next walk
+        // differs; this ends, because no ancestor can be added.
+        loop {
+            let again = walk(proc, end);
+            if again == processes {
                 break;
             }
-            processes.push(process);
-            next = stat(&proc.join(parent.to_string()));
+            processes = again;
         }
         Self {
             proc: proc.to_owned(),
@@ -148,6 +148,21 @@ fn is_set(environ: &[u8], name: &str) -> bool {
         let value = entry.strip_prefix(name.as_bytes());
         value.is_some_and(|value| value.len() > 1 && value[0] == b'=')
     })
+}
+
+/// This process and its ancestors up to `end`, or to the first that is not visible.
+fn walk(proc: &Path, end: Option<u32>) -> Vec<Process> {
+    let mut processes: Vec<Process> = Vec::new();
+    // Not by its pid: in another pid namespace than that of `/proc` that names another process.
+    let mut next = stat(&proc.join("self"));
+    while let Some((process, parent)) = next {
+        if Some(process.pid) == end || processes.len() == DEEPEST {
+            break;
+        }
+        processes.push(process);
+        next = stat(&proc.join(parent.to_string()));
+    }
+    processes
 }
 
 /// A process and its parent's pid.
