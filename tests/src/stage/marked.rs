@@ -37,9 +37,13 @@ pub(crate) fn marked(folder: &Path) -> Vec<Marked> {
 
 fn carries(pid: i32, folder: &Path) -> bool {
     // A process of another user, or one that is gone or a zombie, shows nothing.
-    let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else {
-        return false;
-    };
+    let read = || std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut environment = read();
+    if environment.is_empty() {
+        // So does a process within `exec`, for some microseconds.
+        std::thread::yield_now();
+        environment = read();
+    }
     let mark = folder.as_os_str().as_encoded_bytes();
     environment
         .windows(mark.len())
