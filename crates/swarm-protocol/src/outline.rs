@@ -161,38 +161,15 @@ impl<'de> Visitor<'de> for BriefVisitor {
 }
 
 /// The fields that are asked for.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
 enum Field {
     From,
     Text,
     Timestamp,
     Read,
+    #[serde(other)]
     Other,
-}
-
-impl<'de> Deserialize<'de> for Field {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(FieldVisitor)
-    }
-}
-
-struct FieldVisitor;
-
-impl Visitor<'_> for FieldVisitor {
-    type Value = Field;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a field")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Field, E> {
-        Ok(match name {
-            "from" => Field::From,
-            "text" => Field::Text,
-            "timestamp" => Field::Timestamp,
-            "read" => Field::Read,
-            _ => Field::Other,
-        })
-    }
 }
 
 /// What a value is, as far as anybody asks.
