@@ -63,7 +63,8 @@ pub(super) fn assemble(
         timeout: dep.limits.permission_timeout(),
     };
     let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
-    let tool_context = tool_context(parts, &lead);
+    let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
+    let tool_context = tool_context(parts, &lead, unreadable.clone());
     let hooks = hooks(parts, &seat, &reporter, &rights, &tool_context);
     let sub_agents = sub_agents(parts, servers);
     let mut system = system_prompt(parts);
@@ -93,7 +94,7 @@ pub(super) fn assemble(
             settings: dep.equipment.instructions.clone(),
             root: dep.root.clone(),
             home: parts.home.clone(),
-            unreadable: ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref()),
+            unreadable,
         })),
         tool_context,
     };
@@ -257,9 +258,8 @@ pub(super) fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
     env
 }
 
-fn tool_context(parts: &LeadParts, lead: &MemberName) -> ToolContext {
+fn tool_context(parts: &LeadParts, lead: &MemberName, unreadable: ReadFilter) -> ToolContext {
     let dep = &parts.deployment;
-    let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
     let protected = without_unreadable(ProtectedPaths::new(&dep.root), unreadable);
     ToolContext {
         cwd: dep.cwd.clone(),
