@@ -1,9 +1,10 @@
 //! Gathering it all.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use swarm_policy::{AgentCatalog, Equipment, InstructionSettings};
+use swarm_engine::InstructionSources;
+use swarm_policy::{AgentCatalog, Equipment, InstructionSettings, ReadFilter};
 use swarm_protocol::WebSettings;
 
 use super::agents::{FoundAgents, Looking, gather};
@@ -18,7 +19,7 @@ use crate::trust::{project_folder, project_top};
 /// What holds for agents that this command starts. Definitions that are wrong are left out; a run tells of each, and
 /// whatever else starts an agent only that there are some.
 pub(crate) fn load(app: &App, claude: &ClaudeSettings, in_run: bool) -> Result<Equipment, Failure> {
-    let found = agents(app)?;
+    let found = agents_with(app, claude)?;
     let refused = || found.problems.iter().filter(|problem| problem.refused);
     if in_run {
         for problem in refused() {
@@ -66,8 +67,25 @@ pub(crate) fn with_agents(
     })
 }
 
+/// Where the instruction files of agents in `cwd` come from, for those who only look at them.
+pub(crate) fn instruction_sources(
+    settings: &Settings,
+    claude: &ClaudeSettings,
+    root: &Path,
+    cwd: &Path,
+    home: Option<PathBuf>,
+    trusted: bool,
+) -> InstructionSources {
+    InstructionSources {
+        settings: instructions(settings, root, cwd, trusted),
+        root: root.to_owned(),
+        unreadable: ReadFilter::denials(&claude.rules, cwd, home.as_deref()),
+        home,
+    }
+}
+
 /// Which instruction files agents in `cwd` read, where its repository is trusted or not.
-pub(crate) fn instructions(
+fn instructions(
     settings: &Settings,
     root: &Path,
     cwd: &Path,
@@ -84,6 +102,11 @@ pub(crate) fn instructions(
 pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
     // Whoever starts agents hears elsewhere which of the files is refused.
     let claude = ClaudeSettings::look(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
+    agents_with(app, &claude)
+}
+
+/// The same with settings that have been read.
+pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents, Failure> {
     gather(Looking {
         root: &app.root,
         cwd: &project_folder(&app.root, &app.env.cwd),

@@ -8,5 +8,5 @@ mod mcp;
 mod shell;
 mod skills;
 
-pub(crate) use load::{agents, found_agents, instructions, load, with_agents};
+pub(crate) use load::{agents, agents_with, found_agents, instruction_sources, load, with_agents};
 pub(crate) use mcp::{FoundServers, ServerSources, mcp_bounds};

@@ -12,7 +12,7 @@ use crate::request::ModelRequest;
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
 /// Markers that one request may carry.
-pub(super) const MOST: usize = 4;
+const MOST: usize = 4;
 
 /// Markers that the conversation may have of them; the system prompt keeps one.
 const MOST_IN_MESSAGES: usize = MOST - 1;

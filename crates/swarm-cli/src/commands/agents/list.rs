@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::output::{plain, say};
 
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
-    let found = equipment::agents(app)?;
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
+    let found = equipment::agents_with(app, &claude)?;
     let catalog = found.catalog.clone();
     let mcp = equipment::with_agents(app, &claude, catalog)?.mcp;
     let rows: Vec<_> = found

@@ -1,7 +1,6 @@
 //! Instruction files: how much they take of each conversation, and which cannot be read.
 
-use swarm_engine::{InstructionFile, InstructionSources, LoadedInstructions};
-use swarm_policy::ReadFilter;
+use swarm_engine::{InstructionFile, LoadedInstructions};
 
 use super::finding::Finding;
 use crate::claude_settings::ClaudeSettings;
@@ -25,12 +24,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
     let home = env.home();
     let claude = ClaudeSettings::load(&root, &env.cwd, home.as_deref()).unwrap_or_default();
     let loaded = LoadedInstructions::load(
-        &InstructionSources {
-            settings: equipment::instructions(settings, &root, &env.cwd, trusted),
-            root: root.clone(),
-            unreadable: ReadFilter::denials(&claude.rules, &env.cwd, home.as_deref()),
-            home,
-        },
+        &equipment::instruction_sources(settings, &claude, &root, &env.cwd, home, trusted),
         &env.cwd,
     );
     let size = |file: &InstructionFile| file.text.chars().count();

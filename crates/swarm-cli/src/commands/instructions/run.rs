@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_engine::{InstructionFile, InstructionSources, LoadedInstructions};
-use swarm_policy::ReadFilter;
+use swarm_engine::{InstructionFile, LoadedInstructions};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
@@ -29,15 +28,9 @@ pub(in crate::commands) fn run(app: &App, args: &InstructionsArgs) -> Result<Exi
         let trusted = is_trusted(&app.root, &cwd)?;
         let home = app.env.home();
         let claude = ClaudeSettings::load(&app.root, &cwd, home.as_deref())?;
-        LoadedInstructions::load(
-            &InstructionSources {
-                settings: equipment::instructions(&app.settings, &app.root, &cwd, trusted),
-                root: app.root.clone(),
-                unreadable: ReadFilter::denials(&claude.rules, &cwd, home.as_deref()),
-                home,
-            },
-            &cwd,
-        )
+        let (settings, root) = (&app.settings, &app.root);
+        let sources = equipment::instruction_sources(settings, &claude, root, &cwd, home, trusted);
+        LoadedInstructions::load(&sources, &cwd)
     };
     if app.out.json {
         let files: Vec<_> = loaded.files.iter().map(record).collect();
