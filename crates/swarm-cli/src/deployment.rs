@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use swarm_fs::FolderWatcher;
 use swarm_hooks::Hooks;
-use swarm_lead::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_store::process::{pid_space, start_time};
+use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 

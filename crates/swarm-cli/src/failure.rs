@@ -3,10 +3,10 @@
 use std::io;
 
 use serde_json::json;
-use swarm_lead::LeadError;
 use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName};
 use swarm_store::StoreError;
+use swarm_supervisor::LeadError;
 use swarm_team::SendError;
 use swarm_worktree::{SlugError, WorktreeError};
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use clap::Parser;
 use swarm_engine::{Isolator, WorktreeIsolator};
 use swarm_hooks::{Hooks, HooksParts};
-use swarm_lead::WorktreeMerger;
+use swarm_member::{Ending, ProcessFacts, TeammateParts, Termination};
 use swarm_policy::{ChosenModel, ModelSource};
 use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
+use swarm_supervisor::WorktreeMerger;
 use swarm_team::{SpawnOrder, WorkMerger};
-use swarm_teammate::{Ending, ProcessFacts, TeammateParts, Termination};
 use swarm_worktree::{Git, Worktrees};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -131,7 +131,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             width: Box::new(|| terminal_width(std::io::stdout())),
             terminate: terminate()?,
         };
-        let ended = swarm_teammate::run(parts).await;
+        let ended = swarm_member::run(parts).await;
         let failure = ended.as_ref().err();
         let last_words = failure.map(|error| format!("{PROGRAM}: {error:#}"));
         if let Some(keyboard) = keyboard {

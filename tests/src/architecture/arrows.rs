@@ -5,6 +5,8 @@ use super::workspace::{Dependency, DependencyKind, Package};
 
 /// The package of this harness, which may use what tests may use.
 const TESTS: &str = "swarm-tests";
+/// What the tests of every crate may use.
+const TEST_KIT: &str = "swarm-testkit";
 
 /// Every dependency that the map does not allow, and every row of the map that nothing answers to.
 pub fn check_arrows(packages: &[Package], map: &HouseMap) -> Vec<String> {
@@ -42,6 +44,7 @@ fn complaint(
     let (from, to) = (&package.name, &dependency.package);
     if map.crates.contains_key(to) {
         let allowed = match uses {
+            _ if to == TEST_KIT => dependency.kind == DependencyKind::Dev,
             Uses::All => true,
             Uses::Some(names) => names.contains(to),
         };

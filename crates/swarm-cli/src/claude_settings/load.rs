@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use swarm_lead::RuleTexts;
 use swarm_policy::RuleSet;
+use swarm_supervisor::RuleTexts;
 
 use super::file::File;
 use super::{FoundHooks, rules, unsupported, variables};

@@ -1,8 +1,8 @@
 //! Permission rules as members are told them.
 
-use swarm_lead::RuleTexts;
 use swarm_policy::{RuleSet, SourcedRule};
 use swarm_protocol::RuleText;
+use swarm_supervisor::RuleTexts;
 
 /// The rules as texts with their origins.
 pub(super) fn texts(rules: &RuleSet) -> RuleTexts {

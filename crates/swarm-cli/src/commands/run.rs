@@ -5,11 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_lead::{
-    Deployment, LeadParts, LeadStanding, Outcome, RunReport, lead_standing, run_headless,
-};
+use swarm_member::{LeadParts, Outcome, RunReport, run_headless};
 use swarm_protocol::{ErrorKind, SessionId, TeamName, Usage};
 use swarm_store::StoreError;
+use swarm_supervisor::{Deployment, LeadStanding, lead_standing};
 use swarm_tools::processes::forbid_inspection;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -363,7 +362,7 @@ fn summary(report: &RunReport) -> Vec<String> {
 
 /// Whether the run has left members behind that another lead can take over.
 fn waits_for_lead(report: &RunReport) -> bool {
-    let is_left = |member: &swarm_lead::MemberLine| member.end == "alive";
+    let is_left = |member: &swarm_member::MemberLine| member.end == "alive";
     report.outcome == Outcome::TimedOut && report.members.iter().any(is_left)
 }
 

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
 
 use swarm_engine::EventSink;
-use swarm_lead::Deployment;
 use swarm_protocol::{AgentEvent, Color, MemberName};
+use swarm_supervisor::Deployment;
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use crate::app::App;

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_lead::{Deployment, LeadStanding, SpawnOptions, SpawnedMember, lead_standing};
 use swarm_panes::is_own_socket;
 use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, TeamName};
 use swarm_store::Draft;
+use swarm_supervisor::{Deployment, LeadStanding, SpawnOptions, SpawnedMember, lead_standing};
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
@@ -35,7 +35,8 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     };
     let mut prepared = deployment(app, &choices)?;
     // A member that died or has left comes back as it was, unless flags say otherwise.
-    let dead = swarm_lead::namesake(&prepared.deployment, &team, &name)?.filter(|_| !args.fresh);
+    let dead =
+        swarm_supervisor::namesake(&prepared.deployment, &team, &name)?.filter(|_| !args.fresh);
     let mode = args.mode.or_else(|| dead.as_ref()?.known_mode());
     if let Some(mode) = mode {
         prepared.let_have(mode)?;
@@ -123,7 +124,7 @@ fn carry_out(
         None
     };
     let patience = deployment.shutdown_patience();
-    let spawning = swarm_lead::spawn(deployment, team, options);
+    let spawning = swarm_supervisor::spawn(deployment, team, options);
     let spawning = Box::pin(super::called_off_by_signals(cancel, spawning));
     let runtime = super::runtime()?;
     let spawned = runtime.block_on(async {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_fs::{FolderWatcher, NameFilter, Subscription, replace_alone};
-use swarm_lead::RunReport;
+use swarm_member::RunReport;
 use swarm_panes::TmuxBackend;
 use swarm_protocol::{ErrorKind, TeamName, UnixMs};
 use swarm_store::{FileStore, TeamStore as _};

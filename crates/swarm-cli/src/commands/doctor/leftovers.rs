@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_lead::{dead_sockets, orphaned_panes};
 use swarm_protocol::{MemberName, MemberState, SystemClock, TeamName};
 use swarm_store::{FileStore, TeamStore};
+use swarm_supervisor::{dead_sockets, orphaned_panes};
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 

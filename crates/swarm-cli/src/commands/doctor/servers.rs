@@ -1,8 +1,8 @@
 //! MCP servers: each is started or reached, and lists its tools.
 
-use swarm_lead::lead_marks;
 use swarm_mcp::{McpHost, McpServers, ServerReport};
 use swarm_protocol::{ErrorKind, SpawnId};
+use swarm_supervisor::lead_marks;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::finding::Finding;

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use swarm_lead::{
-    Deployment, LeftPane, Seen, Verdict, census, clear_dead, dead_sockets, left_panes,
-    orphaned_panes, verdict,
-};
 use swarm_panes::TaggedPane;
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::StoreError;
+use swarm_supervisor::{
+    Deployment, LeftPane, Seen, Verdict, census, clear_dead, dead_sockets, left_panes,
+    orphaned_panes, verdict,
+};
 
 use super::finds::{Deed, Find, report};
 use crate::app::App;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_lead::{Seen, Standing, census};
+use swarm_supervisor::{Seen, Standing, census};
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use super::text;

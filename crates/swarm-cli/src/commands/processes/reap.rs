@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use swarm_lead::{Reaped, Seen, Standing, census};
 use swarm_protocol::ErrorKind;
+use swarm_supervisor::{Reaped, Seen, Standing, census};
 
 use super::text::{self, whose};
 use crate::app::App;
@@ -24,7 +24,7 @@ pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, F
     }
     let deployment = for_stopping(app);
     let runtime = runtime()?;
-    let reaped = runtime.block_on(swarm_lead::reap(&deployment, &seen, args.parked));
+    let reaped = runtime.block_on(swarm_supervisor::reap(&deployment, &seen, args.parked));
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
     report(app, reaped)
@@ -122,7 +122,7 @@ mod tests {
             team: Some(team.to_owned()),
             member: Some(member.to_owned()),
             spawn_id: None,
-            kind: swarm_lead::ProcessKind::Child,
+            kind: swarm_supervisor::ProcessKind::Child,
             pid: 1,
             start: 1,
             age: None,

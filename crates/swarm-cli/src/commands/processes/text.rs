@@ -1,7 +1,7 @@
 //! A process in words and as a record.
 
 use serde_json::{Value, json};
-use swarm_lead::{Seen, Standing};
+use swarm_supervisor::{Seen, Standing};
 
 use crate::app::App;
 use crate::commands::members;

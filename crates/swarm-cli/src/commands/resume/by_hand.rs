@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use futures::future::join_all;
-use swarm_lead::{DeadMember, Handover, Restored, bring_back, handover};
 use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
+use swarm_supervisor::{DeadMember, Handover, Restored, bring_back, handover};
 use tokio_util::sync::CancellationToken;
 
 use super::report;
@@ -17,7 +17,10 @@ use crate::failure::Failure;
 /// Members that park go on as soon as nobody is named as their lead.
 pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<ExitCode, Failure> {
     let team = &config.name;
-    runtime()?.block_on(swarm_lead::end_leftovers_of_lead(&for_stopping(app), team))?;
+    runtime()?.block_on(swarm_supervisor::end_leftovers_of_lead(
+        &for_stopping(app),
+        team,
+    ))?;
     if let Some(lost) = &config.lead_process {
         app.store.clear_lost_lead(team, lost)?;
         let taken = Event::LeadTaken {

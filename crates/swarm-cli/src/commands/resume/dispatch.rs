@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use swarm_lead::{LeadStanding, lead_standing};
 use swarm_protocol::{TeamConfig, TeamName};
 use swarm_store::StoreError;
+use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::{by_hand, headless};
 use crate::app::App;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use swarm_lead::LeadParts;
+use swarm_member::LeadParts;
 use swarm_protocol::{ErrorKind, Member, MemberName, SessionId, TeamConfig};
 use swarm_tools::processes::forbid_inspection;
 

@@ -1,9 +1,9 @@
 //! What the next lead needs to know, in a few lines.
 
 use serde_json::{Value, json};
-use swarm_lead::{DeadMember, Handover, SpawnedMember};
 use swarm_protocol::{Task, TeamConfig, TeamName, UnixMs};
 use swarm_store::MemberView;
+use swarm_supervisor::{DeadMember, Handover, SpawnedMember};
 use swarm_ui::print::counted;
 
 use crate::app::App;

@@ -20,7 +20,7 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, F
     let results = runtime()?.block_on(join_all(
         names
             .iter()
-            .map(|name| swarm_lead::kill(&deployment, &team, name)),
+            .map(|name| swarm_supervisor::kill(&deployment, &team, name)),
     ));
     report::report(app, names.into_iter().zip(results), args.whom.all)
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use swarm_lead::{LeadError, StopOutcome, Stopped};
 use swarm_protocol::{ErrorKind, MemberName};
+use swarm_supervisor::{LeadError, StopOutcome, StopReport};
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use crate::output::plain;
 /// well. JSON is a list where all members were meant.
 pub(super) fn report(
     app: &App,
-    results: impl Iterator<Item = (MemberName, Result<Stopped, LeadError>)>,
+    results: impl Iterator<Item = (MemberName, Result<StopReport, LeadError>)>,
     is_list: bool,
 ) -> Result<ExitCode, Failure> {
     let mut records = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn report(
 }
 
 /// Says what of a member that has ended is still there: its pane, processes of its shell.
-pub(in crate::commands) fn tell_left(app: &App, stopped: &Stopped) {
+pub(in crate::commands) fn tell_left(app: &App, stopped: &StopReport) {
     if stopped.processes_left > 0 {
         app.out.say(&format!(
             "{} of the processes that {} started could not be ended: `swarm ps` shows them",
@@ -68,7 +68,7 @@ pub(in crate::commands) fn tell_left(app: &App, stopped: &Stopped) {
 }
 
 /// Says where the conversation of a dead member is kept, and how it goes on.
-fn tell_conversation(app: &App, stopped: &Stopped) {
+fn tell_conversation(app: &App, stopped: &StopReport) {
     if let Some(path) = &stopped.transcript {
         let name = &stopped.member;
         app.out.say(&plain(&format!(
@@ -86,7 +86,7 @@ fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
 }
 
 /// What became of a member, in one line.
-pub(in crate::commands) fn told(stopped: &Stopped) -> String {
+pub(in crate::commands) fn told(stopped: &StopReport) -> String {
     let how = match &stopped.outcome {
         StopOutcome::Approved => "has shut down",
         StopOutcome::Terminated => "said nothing in time and was ended",
@@ -106,7 +106,7 @@ pub(in crate::commands) fn told(stopped: &Stopped) -> String {
     }
 }
 
-fn refusal(stopped: &Stopped) -> Option<Failure> {
+fn refusal(stopped: &StopReport) -> Option<Failure> {
     let StopOutcome::Refused { reason } = &stopped.outcome else {
         return None;
     };

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use futures::future::join_all;
-use swarm_lead::{FORCED_PATIENCE, StopOptions};
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
+use swarm_supervisor::{FORCED_PATIENCE, StopOptions};
 
 use super::report;
 use super::waiting::{saying_who, who_lives};
@@ -42,7 +42,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     let ended = join_all(
         names
             .iter()
-            .map(|name| swarm_lead::shutdown(&deployment, &team, name, &options)),
+            .map(|name| swarm_supervisor::shutdown(&deployment, &team, name, &options)),
     );
     let waiting = saying_who(app, &team, &names, options.timeout, ended);
     let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));

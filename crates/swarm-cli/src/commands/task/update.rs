@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use swarm_lead::WorktreeMerger;
 use swarm_protocol::{ErrorKind, TaskId, TaskStatus};
 use swarm_store::{Actor, TaskChange, TaskUpdated};
+use swarm_supervisor::WorktreeMerger;
 use swarm_team::{Completion, CompletionError};
 use tokio_util::sync::CancellationToken;
 

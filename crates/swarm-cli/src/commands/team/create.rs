@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_lead::{LeadStanding, lead_standing};
 use swarm_protocol::{PERSON, TeamName};
 use swarm_store::{NewTeam, StoreError};
+use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
 use crate::app::App;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use swarm_fs::Liveness;
-use swarm_lead::{StopOptions, Stopped, clear_dead, end_team};
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 use swarm_store::StoreError;
+use swarm_supervisor::{StopOptions, StopReport, clear_dead, end_team};
 use swarm_ui::clean_line;
 
 use super::dispatch::named;
@@ -101,7 +101,7 @@ fn delete_damaged(
     app.out
         .say(&format!("swarm: {}", clean_line(&damage.message)));
     let deployment = for_stopping(app);
-    let left = runtime()?.block_on(swarm_lead::end_without_roster(&deployment, &team))?;
+    let left = runtime()?.block_on(swarm_supervisor::end_without_roster(&deployment, &team))?;
     if left.processes > 0 {
         let message = format!("{} processes of {team} would not end", left.processes);
         return Err(Failure::new(ErrorKind::Internal, message)
@@ -125,7 +125,7 @@ fn delete_by_force(
     app: &App,
     purge: bool,
     team: &TeamName,
-    stopped: &mut Vec<Stopped>,
+    stopped: &mut Vec<StopReport>,
 ) -> Result<Option<PathBuf>, Failure> {
     let until = Instant::now() + STORM;
     loop {
@@ -150,7 +150,7 @@ fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<b
 }
 
 /// Takes the dead out of the roster, with what they have left.
-fn clear(app: &App, team: &TeamName, stopped: &mut Vec<Stopped>) -> Result<(), Failure> {
+fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
     let deployment = for_stopping(app);
     // Ctrl-C, once listened to, ends nothing by itself any more.
     let clearing = told_on_ctrl_c(|| standing(app, team, &[]), clear_dead(&deployment, team));
@@ -162,7 +162,7 @@ fn clear(app: &App, team: &TeamName, stopped: &mut Vec<Stopped>) -> Result<(), F
     Ok(())
 }
 
-fn end_members(app: &App, team: &TeamName) -> Result<Vec<Stopped>, Failure> {
+fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     let deployment = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
     let runtime = runtime()?;
@@ -198,7 +198,7 @@ fn show(
     app: &App,
     team: &TeamName,
     archive: Option<&Path>,
-    stopped: &[Stopped],
+    stopped: &[StopReport],
     panes_left: &Value,
 ) -> Result<(), Failure> {
     if app.out.json {

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use swarm_lead::LeadStanding;
 use swarm_protocol::{TeamConfig, TeamName};
 use swarm_store::{MemberView, StoreError, TaskList, TeamView};
+use swarm_supervisor::LeadStanding;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;

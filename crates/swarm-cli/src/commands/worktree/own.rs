@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_lead::WorktreeWish;
 use swarm_protocol::SessionId;
+use swarm_supervisor::WorktreeWish;
 use swarm_worktree::{
     Created, Hazard, Owner, Parting, ProcessMark, Record, Request, Resident, Slug, WorktreeError,
     Worktrees, worktree_notice,

@@ -1,6 +1,6 @@
 //! What flags say of a work tree.
 
-use swarm_lead::WorktreeWish;
+use swarm_supervisor::WorktreeWish;
 use swarm_worktree::{Slug, Uncommitted};
 
 use crate::failure::Failure;

@@ -1,0 +1,311 @@
+//! What of the lead's mail is the program's, and what the model's.
+
+use std::sync::Arc;
+
+use swarm_engine::Interjections;
+use swarm_protocol::{
+    ControlFrame, Event, MemberName, MemberState, PermissionRequestFrame, RequestId, SessionId,
+    ShutdownApproved, SpawnId,
+};
+use swarm_store::{Draft, TeamStore};
+use swarm_team::{Founder, Incoming, Seat, StateKeeper};
+use tokio_util::task::TaskTracker;
+
+use super::desk::LeadDesk;
+use super::reporter::Reporter;
+use swarm_supervisor::Leadership;
+use swarm_testkit::{Events, World, idle_notice, name, team, until};
+
+fn desk(world: &World) -> (LeadDesk, Arc<Events>) {
+    let dep = &world.deployment;
+    let leadership = Leadership::new(dep.clone(), SessionId::random(), team(), dep.model.clone());
+    let leadership = Arc::new(leadership);
+    let events = Arc::new(Events::default());
+    let reporter = Reporter {
+        clock: dep.clock.clone(),
+        keeper: StateKeeper::new(
+            dep.store.clone(),
+            MemberName::lead(),
+            dep.spawn_id,
+            dep.clock.now(),
+        ),
+        leadership: leadership.clone(),
+        watcher: events.clone(),
+        store: dep.store.clone(),
+        of_sub_agents: std::sync::Mutex::default(),
+    };
+    let seat = Seat::lead(
+        dep.store.clone(),
+        dep.clock.clone(),
+        dep.spawn_id,
+        Some(team()),
+        leadership as Arc<dyn Founder>,
+        |_| {},
+    );
+    let desk = LeadDesk {
+        deployment: dep.clone(),
+        seat: Arc::new(seat),
+        reporter: Arc::new(reporter),
+        partings: TaskTracker::new(),
+        parted: Arc::default(),
+        person_wrote: std::sync::atomic::AtomicBool::default(),
+    };
+    (desk, events)
+}
+
+fn send(world: &World, draft: Draft) {
+    world
+        .store
+        .send(&team(), &MemberName::lead(), draft)
+        .unwrap();
+}
+
+fn approved(world: &World) {
+    let frame = ControlFrame::ShutdownApproved(ShutdownApproved {
+        request_id: RequestId::new("shutdown-1@bob"),
+        from: "bob".to_owned(),
+        timestamp: world.deployment.clock.now().iso(),
+        pane_id: None,
+        backend_type: None,
+    });
+    send(world, Draft::control("bob", &frame));
+}
+
+fn deaths(world: &World) -> usize {
+    let died = |event: &&Event| matches!(event, Event::MemberDied { .. });
+    world.journal().iter().filter(died).count()
+}
+
+#[tokio::test]
+async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    idle_notice(&world.store, "bob", None);
+    assert!(desk.take().unwrap().is_empty());
+    assert_eq!(world.unread("team-lead"), 0);
+    idle_notice(&world.store, "bob", Some("all green"));
+    let messages = desk.take().unwrap();
+    assert!(matches!(&messages[..], [Incoming::Idle(..)]));
+    assert_eq!(
+        world.unread("team-lead"),
+        1,
+        "read only once it is delivered"
+    );
+    let ids: Vec<_> = messages.iter().filter_map(Incoming::id).cloned().collect();
+    for _ in 0..2 {
+        desk.delivered_now(&ids).unwrap();
+    }
+    assert_eq!(world.unread("team-lead"), 0);
+    let delivered = |event: &&Event| matches!(event, Event::Delivered { .. });
+    assert_eq!(world.journal().iter().filter(delivered).count(), 1);
+}
+
+#[tokio::test]
+async fn a_question_of_a_member_is_shown_to_the_person_once() {
+    let world = World::new();
+    let (desk, events) = desk(&world);
+    let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
+        request_id: RequestId::new("perm-1-abcdefg"),
+        agent_id: "bob".to_owned(),
+        tool_name: "Bash".to_owned(),
+        tool_use_id: "t1".to_owned(),
+        description: "Bash make install".to_owned(),
+        input: serde_json::json!({}),
+        permission_suggestions: Vec::new(),
+    });
+    send(&world, Draft::control("bob", &frame).urgent());
+    for _ in 0..2 {
+        assert!(desk.take().unwrap().is_empty());
+    }
+    let notices = events.notices();
+    assert_eq!(notices.len(), 1);
+    for words in ["bob", "Bash make install", "swarm approve abcdefg"] {
+        assert!(notices[0].contains(words), "{}", notices[0]);
+    }
+    assert_eq!(world.unread("team-lead"), 0);
+}
+
+#[tokio::test]
+async fn an_answer_to_the_lead_itself_is_cleared_away() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    let text =
+        r#"{"type":"permission_response","request_id":"perm-1-abcdefg","subtype":"success"}"#;
+    let frame = ControlFrame::from_text(text).unwrap();
+    send(&world, Draft::control("team-lead", &frame));
+    assert!(desk.take().unwrap().is_empty());
+    assert_eq!(world.unread("team-lead"), 0);
+}
+
+/// One frame of each type, with the lead as the one that it is about.
+const ABOUT_THE_LEAD: [&str; 9] = [
+    r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#,
+    r#"{"type":"shutdown_approved","requestId":"r","from":"team-lead","timestamp":"now"}"#,
+    r#"{"type":"shutdown_rejected","requestId":"r","from":"team-lead","reason":"no","timestamp":"now"}"#,
+    r#"{"type":"idle_notification","from":"team-lead","timestamp":"now"}"#,
+    r#"{"type":"permission_request","request_id":"perm-1-abcdefg","agent_id":"team-lead","tool_name":"Bash",
+        "tool_use_id":"t","description":"d","input":{}}"#,
+    r#"{"type":"permission_response","request_id":"perm-1-abcdefg","subtype":"success","response":{}}"#,
+    r#"{"type":"task_assignment","taskId":"1","subject":"s","description":"d","assignedBy":"team-lead",
+        "timestamp":"now"}"#,
+    r#"{"type":"mode_set_request","mode":"bypassPermissions","from":"team-lead"}"#,
+    r#"{"type":"plan_approval_response","requestId":"r","approved":true,"timestamp":"now"}"#,
+];
+
+#[tokio::test]
+async fn d18_no_frame_of_a_member_is_about_the_lead() {
+    for text in ABOUT_THE_LEAD {
+        let world = World::new();
+        let (desk, events) = desk(&world);
+        world.join("bob");
+        let frame = ControlFrame::from_text(text).unwrap();
+        // As the program of a mate would write it, as its model would, and as another program would.
+        send(&world, Draft::control("bob", &frame).urgent());
+        send(&world, Draft::new("bob", text).urgent());
+        world.write_raw("bob", text);
+        let before = world.store.config(&team()).unwrap();
+        let messages = desk.take().unwrap();
+        assert_eq!(messages.len(), 3, "{text}");
+        for message in &messages {
+            assert!(matches!(message, Incoming::Prose(_)), "{message:?}");
+            assert!(message.render().contains("teammate_id=\"bob\""));
+        }
+        desk.partings.close();
+        desk.partings.wait().await;
+        assert!(events.notices().is_empty(), "{:?}", events.notices());
+        assert_eq!(world.store.config(&team()).unwrap(), before);
+    }
+}
+
+#[tokio::test]
+async fn d18_a_lead_that_is_told_to_stop_in_its_own_name_is_told_nothing() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    // Somebody has written it into the file: the lead asks nobody to stop by a message to itself.
+    for text in &ABOUT_THE_LEAD[..3] {
+        world.write_raw("team-lead", text);
+    }
+    let before = world.store.config(&team()).unwrap();
+    let messages = desk.take().unwrap();
+    assert!(messages.is_empty(), "{messages:?}");
+    assert_eq!(world.unread("team-lead"), 0);
+    assert_eq!(world.store.config(&team()).unwrap(), before);
+}
+
+#[tokio::test]
+async fn only_urgent_mail_is_let_in_between_calls() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    send(&world, Draft::new("bob", "no hurry"));
+    send(&world, Draft::new("bob", "hurry").urgent());
+    idle_notice(&world.store, "bob", Some("all green"));
+    let let_in = desk.between_calls().await;
+    assert_eq!(let_in.len(), 1);
+    assert!(let_in[0].text.contains("\nhurry\n"), "{}", let_in[0].text);
+    desk.delivered(&let_in[0].message_ids).await;
+    assert_eq!(world.unread("team-lead"), 2);
+}
+
+/// A member that lives and has said that it will stop.
+fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_fs::LifeHolder) {
+    let spawn = world.join("bob");
+    let life = world.live("bob", spawn);
+    world.report("bob", spawn, state);
+    approved(world);
+    (spawn, life)
+}
+
+#[tokio::test]
+async fn a_member_that_agreed_to_stop_leaves_the_roster_once_it_has_ended() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    let (_, life) = leaving(&world, MemberState::Stopped);
+    assert!(desk.take().unwrap().is_empty());
+    assert!(world.has("bob"));
+    drop(life);
+    until("the parting", || (!world.has("bob")).then_some(())).await;
+    desk.partings.close();
+    desk.partings.wait().await;
+    assert_eq!(world.stops(), ["approved"]);
+    assert_eq!(
+        world.unread("team-lead"),
+        0,
+        "a person who leads by hand is not mailed"
+    );
+}
+
+#[tokio::test]
+async fn a_running_lead_is_told_who_has_shut_down_and_which_tasks_came_back() {
+    for (state, told) in [(MemberState::Idle, true), (MemberState::Stopping, false)] {
+        let world = World::new();
+        let dep = &world.deployment;
+        let process = dep.process.lead_process(&*dep.clock);
+        world
+            .store
+            .set_lead_process(&team(), Some(process))
+            .unwrap();
+        world.report("team-lead", dep.spawn_id, state);
+        let (desk, _) = desk(&world);
+        let (spawn, life) = leaving(&world, MemberState::Stopped);
+        let task = world.task_of("bob", spawn);
+        assert!(desk.take().unwrap().is_empty());
+        assert!(desk.is_parting());
+        drop(life);
+        desk.parted.notified().await;
+        let messages = desk.take().unwrap();
+        if !told {
+            assert!(messages.is_empty(), "{messages:?}");
+            continue;
+        }
+        let text = messages[0].render();
+        assert!(text.contains("teammate_id=\"system\""), "{text}");
+        let words = format!("bob has shut down. Given back: #{task}");
+        assert!(text.contains(&words), "{text}");
+        assert_eq!(messages.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    let (_, life) = leaving(&world, MemberState::Working);
+    desk.take().unwrap();
+    drop(life);
+    desk.partings.close();
+    desk.partings.wait().await;
+    assert!(world.has("bob") && world.stops().is_empty());
+    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    assert_eq!((deaths(&world), world.stops().len()), (1, 0));
+    assert!(world.has("bob"), "its conversation can be carried on");
+}
+
+#[tokio::test]
+async fn an_approval_of_an_earlier_spawn_is_none_of_this_one() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    let (_, life) = leaving(&world, MemberState::Stopped);
+    drop(life);
+    world
+        .store
+        .remove_member(&team(), &name("bob"), None)
+        .unwrap();
+    let spawn = world.join("bob");
+    let life = world.live("bob", spawn);
+    world.report("bob", spawn, MemberState::Working);
+    desk.take().unwrap();
+    drop(life);
+    desk.partings.close();
+    desk.partings.wait().await;
+    assert!(world.has("bob") && world.stops().is_empty());
+}
+
+#[tokio::test]
+async fn a_parting_that_somebody_else_has_seen_to_is_no_matter() {
+    let world = World::new();
+    let (desk, _) = desk(&world);
+    approved(&world);
+    assert!(desk.take().unwrap().is_empty());
+    desk.partings.close();
+    desk.partings.wait().await;
+}

@@ -1,0 +1,155 @@
+//! The end of a run: members are ended, and stock is taken of tasks and members.
+
+use std::time::Duration;
+
+use swarm_fs::Liveness;
+use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
+use swarm_store::TeamStore;
+use swarm_worktree::Hazard;
+use tokio_util::sync::CancellationToken;
+
+use super::report::{MemberLine, RunReport, TaskLine};
+use swarm_supervisor::blocking;
+use swarm_supervisor::{Deployment, LeadError, LeftWorktree};
+use swarm_supervisor::{EndedTeam, StopOptions, end_team, kill_team};
+
+/// How long the end of a run may take without a word about it.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// Shuts all members down, or kills them when a person will not wait.
+pub(super) async fn end_members(
+    deployment: &Deployment,
+    team: &TeamName,
+    at_once: &CancellationToken,
+    tell: impl Fn(String),
+) -> Result<EndedTeam, LeadError> {
+    let options = StopOptions::now(Some("the run is over".to_owned()), LEAD_NAME);
+    let ending = end_team(deployment, team, &options);
+    let silent = tokio::time::sleep(SILENT);
+    tokio::pin!(ending, silent);
+    let mut told = false;
+    loop {
+        tokio::select! {
+            ended = &mut ending => return ended,
+            () = at_once.cancelled() => break,
+            () = &mut silent, if !told => {
+                told = true;
+                if let Some(line) = who_is_awaited(deployment, team, options.timeout)? {
+                    tell(line);
+                }
+            }
+        }
+    }
+    kill_team(deployment, team).await
+}
+
+/// Who keeps a run from its end, and for how long that may go on.
+fn who_is_awaited(
+    deployment: &Deployment,
+    team: &TeamName,
+    at_most: Duration,
+) -> Result<Option<String>, LeadError> {
+    let views = deployment.store.member_view(team)?;
+    let now = deployment.clock.now();
+    let awaited: Vec<String> = views
+        .iter()
+        .filter(|view| !view.member.name.is_lead() && view.liveness == Liveness::Alive)
+        .map(|view| {
+            let name = &view.member.name;
+            let state = view.state.name();
+            view.report.as_ref().map_or_else(
+                || format!("{name} ({state})"),
+                |report| format!("{name} ({state} for {} s)", now.since(report.since) / 1000),
+            )
+        })
+        .collect();
+    Ok((!awaited.is_empty()).then(|| {
+        format!(
+            "waiting for {} to end, {} s at most; Ctrl-C twice kills the team",
+            awaited.join(", "),
+            at_most.as_millis().div_ceil(1000)
+        )
+    }))
+}
+
+/// The work trees of a team's members that are still there.
+pub(super) async fn left_worktrees(deployment: &Deployment, team: &TeamName) -> Vec<LeftWorktree> {
+    let (worktrees, cwd) = (deployment.worktrees.clone(), deployment.cwd.clone());
+    let listed = blocking(move || worktrees.list(&cwd)).await;
+    let (listed, _) = listed.unwrap_or_default();
+    let left = listed.into_iter().filter_map(|listed| {
+        let owner = &listed.record.owner;
+        let member = owner.member.clone()?;
+        (owner.team.as_ref() == Some(team)).then(|| LeftWorktree {
+            member,
+            slug: listed.record.slug.to_string(),
+            path: listed.record.path.clone(),
+            branch: listed.record.branch.clone(),
+            kept: true,
+            why: listed.hazards.iter().map(ToString::to_string).collect(),
+            can_be_merged: listed.hazards.iter().all(Hazard::can_be_merged),
+        })
+    });
+    left.collect()
+}
+
+/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal tells
+/// of them.
+pub(super) fn take_stock(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    report: &mut RunReport,
+) -> Result<(), LeadError> {
+    let list = store.tasks(team)?;
+    let line = |task: &swarm_protocol::Task| TaskLine {
+        id: task.id,
+        subject: task.subject.clone(),
+        state: list.state(task),
+        owner: task.owner.clone(),
+        result: task.swarm().result,
+    };
+    report.tasks = list.tasks.iter().map(line).collect();
+    for entry in store.events(team)?.entries {
+        note(&mut report.members, &entry.event);
+    }
+    for member in &report.members {
+        report.usage += member.usage;
+    }
+    Ok(())
+}
+
+/// Adds what one event of the journal says about members.
+fn note(members: &mut Vec<MemberLine>, event: &Event) {
+    match event {
+        Event::SpawnCommitted { member, .. } => "alive".clone_into(&mut line(members, member).end),
+        Event::TurnEnded { member, usage, .. } if !member.is_lead() => {
+            let line = line(members, member);
+            line.turns += 1;
+            line.usage += *usage;
+        }
+        Event::SubAgentEnded { member, usage, .. } if !member.is_lead() => {
+            line(members, member).usage += *usage;
+        }
+        Event::MemberStopped { member, how, .. } => line(members, member).end.clone_from(how),
+        Event::MemberDied { member, reason, .. } => {
+            line(members, member).end = format!("died: {reason}");
+        }
+        _ => {}
+    }
+}
+
+fn line<'a>(members: &'a mut Vec<MemberLine>, name: &MemberName) -> &'a mut MemberLine {
+    let at = members
+        .iter()
+        .position(|line| &line.name == name)
+        .unwrap_or_else(|| {
+            members.push(MemberLine {
+                name: name.clone(),
+                end: "alive".to_owned(),
+                turns: 0,
+                usage: Usage::default(),
+            });
+            members.len() - 1
+        });
+    &mut members[at]
+}

@@ -1,0 +1,65 @@
+//! What a lead is given.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_engine::{EventSink, ModelFactory};
+use swarm_model::Model;
+use swarm_policy::RuleSet;
+use swarm_protocol::{SessionId, TeamName};
+use tokio_util::sync::CancellationToken;
+
+use swarm_supervisor::Deployment;
+
+/// Everything a headless lead works with.
+pub struct LeadParts {
+    /// How members are started and ended.
+    pub deployment: Deployment,
+    /// The user's home folder, for rules that begin with `~/`.
+    pub home: Option<PathBuf>,
+    /// The work tree outside of which the lead writes nothing, where it has one of its own.
+    pub worktree: Option<PathBuf>,
+    /// The lead's conversation.
+    pub session: SessionId,
+    /// Name of the team, if the caller has chosen one.
+    pub team: Option<TeamName>,
+    /// Goes on with that team and the conversation of its lead, instead of making a team.
+    pub takes_over: bool,
+    /// Of a team that is taken over: spawns its dead members again.
+    pub brings_back: bool,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// Makes the models of sub-agents.
+    pub models: Arc<dyn ModelFactory>,
+    /// The lead's own rules.
+    pub rules: RuleSet,
+    /// Who watches.
+    pub events: Arc<dyn EventSink>,
+    /// Name of the operating system, for the system prompt.
+    pub platform: String,
+    /// Further text for the system prompt.
+    pub instructions: Vec<String>,
+    /// Model requests in one turn.
+    pub max_requests: u32,
+    /// Ends the run after this time; the members park unless the team is removed.
+    pub timeout: Option<Duration>,
+    /// Removes the team at the end.
+    pub remove_team: bool,
+    /// A person asks for an orderly end.
+    pub stop: CancellationToken,
+    /// The terminal is gone: the run ends and its members wait for another lead. `stop` falls as well.
+    pub hangup: CancellationToken,
+    /// A person asks for an end now.
+    pub kill: CancellationToken,
+}
+
+impl fmt::Debug for LeadParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeadParts")
+            .field("deployment", &self.deployment)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}

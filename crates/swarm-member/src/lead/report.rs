@@ -1,0 +1,120 @@
+//! What a run came to.
+
+use serde::{Deserialize, Serialize};
+use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskState, TeamName, Usage};
+use swarm_supervisor::LeftWorktree;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome", content = "detail")]
+pub enum Outcome {
+    /// The lead has finished and every task is completed.
+    Completed,
+    /// The lead has finished but tasks failed.
+    TasksFailed,
+    /// The lead's own turn failed.
+    LeadFailed(String),
+    /// A hook of the user stopped the lead's turn (`continue: false`), for this reason.
+    StoppedByHook(String),
+    /// Everybody waits and tasks are open: nothing would ever happen again.
+    Stalled,
+    /// The time was up.
+    TimedOut,
+    /// A person interrupted.
+    Interrupted,
+}
+
+impl Outcome {
+    /// What went wrong, if anything did.
+    pub fn error_kind(&self) -> Option<ErrorKind> {
+        match self {
+            Outcome::Completed => None,
+            Outcome::TasksFailed | Outcome::LeadFailed(_) | Outcome::Stalled => {
+                Some(ErrorKind::AgentFailed)
+            }
+            Outcome::StoppedByHook(_) => Some(ErrorKind::Refused),
+            Outcome::TimedOut => Some(ErrorKind::TimedOut),
+            Outcome::Interrupted => Some(ErrorKind::Interrupted),
+        }
+    }
+
+    /// The word that hooks are told.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::TasksFailed => "tasks_failed",
+            Outcome::LeadFailed(_) => "lead_failed",
+            Outcome::StoppedByHook(_) => "stopped_by_hook",
+            Outcome::Stalled => "stalled",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Interrupted => "interrupted",
+        }
+    }
+
+    /// One sentence for people.
+    pub fn sentence(&self) -> String {
+        match self {
+            Outcome::Completed => "The lead has finished and every task is completed.".to_owned(),
+            Outcome::TasksFailed => "The lead has finished, but tasks failed.".to_owned(),
+            Outcome::LeadFailed(error) => format!("The lead's turn failed: {error}"),
+            Outcome::StoppedByHook(why) => format!("A hook stopped the run ({why})."),
+            Outcome::Stalled => {
+                "Everybody is idle but tasks are open, and the lead did nothing about it."
+                    .to_owned()
+            }
+            Outcome::TimedOut => "The time was up before the work was done.".to_owned(),
+            Outcome::Interrupted => "Interrupted.".to_owned(),
+        }
+    }
+}
+
+/// One task at the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskLine {
+    /// Its number.
+    pub id: TaskId,
+    /// Its title.
+    pub subject: String,
+    /// Where it stands.
+    pub state: TaskState,
+    /// Who owns it.
+    pub owner: Option<String>,
+    /// What came out.
+    pub result: Option<String>,
+}
+
+/// One member at the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberLine {
+    /// Its name.
+    pub name: MemberName,
+    /// How it ended.
+    pub end: String,
+    /// Turns it took.
+    pub turns: u64,
+    /// Tokens it used.
+    pub usage: Usage,
+}
+
+/// The report of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// How it ended.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// The lead's last words.
+    pub result: String,
+    /// The team, if there was one.
+    pub team: Option<TeamName>,
+    /// Its tasks.
+    pub tasks: Vec<TaskLine>,
+    /// Its members.
+    pub members: Vec<MemberLine>,
+    /// The members' work trees that are still there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<LeftWorktree>,
+    /// Tokens of lead and members together.
+    pub usage: Usage,
+    /// Milliseconds from start to end.
+    pub duration_ms: u64,
+}

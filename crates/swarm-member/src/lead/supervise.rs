@@ -1,0 +1,80 @@
+//! Watching over members: a death or a change of state wakes the lead.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use swarm_fs::NameFilter;
+use swarm_protocol::{Member, SpawnId, TeamName};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use swarm_supervisor::Deployment;
+use swarm_supervisor::death;
+
+/// Wakes its owner when something may have happened to a member. What happened is read from the files.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    deployment: Deployment,
+    woken: Arc<Notify>,
+    watched: HashSet<SpawnId>,
+    done: CancellationToken,
+}
+
+impl Supervisor {
+    pub(crate) fn new(deployment: Deployment) -> Self {
+        Self {
+            deployment,
+            woken: Arc::new(Notify::new()),
+            watched: HashSet::new(),
+            done: CancellationToken::new(),
+        }
+    }
+
+    /// Resolves when something may have happened since the last call.
+    pub(crate) async fn changed(&self) {
+        self.woken.notified().await;
+    }
+
+    /// Watches every member that swarm started and that is not watched yet.
+    pub(crate) fn watch_all<'a>(
+        &mut self,
+        team: &TeamName,
+        members: impl Iterator<Item = &'a Member>,
+    ) {
+        for member in members {
+            let Some(swarm) = &member.swarm else { continue };
+            if swarm.reservation.is_none() && self.watched.insert(swarm.spawn_id) {
+                self.watch(team, member);
+            }
+        }
+    }
+
+    fn watch(&self, team: &TeamName, member: &Member) {
+        let mut death = death(&self.deployment, team, &member.name);
+        let folder = self.deployment.store.member_dir(team, &member.name);
+        let filter = NameFilter::Exact(vec!["state.json".into()]);
+        let mut state = self.deployment.watcher.subscribe(&folder, filter);
+        let (woken, done) = (Arc::clone(&self.woken), self.done.clone());
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = state.changed() => woken.notify_one(),
+                    fell = &mut death => {
+                        if let Ok(Err(error)) = fell {
+                            tracing::warn!(%error, "life lock not watched");
+                        }
+                        woken.notify_one();
+                        return;
+                    }
+                    () = done.cancelled() => return,
+                }
+            }
+        });
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.done.cancel();
+    }
+}

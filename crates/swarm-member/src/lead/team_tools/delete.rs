@@ -1,0 +1,87 @@
+//! `TeamDelete`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use swarm_protocol::{TeamName, ToolKind};
+use swarm_team::{Seat, refuse_parameters};
+use swarm_tools::{Tool, ToolContext, ToolOutput};
+
+use swarm_supervisor::{Deployment, LeadError, Leadership};
+use swarm_supervisor::{await_reported_end, clear_dead};
+
+/// Deletes the lead's team once its members have left.
+#[derive(Debug)]
+pub(crate) struct TeamDelete {
+    pub(crate) deployment: Deployment,
+    pub(crate) seat: Arc<Seat>,
+    pub(crate) leadership: Arc<Leadership>,
+}
+
+#[async_trait]
+impl Tool for TeamDelete {
+    fn name(&self) -> &'static str {
+        "TeamDelete"
+    }
+
+    fn description(&self) -> String {
+        "Delete the team that you lead. All teammates must have shut down before: send each a shutdown_request and \
+         wait for its answer. The task list and the journal are archived."
+            .to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({ "type": "object", "properties": {}, "additionalProperties": false })
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn one_line(&self, _input: &Value) -> String {
+        "TeamDelete".to_owned()
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        if let Err(why) = refuse_parameters(self.name(), &input) {
+            return ToolOutput::error(why);
+        }
+        let Some(team) = self.seat.team() else {
+            return ToolOutput::error("you lead no team");
+        };
+        if let Err(error) = self.await_departing(&team).await {
+            return ToolOutput::error(error.to_string());
+        }
+        if let Err(error) = clear_dead(&self.deployment, &team).await {
+            return ToolOutput::error(error.to_string());
+        }
+        match self.deployment.store.delete_team(&team, false, false) {
+            Ok(archive) => {
+                self.seat.set_team(None);
+                self.leadership.forget();
+                let kept = archive.map(|path| path.display().to_string());
+                let out = json!({
+                    "success": true, "team_name": team, "archive": kept,
+                    "message": format!("Team {team} is deleted."),
+                });
+                ToolOutput::ok(out.to_string(), format!("team {team} deleted"))
+            }
+            Err(error) => ToolOutput::error(error.to_string()),
+        }
+    }
+}
+
+impl TeamDelete {
+    /// Waits a moment for members that have agreed to shut down: their processes end right after.
+    async fn await_departing(&self, team: &TeamName) -> Result<(), LeadError> {
+        for member in self.deployment.store.config(team)?.teammates() {
+            await_reported_end(&self.deployment, team, &member.name).await?;
+        }
+        Ok(())
+    }
+}

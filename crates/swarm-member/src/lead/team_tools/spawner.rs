@@ -1,0 +1,176 @@
+//! The lead's answer to a named Agent call: a teammate in a process of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use swarm_engine::{Rights, SpawnRequest, Spawned, TeammateSpawner};
+use swarm_panes::is_own_socket;
+use swarm_policy::Isolation;
+use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
+use swarm_store::Draft;
+use swarm_team::Seat;
+
+use swarm_supervisor::namesake;
+use swarm_supervisor::{Deployment, Leadership};
+use swarm_supervisor::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
+
+/// Spawns teammates for the lead's model.
+#[derive(Debug)]
+pub(crate) struct LeadSpawner {
+    deployment: Deployment,
+    seat: Arc<Seat>,
+    leadership: Arc<Leadership>,
+    /// No teammate may do more than the lead may at the moment of its spawn.
+    rights: Arc<Rights>,
+    /// The place that was last shown: the socket of a server of swarm's own, else the reason for the place.
+    shown: Mutex<String>,
+    /// Held by the spawn that enters the roster next.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl LeadSpawner {
+    pub(crate) fn new(
+        deployment: Deployment,
+        seat: Arc<Seat>,
+        leadership: Arc<Leadership>,
+        rights: Arc<Rights>,
+    ) -> Self {
+        Self {
+            deployment,
+            seat,
+            leadership,
+            rights,
+            shown: Mutex::default(),
+            turn: Arc::default(),
+        }
+    }
+
+    /// Says where members run, once for each answer.
+    fn show_place(&self, member: &SpawnedMember) {
+        let own_socket = member
+            .socket
+            .as_deref()
+            .filter(|socket| is_own_socket(socket));
+        let (place, line) = match own_socket {
+            Some(socket) => (
+                socket.display().to_string(),
+                format!("{}; `swarm attach` shows it", member.why),
+            ),
+            None => (member.why.clone(), member.why.clone()),
+        };
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if *shown != place {
+            *shown = place;
+            self.seat.emit(AgentEvent::Notice { line });
+        }
+    }
+}
+
+#[async_trait]
+impl TeammateSpawner for LeadSpawner {
+    async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
+        // Calls of one answer come here in their order, so names and colours are given out in it.
+        let turn = Some(Arc::clone(&self.turn).lock_owned().await);
+        if request.plan {
+            return Err(
+                "plan approval between processes is not available: leave the mode out".to_owned(),
+            );
+        }
+        let name =
+            MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
+        let team = self
+            .seat
+            .team_or_found()
+            .map_err(|error| error.to_string())?;
+        if let Some(named) = request
+            .team
+            .as_deref()
+            .filter(|named| !self.leadership.answers_to(named))
+        {
+            return Err(format!(
+                "you lead the team {team}, not {named}: leave team_name out"
+            ));
+        }
+        // A member that died or has left comes back as it was, unless the call says otherwise.
+        let dead = namesake(&self.deployment, &team, &name).map_err(|error| error.to_string())?;
+        let mode = self.rights.mode();
+        let deployment = Deployment {
+            mode,
+            ceiling: mode,
+            ..self.deployment.clone()
+        };
+        let dead_mode = dead
+            .as_ref()
+            .and_then(Member::known_mode)
+            .filter(|dead| mode.covers(*dead));
+        let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
+        let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
+        // One that had a work tree of its own goes on there, or is told that it is gone.
+        let dead_cwd = dead
+            .filter(|dead| {
+                let had_tree = dead.worktree_path.is_some() && request.isolation.is_none();
+                dead.cwd.is_dir() || had_tree
+            })
+            .map(|dead| dead.cwd);
+        let prompt =
+            Draft::new(LEAD_NAME, request.prompt.clone()).with_summary(request.description.clone());
+        let options = SpawnOptions {
+            name,
+            agent_type: request.agent_type.clone().or(dead_type),
+            prompt: Some(prompt),
+            model: request.model.clone().or(dead_model),
+            mode: request.mode.or(dead_mode),
+            cwd: request
+                .cwd
+                .clone()
+                .or(dead_cwd)
+                .unwrap_or_else(|| self.deployment.cwd.clone()),
+            worktree: (request.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default),
+            backend: None,
+            env: std::collections::BTreeMap::new(),
+            replace: false,
+            fresh: false,
+            timeout: None,
+            cancel: request.cancel.clone(),
+        };
+        // Making a worktree can take long, and the others do not wait for it.
+        let turn = turn.filter(|_| options.worktree.is_none());
+        let member = spawn_in_turn(&deployment, &team, options, turn)
+            .await
+            .map_err(|error| error.to_string())?;
+        self.show_place(&member);
+        let note = note(&member);
+        Ok(Spawned {
+            agent_id: member.agent_id,
+            color: member.color,
+            model: member.hello.model,
+            mode: member.hello.mode,
+            pane: member.pane,
+            note,
+        })
+    }
+}
+
+/// What the model is told beside the values in force.
+fn note(member: &SpawnedMember) -> String {
+    let mut lines = vec![member.why.clone()];
+    if member.continues {
+        let name = &member.agent_id.name;
+        lines.push(format!(
+            "{name} carries on its earlier conversation and remembers it; for a new one choose another name."
+        ));
+    }
+    if let Some(created) = &member.worktree {
+        let record = &created.record;
+        let (path, origin) = (record.path.display(), record.origin());
+        lines.push(format!("worktree: {path}, {origin}"));
+        if let (false, Some(target)) = (record.by_hook, &record.target) {
+            lines.push(format!(
+                "Its commits reach {target} when it completes a task (unless worktree.merge is manual), or with `swarm worktree merge {}`.",
+                record.slug
+            ));
+        }
+        lines.extend(created.notices.iter().cloned());
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,577 @@
+//! A whole run, with members that are played.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use swarm_engine::EventSink;
+use swarm_model::{Model, ModelError};
+use swarm_policy::RuleSet;
+use swarm_protocol::{
+    AgentEvent, AnsweredBy, ErrorKind, MemberState, PermissionMode, SessionId, TaskState,
+};
+use swarm_store::{StoreError, TeamStore};
+use tokio_util::sync::CancellationToken;
+
+use swarm_supervisor::LeadError;
+
+use crate::{LeadParts, Outcome, RunReport, run_headless};
+use swarm_testkit::Child;
+use swarm_testkit::{
+    Answer, Events, World, commit, hold_life, idle_notice, name, report_state, reserve, team, until,
+};
+use swarm_testkit::{FakeModel, Reply, call, heard, say};
+
+struct Run {
+    world: Arc<World>,
+    model: Arc<FakeModel>,
+    parts: LeadParts,
+}
+
+impl Run {
+    fn new() -> Self {
+        let mut world = World::without_team();
+        world.deployment.mode = PermissionMode::BypassPermissions;
+        world.deployment.ceiling = PermissionMode::BypassPermissions;
+        world.deployment.limits.shutdown_grace_ms = 20;
+        let model = Arc::new(FakeModel::default());
+        let asked: Arc<dyn Model> = model.clone();
+        let parts = LeadParts {
+            worktree: None,
+            deployment: world.deployment.clone(),
+            home: None,
+            session: SessionId::random(),
+            team: None,
+            takes_over: false,
+            brings_back: false,
+            model: asked,
+            models: Arc::new(swarm_engine::NoOtherModels),
+            rules: RuleSet::default(),
+            events: Arc::new(Events::default()),
+            platform: "test".to_owned(),
+            instructions: Vec::new(),
+            max_requests: 20,
+            timeout: None,
+            remove_team: false,
+            stop: CancellationToken::new(),
+            hangup: CancellationToken::new(),
+            kill: CancellationToken::new(),
+        };
+        Self {
+            world: Arc::new(world),
+            model,
+            parts,
+        }
+    }
+
+    /// With the team `crew` from the start.
+    fn with_team() -> Self {
+        let mut run = Self::new();
+        run.parts.team = Some(team());
+        run
+    }
+
+    async fn go(self) -> Result<RunReport, LeadError> {
+        let run = run_headless(self.parts, "do it".to_owned());
+        let ended = tokio::time::timeout(Duration::from_secs(40), run).await;
+        ended.expect("the run ends")
+    }
+
+    /// The model's next reply, before which a member joins, played by a thread that is given its spawn.
+    fn member_joins(&self, act: impl FnOnce(Arc<World>, swarm_protocol::SpawnId) + Send + 'static) {
+        let world = self.world.clone();
+        self.model.on(move |_| {
+            let spawn = world.join("bob");
+            act(world, spawn);
+            say("bob works")
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_run_without_a_team_ends_with_the_leads_last_words() {
+    let run = Run::new();
+    run.model.then(say("done"));
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(
+        (report.outcome, report.result.as_str()),
+        (Outcome::Completed, "done")
+    );
+    assert_eq!(report.team, None);
+    assert_eq!(world.store.teams().unwrap(), []);
+}
+
+#[tokio::test]
+async fn open_tasks_and_nobody_to_work_on_them_are_told_once_and_then_end_the_run() {
+    let run = Run::with_team();
+    let model = run.model.clone();
+    model.then(call(
+        "TaskCreate",
+        json!({"subject": "paint", "description": "d"}),
+    ));
+    model.then(say("somebody should paint"));
+    model.then(say("really"));
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Stalled);
+    assert_eq!(report.tasks[0].state, TaskState::Pending);
+    let requests = model.requests();
+    assert_eq!(requests.len(), 3);
+    let told = heard(&requests[2]);
+    assert!(
+        told.contains("Everybody is idle") && told.contains("#1 [pending] paint"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_nudge_that_moves_the_lead_is_followed_by_success() {
+    let run = Run::with_team();
+    run.model.then(call(
+        "TaskCreate",
+        json!({"subject": "paint", "description": "d"}),
+    ));
+    run.model.then(say("made a task"));
+    let done = json!({"taskId": "1", "status": "completed", "result": "red"});
+    run.model.then(call("TaskUpdate", done));
+    run.model.then(say("painted it myself"));
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert_eq!(report.tasks[0].result.as_deref(), Some("red"));
+    assert_eq!(report.tasks[0].owner.as_deref(), Some("team-lead"));
+}
+
+#[tokio::test]
+async fn l12_a_run_does_not_end_while_a_member_works_and_ends_it_in_order() {
+    let run = Run::with_team();
+    let world = run.world.clone();
+    run.member_joins(|world, spawn| {
+        let life = world.live("bob", spawn);
+        world.report("bob", spawn, MemberState::Working);
+        std::thread::spawn(move || {
+            swarm_testkit::wait_for("the lead to wait", || {
+                let state = world.store.state(&team(), &name("team-lead")).unwrap()?;
+                (state.state == MemberState::Idle).then_some(())
+            });
+            // What needs no turn is cleared away and the lead looks around: it must be there for the next one too.
+            for _ in 0..3 {
+                idle_notice(&world.store, "bob", None);
+                swarm_testkit::wait_for("the lead to look", || {
+                    (world.unread("team-lead") == 0).then_some(())
+                });
+            }
+            idle_notice(&world.store, "bob", Some("all green"));
+            drop(life);
+            drop(world.play("bob", spawn, Answer::Approve).join().unwrap());
+        });
+    });
+    run.model.then(say("bob is done"));
+    let model = run.model.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert_eq!(report.result, "bob is done");
+    let requests = model.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(heard(&requests[1]).contains("all green"));
+    assert!(!world.has("bob"));
+    assert_eq!(
+        (
+            report.members[0].name.as_str(),
+            report.members[0].end.as_str()
+        ),
+        ("bob", "approved")
+    );
+}
+
+#[tokio::test]
+async fn d8_an_empty_idle_notice_costs_no_turn() {
+    let run = Run::with_team();
+    let world = run.world.clone();
+    run.member_joins(|world, spawn| {
+        let bob = world.play("bob", spawn, Answer::Approve);
+        for _ in 0..20 {
+            idle_notice(&world.store, "bob", None);
+        }
+        std::thread::spawn(move || drop(bob.join().unwrap()));
+    });
+    let model = run.model.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!((report.outcome, model.asked()), (Outcome::Completed, 1));
+    assert_eq!(world.unread("team-lead"), 0);
+}
+
+#[tokio::test]
+async fn l6_a_member_that_dies_is_told_to_the_lead_once() {
+    let run = Run::with_team();
+    let world = run.world.clone();
+    run.member_joins(|world, spawn| {
+        let life = world.live("bob", spawn);
+        world.report("bob", spawn, MemberState::Working);
+        std::thread::spawn(move || {
+            swarm_testkit::wait_for("the lead to wait", || {
+                let state = world.store.state(&team(), &name("team-lead")).unwrap()?;
+                (state.state == MemberState::Idle).then_some(())
+            });
+            drop(life);
+        });
+    });
+    run.model.then(say("so be it"));
+    let model = run.model.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    let requests = model.requests();
+    assert_eq!(requests.len(), 2);
+    let told = heard(&requests[1]);
+    assert_eq!(told.matches("bob died unexpectedly").count(), 1, "{told}");
+    assert!(report.members[0].end.starts_with("died"), "{report:?}");
+    assert!(!world.has("bob"));
+}
+
+#[tokio::test]
+async fn a_lead_that_fails_ends_its_members() {
+    let run = Run::with_team();
+    let world = run.world.clone();
+    run.model.on(move |_| {
+        let spawn = world.join("bob");
+        let player = world.play("bob", spawn, Answer::Approve);
+        std::thread::spawn(move || drop(player.join().unwrap()));
+        Reply::Fail(ModelError::Auth {
+            provider: swarm_model::Provider::Anthropic,
+            message: "bad key".to_owned(),
+        })
+    });
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    let Outcome::LeadFailed(why) = &report.outcome else {
+        panic!("{report:?}");
+    };
+    assert!(why.contains("bad key"), "{why}");
+    assert!(!world.has("bob"));
+}
+
+#[tokio::test]
+async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
+    let mut run = Run::with_team();
+    run.parts.remove_team = true;
+    let world = run.world.clone();
+    let (tell, told) = std::sync::mpsc::channel();
+    run.model.on(move |_| {
+        let spawn = reserve(&world.store, &world.path(), "bob", None);
+        commit(&world.store, spawn);
+        tell.send(Child::start(&world.deployment.root, "bob", spawn))
+            .unwrap();
+        // A list of tasks that cannot be read stops the run.
+        let tasks = world.store.tasks_folder(&team());
+        std::fs::remove_dir_all(&tasks).unwrap();
+        swarm_fs::replace_alone(&tasks, b"no folder").unwrap();
+        say("bob works")
+    });
+    let world = run.world.clone();
+    let error = run.go().await.unwrap_err();
+    assert!(matches!(error, LeadError::Store(_)), "{error}");
+    let mut child: Child = told.recv().unwrap();
+    until("the end of the process", || child.has_ended().then_some(())).await;
+    assert_eq!(world.store.teams().unwrap(), [team()]);
+}
+
+/// Makes a folder of the transcript when the lead is told that a member could not be brought back.
+#[derive(Debug)]
+struct BreaksTranscript(std::path::PathBuf);
+
+impl EventSink for BreaksTranscript {
+    fn emit(&self, event: AgentEvent) {
+        if matches!(event, AgentEvent::Notice { .. }) && !self.0.is_dir() {
+            drop(std::fs::remove_file(&self.0));
+            std::fs::create_dir(&self.0).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
+    let mut run = Run::new();
+    let world = run.world.clone();
+    world.create_team();
+    let ann = reserve(&world.store, &world.path(), "ann", None);
+    commit(&world.store, ann);
+    drop(hold_life(&world.store, &team(), "ann", ann));
+    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    let bob = reserve(&world.store, &world.path(), "bob", None);
+    commit(&world.store, bob);
+    let mut child = Child::start(&world.deployment.root, "bob", bob);
+    run.parts.team = Some(team());
+    run.parts.takes_over = true;
+    run.parts.brings_back = true;
+    // Nobody can be brought back by a program that is not there.
+    run.parts.deployment.program = world.path().join("missing");
+    let (root, cwd) = (&world.deployment.root, &world.deployment.cwd);
+    let transcript = swarm_engine::transcript_path(root, cwd, run.parts.session);
+    run.parts.events = Arc::new(BreaksTranscript(transcript));
+    let error = run.go().await.unwrap_err();
+    assert!(matches!(error, LeadError::Engine(_)), "{error}");
+    until("the end of the process", || child.has_ended().then_some(())).await;
+    assert!(world.store.config(&team()).unwrap().lead_process.is_none());
+}
+
+#[tokio::test]
+async fn the_time_is_up_even_in_the_middle_of_a_turn() {
+    let mut run = Run::with_team();
+    run.parts.timeout = Some(Duration::from_millis(50));
+    run.model.then(Reply::Hang);
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::TimedOut);
+    assert_eq!(report.outcome.error_kind(), Some(ErrorKind::TimedOut));
+}
+
+#[tokio::test]
+async fn a_person_who_interrupts_gets_an_orderly_end() {
+    let run = Run::with_team();
+    let (stop, world) = (run.parts.stop.clone(), run.world.clone());
+    run.model.on(move |_| {
+        let spawn = world.join("bob");
+        let player = world.play("bob", spawn, Answer::Approve);
+        std::thread::spawn(move || drop(player.join().unwrap()));
+        stop.cancel();
+        Reply::Hang
+    });
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Interrupted);
+    assert_eq!(world.stops(), ["approved"]);
+}
+
+#[tokio::test]
+async fn a_person_who_will_not_wait_gets_an_end_at_once() {
+    let mut run = Run::with_team();
+    run.parts.deployment.limits.shutdown_grace_ms = 3_600_000;
+    let (stop, kill) = (run.parts.stop.clone(), run.parts.kill.clone());
+    let world = run.world.clone();
+    let (tell, told) = std::sync::mpsc::channel();
+    run.model.on(move |_| {
+        let spawn = world.join("bob");
+        tell.send(Child::stubborn(&world.deployment.root, "bob", spawn))
+            .unwrap();
+        stop.cancel();
+        kill.cancel();
+        Reply::Hang
+    });
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Interrupted);
+    assert_eq!(world.stops(), ["killed"]);
+    let mut child: Child = told.recv().unwrap();
+    until("the end of the process", || child.has_ended().then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_team_is_removed_at_the_end_when_that_was_asked_for() {
+    let mut run = Run::with_team();
+    run.parts.remove_team = true;
+    run.model.then(say("done"));
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.team, Some(team()));
+    assert_eq!(world.store.teams().unwrap(), []);
+}
+
+#[tokio::test]
+async fn the_team_outlives_its_lead_and_names_no_leader_then() {
+    let run = Run::with_team();
+    run.model.then(say("done"));
+    let world = run.world.clone();
+    run.go().await.unwrap();
+    let config = world.store.config(&team()).unwrap();
+    assert_eq!(config.lead_process, None);
+    let again = Run::with_team();
+    again.model.then(say("done"));
+    drop(hold_life(
+        &world.store,
+        &team(),
+        "team-lead",
+        world.deployment.spawn_id,
+    ));
+    let mut parts = again.parts;
+    parts.deployment = world.deployment.clone();
+    let error = run_headless(parts, "again".to_owned()).await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::TeamExists { .. })),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
+    let mut run = Run::with_team();
+    run.parts.deployment.mode = PermissionMode::Default;
+    run.parts.deployment.limits.permission_timeout_ms = 3_600_000;
+    run.model
+        .then(call("Bash", json!({"command": "touch made"})));
+    run.model.then(say("made"));
+    let world = run.world.clone();
+    let answerer = {
+        let world = run.world.clone();
+        std::thread::spawn(move || {
+            let request = swarm_testkit::wait_for("a request", || {
+                let list = world.store.requests(&team()).ok()?;
+                list.requests.into_iter().next()
+            });
+            swarm_team::approve(
+                &*world.store,
+                &team(),
+                &request.id,
+                false,
+                AnsweredBy::default(),
+            )
+            .unwrap();
+        })
+    };
+    let report = run.go().await.unwrap();
+    answerer.join().unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert!(world.path().join("made").exists());
+    assert_eq!(world.unread("team-lead"), 0);
+    assert!(world.store.requests(&team()).unwrap().requests.is_empty());
+}
+
+#[tokio::test]
+async fn state_of_a_former_member_does_not_hold_up_the_end() {
+    let run = Run::with_team();
+    run.member_joins(|world, spawn| {
+        drop(world.live("bob", spawn));
+        report_state(&world.store, &team(), "bob", spawn, MemberState::Stopped);
+    });
+    run.model.then(say("bob has left"));
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+}
+
+#[tokio::test]
+async fn a_lead_that_asks_a_member_to_stop_and_waits_is_told_of_its_end_and_deletes_the_team() {
+    let run = Run::with_team();
+    let world = run.world.clone();
+    run.model.on(move |_| {
+        let spawn = world.join("bob");
+        let bob = world.play("bob", spawn, Answer::Approve);
+        std::thread::spawn(move || drop(bob.join().unwrap()));
+        let request = json!({"type": "shutdown_request", "reason": "thank you"});
+        call("SendMessage", json!({"to": "bob", "message": request}))
+    });
+    run.model.then(say("waiting for bob"));
+    run.model.on(|request| {
+        let heard = heard(request);
+        assert!(heard.contains("bob has shut down."), "{heard}");
+        call("TeamDelete", json!({}))
+    });
+    run.model.then(say("the team is deleted"));
+    let (world, model) = (run.world.clone(), run.model.clone());
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    let last = heard(model.requests().last().unwrap());
+    assert_eq!(
+        (report.team, world.store.teams().unwrap()),
+        (None, vec![]),
+        "{last}"
+    );
+}
+
+#[tokio::test]
+async fn the_result_is_the_report_and_not_the_word_after_a_late_notice() {
+    const REPORT: &str = "The import is slow because the table is built on every call.";
+    let run = Run::with_team();
+    run.model.then(call(
+        "TaskCreate",
+        json!({"subject": "look", "description": "d"}),
+    ));
+    run.model.then(call(
+        "TaskUpdate",
+        json!({"taskId": "1", "status": "completed", "result": "found"}),
+    ));
+    let world = run.world.clone();
+    run.model.on(move |_| {
+        let spawn = world.join("bob");
+        let bob = world.play("bob", spawn, Answer::Approve);
+        std::thread::spawn(move || drop(bob.join().unwrap()));
+        idle_notice(&world.store, "bob", Some("found it, too"));
+        say(REPORT)
+    });
+    run.model.then(say("Done."));
+    let model = run.model.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert_eq!((model.asked(), report.result.as_str()), (4, REPORT));
+}
+
+#[tokio::test]
+async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
+    let run = Run::new();
+    run.world.create_team();
+    run.model
+        .then(call("TeamCreate", json!({"team_name": "crew"})));
+    let agent = json!({"name": "bob", "description": "d", "prompt": "p", "team_name": "crew"});
+    run.model.on(move |request| {
+        let heard = heard(request);
+        assert!(heard.contains("crew-2"), "{heard}");
+        call("Agent", agent)
+    });
+    run.model.on(|request| {
+        // Its program is not one, so that nobody comes; the name of the team was not the reason.
+        let heard = heard(request);
+        assert!(!heard.contains("leave team_name out"), "{heard}");
+        say("done")
+    });
+    let mut run = run;
+    run.parts.deployment.program = run.world.path().join("missing");
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(
+        report.team.as_ref().map(swarm_protocol::TeamName::as_str),
+        Some("crew-2")
+    );
+    assert_eq!(world.store.teams().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_another_lead() {
+    for is_hangup in [true, false] {
+        let mut run = Run::with_team();
+        let (stop, hangup) = (run.parts.stop.clone(), run.parts.hangup.clone());
+        if !is_hangup {
+            run.parts.timeout = Some(Duration::from_millis(50));
+        }
+        let world = run.world.clone();
+        let (tell, told) = std::sync::mpsc::channel();
+        run.model.on(move |_| {
+            let spawn = world.join("bob");
+            tell.send(world.live("bob", spawn)).unwrap();
+            world.report("bob", spawn, MemberState::Working);
+            if is_hangup {
+                hangup.cancel();
+                stop.cancel();
+            }
+            Reply::Hang
+        });
+        let world = run.world.clone();
+        let session = world.deployment.process.clone();
+        let report = run.go().await.unwrap();
+        let expected = if is_hangup {
+            Outcome::Interrupted
+        } else {
+            Outcome::TimedOut
+        };
+        assert_eq!(report.outcome, expected);
+        let _life = told.recv().unwrap();
+        let config = world.store.config(&team()).unwrap();
+        let bob = config.member(&name("bob")).unwrap();
+        assert!(bob.session_id.is_some() && world.stops().is_empty());
+        // The lock has fallen with the lead: this is what makes members park.
+        assert_eq!(config.lead_process.unwrap().pid, session.pid);
+        assert_eq!(
+            world.store.liveness(&team(), &name("team-lead")).unwrap(),
+            swarm_fs::Liveness::Dead
+        );
+        let asked = |event: &swarm_protocol::Event| {
+            matches!(event, swarm_protocol::Event::ShutdownRequested { .. })
+        };
+        assert!(!world.journal().iter().any(asked));
+    }
+}

@@ -1,0 +1,4 @@
+//! A lead on real files, with members that are played by threads and processes.
+
+mod headless;
+mod played;

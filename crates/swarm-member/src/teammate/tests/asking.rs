@@ -1,0 +1,53 @@
+//! What is written before a request for an answer, and what behind it.
+
+use std::sync::{Arc, Mutex};
+
+use swarm_protocol::MemberState;
+use swarm_store::TeamStore;
+use tokio::sync::Notify;
+
+use super::world::{World, bob, until};
+use swarm_testkit::{FakeModel, Reply, words};
+
+#[tokio::test]
+async fn a_request_goes_out_before_the_state_is_written_and_mail_counts_as_read_after_it() {
+    let world = World::new();
+    let model = FakeModel::saying("one");
+    let let_go = Arc::new(Notify::new());
+    let seen = Arc::new(Mutex::new(None));
+    model.on({
+        let (store, team) = (Arc::clone(&world.store), world.team.clone());
+        let (seen, let_go) = (Arc::clone(&seen), Arc::clone(&let_go));
+        move |_| {
+            let report = store.state(&team, &bob()).unwrap().unwrap();
+            let active = store
+                .config(&team)
+                .unwrap()
+                .member(&bob())
+                .unwrap()
+                .is_active;
+            *seen.lock().unwrap() = Some((report.state, active));
+            Reply::When(let_go, words("two"))
+        }
+    });
+    let running = world.run(Some("first"), &model);
+    world.idle(1).await;
+    world.in_state(MemberState::Idle).await;
+    world.say("second");
+    until("the mail is read", || {
+        (world.unread("bob") == 0).then_some(())
+    })
+    .await;
+    let state = world.state();
+    assert_eq!(
+        state,
+        Some(MemberState::Working),
+        "not idle with nothing to do"
+    );
+    let at_the_request = seen.lock().unwrap().take();
+    assert_eq!(at_the_request, Some((MemberState::Idle, Some(false))));
+    let_go.notify_one();
+    world.idle(2).await;
+    world.in_state(MemberState::Idle).await;
+    running.crash().await;
+}

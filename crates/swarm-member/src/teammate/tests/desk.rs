@@ -1,0 +1,215 @@
+//! What of the mail is the program's, and what the model's.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use swarm_fs::{FsError, Settling};
+use swarm_protocol::{ControlFrame, Event, IsoTime, MessageId, ShutdownRequest, UnixMs};
+use swarm_store::{Draft, TeamStore};
+use swarm_team::{Incoming, ShutdownDesk, ShutdownVerdict};
+
+use super::world::{World, bob};
+use crate::teammate::desk::MailDesk;
+
+fn desk(world: &World) -> MailDesk {
+    let spawn = world.join("bob", None);
+    let shutdown = Arc::new(ShutdownDesk::default());
+    MailDesk::new(world.seat(spawn), world.team.clone(), shutdown)
+}
+
+fn ids(messages: &[Incoming]) -> Vec<MessageId> {
+    messages.iter().filter_map(Incoming::id).cloned().collect()
+}
+
+fn delivered(world: &World) -> usize {
+    let events = world.store.events(&world.team).unwrap().entries;
+    let delivered = |event: &Event| matches!(event, Event::Delivered { to, .. } if *to == bob());
+    events
+        .iter()
+        .filter(|entry| delivered(&entry.event))
+        .count()
+}
+
+#[test]
+fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
+    let world = World::new();
+    let desk = desk(&world);
+    let id = world.say("hello");
+    for _ in 0..2 {
+        assert_eq!(ids(&desk.take().unwrap()), std::slice::from_ref(&id));
+        desk.inject(&desk.take().unwrap());
+        assert_eq!(world.unread("bob"), 1);
+    }
+    for _ in 0..2 {
+        desk.delivered(vec![id.clone()], None);
+        desk.settle();
+        assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
+    }
+    assert!(desk.take().unwrap().is_empty());
+}
+
+#[test]
+fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
+    let world = World::new();
+    let desk = desk(&world);
+    let id = world.say("hello");
+    let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
+    let settling = Settling::by(move || {
+        waits.send(()).unwrap();
+        gate.recv().unwrap();
+        Ok(())
+    });
+    desk.delivered(vec![id], Some(settling));
+    desk.go_on_writing();
+    waited_for.recv().unwrap();
+    assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
+    open.send(()).unwrap();
+    desk.settle();
+    assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
+}
+
+#[test]
+fn d2_what_the_disk_could_not_keep_stays_unread() {
+    let world = World::new();
+    let desk = desk(&world);
+    let id = world.say("hello");
+    let settling = Settling::by(|| {
+        Err(FsError::Io {
+            path: "/transcript".into(),
+            op: "sync",
+            source: std::io::Error::from_raw_os_error(5),
+        })
+    });
+    desk.delivered(vec![id.clone()], Some(settling));
+    assert_eq!(ids(&desk.take().unwrap()), [id]);
+    assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
+}
+
+#[test]
+fn messages_keep_their_order_and_their_ids() {
+    let world = World::new();
+    let desk = desk(&world);
+    let sent = [world.say("one"), world.say("two"), world.say("three")];
+    let injected = desk.inject(&desk.take().unwrap());
+    let injected_ids: Vec<_> = injected
+        .iter()
+        .flat_map(|piece| &piece.message_ids)
+        .collect();
+    assert_eq!(injected_ids, sent.iter().collect::<Vec<_>>());
+    assert!(injected[1].text.contains("two"));
+}
+
+fn waiting(desk: &MailDesk) -> Option<swarm_protocol::RequestId> {
+    let waiting = desk.waiting_shutdown().unwrap();
+    waiting.map(|request| request.request_id)
+}
+
+#[test]
+fn a_shutdown_request_goes_to_the_desk_and_to_the_model_and_a_forced_one_only_to_the_desk() {
+    let world = World::new();
+    let desk = desk(&world);
+    assert_eq!(desk.waiting_shutdown().unwrap(), None);
+    let id = world.ask_to_stop();
+    assert_eq!(waiting(&desk), Some(id.clone()));
+    assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
+    let messages = desk.take().unwrap();
+    assert!(
+        matches!(&messages[..], [Incoming::ShutdownRequest(..)]),
+        "{messages:?}"
+    );
+    assert!(desk.shutdown.is_open(&id));
+    desk.shutdown_answered().unwrap();
+    let forced = world.force_to_stop();
+    assert!(desk.take().unwrap().is_empty());
+    assert!(desk.shutdown.is_open(&forced));
+    assert_eq!(world.unread("bob"), 1);
+    desk.shutdown_answered().unwrap();
+    assert_eq!(world.unread("bob"), 0);
+}
+
+#[test]
+fn a_request_to_an_earlier_spawn_is_none_to_this_one() {
+    let world = World::new();
+    let desk = desk(&world);
+    world.ask_to_stop();
+    desk.joined(UnixMs(u64::MAX));
+    assert!(desk.take().unwrap().is_empty());
+    assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
+    assert_eq!((world.unread("bob"), delivered(&world)), (0, 0));
+}
+
+#[test]
+fn a_request_without_a_readable_time_counts() {
+    let world = World::new();
+    let desk = desk(&world);
+    desk.joined(UnixMs(u64::MAX));
+    let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
+        request_id: swarm_protocol::RequestId::new("r-1"),
+        from: "team-lead".to_owned(),
+        reason: None,
+        timestamp: IsoTime::new("today"),
+        force: false,
+    });
+    let entry =
+        serde_json::json!([{"from": "team-lead", "text": frame.to_text(), "timestamp": "today"}]);
+    let path = world.store.inbox_folder(&world.team).join("bob.json");
+    swarm_fs::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
+    desk.take().unwrap();
+    assert!(matches!(desk.shutdown.verdict(), ShutdownVerdict::Open(_)));
+}
+
+#[test]
+fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
+    let world = World::new();
+    let desk = desk(&world);
+    let first = world.ask_to_stop();
+    assert_eq!(desk.take_urgent().unwrap().len(), 1);
+    desk.shutdown.close();
+    assert_eq!(desk.waiting_shutdown().unwrap(), None);
+    assert!(desk.take_urgent().unwrap().is_empty());
+    assert!(desk.take().unwrap().is_empty());
+    assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
+    assert_eq!(world.unread("bob"), 0);
+    let second = loop {
+        // Ids of one millisecond are the same.
+        let id = world.ask_to_stop();
+        if id != first {
+            break id;
+        }
+    };
+    assert_eq!(waiting(&desk), Some(second));
+}
+
+#[test]
+fn only_urgent_mail_and_shutdown_requests_are_let_in() {
+    let world = World::new();
+    let desk = desk(&world);
+    world.say("no hurry");
+    world.send(Draft::new("alice", "hurry").urgent());
+    world.send(Draft::system("alice died").urgent());
+    world.send(Draft::system("a task is free"));
+    let request = world.ask_to_stop();
+    let urgent = desk.take_urgent().unwrap();
+    let lines: Vec<_> = urgent.iter().map(Incoming::line).collect();
+    assert_eq!(
+        lines,
+        ["hurry", "alice died", "shutdown request: all is done"]
+    );
+    assert!(desk.shutdown.is_open(&request));
+    assert_eq!(world.unread("bob"), 5);
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_is_cleared_away() {
+    let world = World::new();
+    let desk = desk(&world);
+    let answer = serde_json::json!({
+        "type": "permission_response", "request_id": "perm-1-abcdefg", "subtype": "success",
+    });
+    let frame = ControlFrame::from_text(&answer.to_string()).unwrap();
+    world.send(Draft::control("team-lead", &frame));
+    assert!(desk.take_urgent().unwrap().is_empty());
+    assert_eq!(world.unread("bob"), 1);
+    assert!(desk.take().unwrap().is_empty());
+    assert_eq!(world.unread("bob"), 0);
+}

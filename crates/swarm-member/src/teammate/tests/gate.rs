@@ -1,0 +1,43 @@
+//! Waiting for an answer costs nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_fs::FolderWatcher;
+use swarm_store::TeamStore;
+
+use super::world::{World, bob};
+use crate::teammate::desk::MailDesk;
+use crate::teammate::gate::QueueGate;
+
+/// How long an event may take to come: they take well under a millisecond.
+const QUIET: Duration = Duration::from_millis(20);
+
+#[test]
+fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
+    let world = World::new();
+    let spawn = world.join("bob", None);
+    world.say("hello");
+    let seat = world.seat(spawn);
+    let desk = MailDesk::new(Arc::clone(&seat), world.team.clone(), Arc::default());
+    let gate = QueueGate {
+        seat,
+        desk: Arc::new(desk),
+        team: world.team.clone(),
+        watcher: Arc::new(FolderWatcher::new()),
+        reporter: world.reporter(spawn),
+        limits: world.limits,
+    };
+    let mut wake = gate.wake();
+    // The sweep may come once in this time; a look that wakes itself would wake every time.
+    let mut wakes = 0;
+    for _ in 0..20 {
+        world.store.take_unread(&world.team, &bob()).unwrap();
+        world.store.requests(&world.team).unwrap();
+        wakes += usize::from(wake.inbox.changed_blocking(QUIET));
+        wakes += usize::from(wake.requests.changed_blocking(QUIET));
+    }
+    assert!(wakes < 10, "{wakes}");
+    world.say("more");
+    assert!(wake.inbox.changed_blocking(Duration::from_secs(20)));
+}

@@ -1,0 +1,473 @@
+//! A team, members in it, and teammates that run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use swarm_fs::LifeHolder;
+use swarm_model::Model;
+use swarm_protocol::{
+    AgentEvent, AgentId, BackendType, Clock, Event, IdleNotification, LEAD_NAME, MemberName,
+    MemberState, MessageId, OnLost, PaneId, PermissionMode, RequestId, Reservation, SessionId,
+    SpawnId, SystemClock, TeamName, UnixMs,
+};
+use swarm_store::{Draft, FileStore, NewMember, NewTeam, TeamStore, process};
+use swarm_team::{
+    Incoming, MemberLimits, Seat, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown, sort_mail,
+};
+use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::teammate::reporter::Reporter;
+use crate::teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
+
+/// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+const LOOK: Duration = Duration::from_millis(3);
+
+pub(crate) fn name(text: &str) -> MemberName {
+    MemberName::parse(text).unwrap()
+}
+
+pub(crate) fn bob() -> MemberName {
+    name("bob")
+}
+
+/// Waits until a condition gives a value, and names it when it never does.
+pub(crate) async fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < end, "waited in vain for: {what}");
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) store: Arc<FileStore>,
+    pub(crate) team: TeamName,
+    /// The conversation that every spawn of a member carries on.
+    session: SessionId,
+    pub(crate) limits: MemberLimits,
+    pub(crate) mode: PermissionMode,
+    pub(crate) equipment: swarm_policy::Equipment,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// A teammate that runs as a task.
+pub(crate) struct Running {
+    pub(crate) spawn_id: SpawnId,
+    pub(crate) terminate: Termination,
+    task: JoinHandle<Result<Ending, TeammateError>>,
+}
+
+impl Running {
+    pub(crate) async fn ending(self) -> Ending {
+        let ended = tokio::time::timeout(DEADLINE, self.task).await;
+        ended.expect("the teammate ends").unwrap().unwrap()
+    }
+
+    /// Ends it at whatever it waits for, as `kill -9` would.
+    pub(crate) async fn crash(self) {
+        self.task.abort();
+        assert!(self.task.await.unwrap_err().is_cancelled());
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FileStore::new(folder.path().join("root"), Arc::new(SystemClock));
+        let team = TeamName::parse("crew").unwrap();
+        let new = NewTeam {
+            name: team.clone(),
+            description: None,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: folder.path().to_owned(),
+            lead_model: None,
+            created_by: LEAD_NAME.to_owned(),
+        };
+        store.create_team(new).unwrap();
+        Self {
+            folder,
+            store: Arc::new(store),
+            team,
+            session: SessionId::random(),
+            limits: MemberLimits {
+                max_unread: 1000,
+                max_message_bytes: 256 * 1024,
+                max_requests: 20,
+                permission_timeout_ms: 3_600_000,
+                shutdown_grace_ms: 3_600_000,
+                remind: true,
+                on_lost: OnLost::Park,
+            },
+            mode: PermissionMode::BypassPermissions,
+            equipment: swarm_policy::Equipment::default(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+
+    pub(crate) fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
+        let spawn_id = SpawnId::random();
+        let own = std::process::id();
+        let start = process::start_time(own).unwrap();
+        let held = Reservation::new(own, start, UnixMs(SystemClock.now().0 + 60_000));
+        let new = NewMember {
+            prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
+            ..NewMember::new(name(member), spawn_id, held, self.folder.path())
+        };
+        self.store.reserve(&self.team, new).unwrap();
+        spawn_id
+    }
+
+    pub(crate) fn commit(&self, spawn: SpawnId) {
+        let (pane, backend) = (PaneId::none(), BackendType::Headless);
+        self.store
+            .commit_spawn(&self.team, &spawn, pane, backend, None)
+            .unwrap();
+    }
+
+    pub(crate) fn join(&self, member: &str, prompt: Option<&str>) -> SpawnId {
+        let spawn = self.reserve(member, prompt);
+        self.commit(spawn);
+        spawn
+    }
+
+    /// Starts bob, of a spawn that is in the roster.
+    pub(crate) fn start(&self, spawn_id: SpawnId, model: &Arc<impl Model + 'static>) -> Running {
+        let terminate = Termination::default();
+        self.start_with(spawn_id, model, terminate)
+    }
+
+    pub(crate) fn start_with(
+        &self,
+        spawn_id: SpawnId,
+        model: &Arc<impl Model + 'static>,
+        terminate: Termination,
+    ) -> Running {
+        self.start_at(spawn_id, model, terminate, None)
+    }
+
+    /// Bob, committed and running, with somebody at his pane.
+    pub(crate) fn run_in_pane(
+        &self,
+        prompt: Option<&str>,
+        model: &Arc<impl Model + 'static>,
+    ) -> (Running, UnboundedSender<PaneInput>) {
+        let (person, inputs) = unbounded_channel();
+        let spawn = self.join("bob", prompt);
+        let running = self.start_at(spawn, model, Termination::default(), Some(inputs));
+        (running, person)
+    }
+
+    fn start_at(
+        &self,
+        spawn_id: SpawnId,
+        model: &Arc<impl Model + 'static>,
+        terminate: Termination,
+        person: Option<UnboundedReceiver<PaneInput>>,
+    ) -> Running {
+        let model: Arc<dyn Model> = model.clone();
+        let parts = TeammateParts {
+            merger: None,
+            isolator: None,
+            order: self.order(spawn_id),
+            root: self.root(),
+            home: None,
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            model,
+            models: Arc::new(swarm_engine::NoOtherModels),
+            process: self.process(),
+            screen: Box::new(std::io::sink()),
+            width: Box::new(|| None),
+            person,
+            terminate: terminate.clone(),
+        };
+        Running {
+            spawn_id,
+            terminate,
+            task: tokio::spawn(run(parts)),
+        }
+    }
+
+    /// Bob, committed and running.
+    pub(crate) fn run(&self, prompt: Option<&str>, model: &Arc<impl Model + 'static>) -> Running {
+        self.start(self.join("bob", prompt), model)
+    }
+
+    fn order(&self, spawn_id: SpawnId) -> SpawnOrder {
+        SpawnOrder {
+            model_source: None,
+            spawn_id,
+            agent: AgentId::new(bob(), self.team.clone()),
+            color: None,
+            agent_type: None,
+            definition: None,
+            equipment: self.equipment.clone(),
+            cwd: self.folder.path().to_owned(),
+            merges: false,
+            worktree_settings: serde_json::Value::Null,
+            worktree: None,
+            model: "fake/fake-1".to_owned(),
+            mode: self.mode,
+            allow: Vec::new(),
+            deny: Vec::new(),
+            ask: Vec::new(),
+            anchors: swarm_policy::Anchors::default(),
+            session_id: self.session,
+            instructions: Vec::new(),
+            env: BTreeMap::from([
+                ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
+                ("SWARM_SPAWN_ID".to_owned(), spawn_id.to_string()),
+            ]),
+            provider: BTreeMap::new(),
+            limits: self.limits,
+            color_output: false,
+            pace: 0.0,
+            version: "0.0.0".to_owned(),
+            deadline: UnixMs(SystemClock.now().0 + 60_000),
+        }
+    }
+
+    fn process(&self) -> ProcessFacts {
+        ProcessFacts {
+            pid: std::process::id(),
+            start: String::new(),
+            host: "here".to_owned(),
+            pid_space: String::new(),
+            platform: "test".to_owned(),
+            cwd: self.folder.path().to_owned(),
+            worktree: None,
+            pane: None,
+            backend: BackendType::Headless,
+            version: "0.0.0".to_owned(),
+        }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    /// A lead of this very process, as long as the lock is held.
+    pub(crate) fn lead(&self) -> LifeHolder {
+        let lead = process::as_lead(SystemClock.now());
+        self.store.set_lead_process(&self.team, Some(lead)).unwrap();
+        let life = self.store.life_path(&self.team, &MemberName::lead());
+        LifeHolder::take(&life, b"{}").unwrap()
+    }
+
+    /// The journal's events of one kind.
+    pub(crate) fn journalled(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
+        let events = self.store.events(&self.team).unwrap().entries.into_iter();
+        events.filter(|entry| is_meant(&entry.event)).count()
+    }
+
+    /// The place in the journal of the first event of a kind.
+    pub(crate) fn happened(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
+        let events = self.store.events(&self.team).unwrap().entries;
+        let found = events.iter().position(|entry| is_meant(&entry.event));
+        found.expect("the event is in the journal")
+    }
+
+    pub(crate) fn transcript_path(&self) -> PathBuf {
+        swarm_engine::transcript_path(&self.root(), self.folder.path(), self.session)
+    }
+
+    /// The transcript of bob's conversation as it is on disk.
+    pub(crate) fn transcript(&self) -> String {
+        std::fs::read_to_string(self.transcript_path()).unwrap_or_default()
+    }
+
+    pub(crate) fn inbox_path(&self) -> PathBuf {
+        self.store.inbox_folder(&self.team).join("bob.json")
+    }
+
+    pub(crate) fn send(&self, draft: Draft) -> swarm_protocol::MessageId {
+        self.store.send(&self.team, &bob(), draft).unwrap()
+    }
+
+    pub(crate) fn say(&self, text: &str) -> swarm_protocol::MessageId {
+        self.send(Draft::new(LEAD_NAME, text))
+    }
+
+    pub(crate) fn ask_to_stop(&self) -> RequestId {
+        self.ask(false)
+    }
+
+    /// Stops it whatever its model says.
+    pub(crate) fn force_to_stop(&self) -> RequestId {
+        self.ask(true)
+    }
+
+    fn ask(&self, force: bool) -> RequestId {
+        let ask = ShutdownAsk {
+            reason: Some("all is done"),
+            by: "team-lead",
+            force,
+        };
+        request_shutdown(&*self.store, &self.team, &bob(), SystemClock.now(), ask).unwrap()
+    }
+
+    pub(crate) fn unread(&self, member: &str) -> usize {
+        let inbox = self.store.inbox(&self.team, &name(member)).unwrap();
+        inbox.unread().count()
+    }
+
+    /// What the lead has got, read or not.
+    pub(crate) fn leads_mail(&self) -> Vec<Incoming> {
+        let inbox = self.store.inbox(&self.team, &MemberName::lead()).unwrap();
+        sort_mail(inbox.entries)
+    }
+
+    pub(crate) fn idle_notices(&self) -> Vec<IdleNotification> {
+        let mail = self.leads_mail().into_iter();
+        mail.filter_map(|incoming| match incoming {
+            Incoming::Idle(_, frame) => Some(frame),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Waits for so many idle notices.
+    pub(crate) async fn idle(&self, count: usize) -> Vec<IdleNotification> {
+        let notices = until("idle notices", || {
+            Some(self.idle_notices()).filter(|notices| notices.len() >= count)
+        })
+        .await;
+        assert_eq!(notices.len(), count);
+        notices
+    }
+
+    pub(crate) fn state(&self) -> Option<MemberState> {
+        let report = self.store.state(&self.team, &bob()).unwrap();
+        report.map(|report| report.state)
+    }
+
+    /// Waits until bob says that he is in a state. He is idle only when nothing waits for him: that he works is written
+    /// when his request is out, and before his mail counts as read.
+    pub(crate) async fn in_state(&self, state: MemberState) {
+        until(state.name(), || {
+            let waits = state == MemberState::Idle && self.unread("bob") > 0;
+            (!waits && self.state() == Some(state)).then_some(())
+        })
+        .await;
+    }
+
+    pub(crate) fn outcomes(&self) -> Vec<String> {
+        let events = self.store.events(&self.team).unwrap().entries.into_iter();
+        events
+            .filter_map(|entry| match entry.event {
+                Event::TurnEnded { outcome, .. } => Some(outcome),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Makes every message of bob's unread again, as if no acknowledgement had reached the disk.
+    pub(crate) fn forget_acks(&self) {
+        let path = self.inbox_path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let text = text.replace("\"read\": true", "\"read\": false");
+        swarm_fs::replace_alone(&path, text.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn seat(&self, spawn_id: SpawnId) -> Arc<Seat> {
+        self.seat_at(self.store.clone(), spawn_id)
+    }
+
+    pub(crate) fn seat_at(&self, store: Arc<FileStore>, spawn_id: SpawnId) -> Arc<Seat> {
+        let agent = AgentId::new(bob(), self.team.clone());
+        let nobody = |_: AgentEvent| {};
+        Arc::new(Seat::teammate(
+            store,
+            self.clock.clone(),
+            &agent,
+            spawn_id,
+            None,
+            nobody,
+        ))
+    }
+
+    pub(crate) fn reporter(&self, spawn_id: SpawnId) -> Arc<Reporter> {
+        self.reporter_on(spawn_id, Box::new(std::io::sink()))
+    }
+
+    pub(crate) fn reporter_on(
+        &self,
+        spawn_id: SpawnId,
+        screen: Box<dyn Write + Send>,
+    ) -> Arc<Reporter> {
+        let header = PaneHeader {
+            name: bob(),
+            color: None,
+            team: Some(self.team.clone()),
+            model: String::new(),
+            mode: self.mode,
+            cwd: self.root(),
+            home: None,
+        };
+        let view = PaneView::new(screen, Theme::PLAIN, &header);
+        let keeper = StateKeeper::new(self.store.clone(), bob(), spawn_id, UnixMs(1));
+        Arc::new(Reporter::new(
+            self.clock.clone(),
+            AgentId::new(bob(), self.team.clone()),
+            self.store.clone(),
+            keeper,
+            view,
+        ))
+    }
+}
+
+/// What a pane shows.
+#[derive(Clone, Default)]
+pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
+
+impl Screen {
+    /// How often a text is on it.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        let shown = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        shown.matches(text).count()
+    }
+}
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A clock that looks at something each time it is read: at every event of the teammate.
+pub(crate) struct Lookout(pub(crate) Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Lookout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lookout")
+    }
+}
+
+impl Clock for Lookout {
+    fn now(&self) -> UnixMs {
+        (self.0)();
+        SystemClock.now()
+    }
+}
+
+/// Whether an event is the delivery of a message.
+pub(crate) fn delivers(event: &Event, id: &MessageId) -> bool {
+    matches!(event, Event::Delivered { msg_id, .. } if msg_id == id)
+}

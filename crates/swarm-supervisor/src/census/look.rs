@@ -1,0 +1,218 @@
+//! The look itself: processes first, rosters after.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::ROOT_VARIABLE as ROOT;
+use swarm_protocol::SPAWN_MARK as MARK;
+use swarm_protocol::{LEAD_NAME, SpawnId, TeamName};
+use swarm_store::process::{is_running, is_stopped, start_time};
+use swarm_store::{StoreError, TeamStore};
+use swarm_team::{LifeHolder, life_holders};
+use swarm_tools::processes::{Marked, Process, all_marked, command_line};
+
+use super::rosters::Rosters;
+use super::{ProcessKind, Seen, Standing, Stray};
+use crate::ProcessIdentity;
+
+const TEAM: &str = "SWARM_TEAM";
+const NAME: &str = "SWARM_NAME";
+
+/// The variable that tells what a lead's shell started which process that lead is.
+const LEAD: &str = "SWARM_LEAD_PROCESS";
+
+/// The value of [`LEAD`] for a process: the pid alone may belong to another one later.
+pub fn lead_mark(pid: u32, start: &str) -> (String, String) {
+    (LEAD.to_owned(), format!("{pid}@{start}"))
+}
+
+/// All marks by which what a lead starts is found, and ended once the lead is gone.
+pub fn lead_marks(
+    root: &Path,
+    spawn_id: SpawnId,
+    process: &ProcessIdentity,
+) -> [(String, String); 4] {
+    [
+        (ROOT.to_owned(), root.display().to_string()),
+        (NAME.to_owned(), LEAD_NAME.to_owned()),
+        (MARK.to_owned(), spawn_id.to_string()),
+        lead_mark(process.pid, &process.start),
+    ]
+}
+
+/// Every process of swarm that can be seen: leads and members by their life locks, what they started, and members that have
+/// no lock yet, by the mark in their environment. Those of other roots, users and containers are told apart. Changes nothing.
+///
+/// # Errors
+/// Whatever the store says when it lists the teams.
+pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreError> {
+    // In this order: a place in the roster is taken before its process starts, so whoever is not in it now has lost
+    // its place, and a spawn id never comes back.
+    let mut marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);
+    let members = members(store)?;
+    marked.retain(|found| {
+        let mut members = members.iter();
+        members.all(|(_, member)| member.process != found.process)
+    });
+    let rosters = Rosters::read(store)?;
+    let mut seen: Vec<Seen> = rosters
+        .leads()
+        .filter_map(|(team, life, state)| {
+            let pid = i32::try_from(life.pid).ok()?;
+            let start = start_time(life.pid).filter(|start| *start == life.proc_start)?;
+            let process = Process {
+                pid,
+                start: start.parse().ok()?,
+            };
+            Some(Seen {
+                team: Some(team.to_owned()),
+                member: Some(LEAD_NAME.to_owned()),
+                spawn_id: Some(life.spawn_id),
+                kind: ProcessKind::Lead,
+                pid,
+                start: process.start,
+                age: process.age(),
+                command: command_line(pid),
+                frozen: is_stopped(life.pid, &life.proc_start),
+                standing: Standing::Placed {
+                    state,
+                    lead_lost: false,
+                },
+            })
+        })
+        .collect();
+    let member = |(team, member): &(TeamName, LifeHolder)| seen_member(&rosters, team, member);
+    seen.extend(members.iter().map(member));
+    let root = canonical(root);
+    seen.extend(marked.iter().map(|process| judge(&rosters, &root, process)));
+    seen.sort_by(|a, b| (&a.team, &a.member, a.start).cmp(&(&b.team, &b.member, b.start)));
+    Ok(seen)
+}
+
+/// The members that live in our pid namespace, of every team and of what is left of one.
+fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, LifeHolder)>, StoreError> {
+    let (teams, remains) = store.teams_and_remains()?;
+    let teams = teams.into_iter().chain(remains);
+    let members = teams.flat_map(|team| {
+        let holders = life_holders(store, &team).into_iter();
+        holders.map(move |holder| (team.clone(), holder))
+    });
+    Ok(members
+        .filter(|(_, member)| is_there(member.process))
+        .collect())
+}
+
+/// Whether a process has this start time, and not only its pid.
+fn is_there(process: Process) -> bool {
+    u32::try_from(process.pid)
+        .is_ok_and(|pid| is_running(pid, &process.start.to_string()) == Some(true))
+}
+
+fn seen_member(rosters: &Rosters, team: &TeamName, member: &LifeHolder) -> Seen {
+    let (process, spawn_id) = (member.process, member.spawn_id);
+    Seen {
+        standing: rosters.standing(team.as_str(), member.name.as_str(), spawn_id),
+        team: Some(team.to_string()),
+        member: Some(member.name.to_string()),
+        spawn_id: Some(spawn_id),
+        kind: ProcessKind::Teammate,
+        pid: process.pid,
+        start: process.start,
+        age: process.age(),
+        command: command_line(process.pid),
+        frozen: is_frozen(process),
+    }
+}
+
+fn is_frozen(process: Process) -> bool {
+    u32::try_from(process.pid).is_ok_and(|pid| is_stopped(pid, &process.start.to_string()))
+}
+
+fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> Seen {
+    let variable = |name: &str| marked.variables.get(name).cloned();
+    let (team, member) = (variable(TEAM), variable(NAME));
+    let spawn_id: Option<SpawnId> = variable(MARK).and_then(|text| text.parse().ok());
+    let theirs = variable(ROOT).map(PathBuf::from);
+    let mut kind = ProcessKind::Child;
+    // A lead that makes its team after its first call has children that were told of none.
+    let mut team_of_lead = None;
+    let standing = match (&theirs, spawn_id) {
+        // A path in another mount namespace is not the folder that it is here.
+        (Some(theirs), Some(spawn_id)) if marked.is_ours && canonical(theirs) == root => {
+            if member.as_deref() == Some(LEAD_NAME) {
+                let (of, standing) = child_of_lead(rosters, spawn_id, marked);
+                team_of_lead = of;
+                standing
+            } else {
+                let (team, member) = (
+                    team.as_deref().unwrap_or_default(),
+                    member.as_deref().unwrap_or_default(),
+                );
+                if is_teammate(&marked.command) {
+                    kind = ProcessKind::Teammate;
+                }
+                rosters.standing(team, member, spawn_id)
+            }
+        }
+        _ => {
+            if is_teammate(&marked.command) {
+                kind = ProcessKind::Teammate;
+            }
+            Standing::Elsewhere(theirs)
+        }
+    };
+    Seen {
+        team: team.filter(|team| !team.is_empty()).or(team_of_lead),
+        member,
+        spawn_id,
+        kind,
+        pid: marked.process.pid,
+        start: marked.process.start,
+        age: marked.process.age(),
+        command: marked.command.clone(),
+        frozen: is_frozen(marked.process),
+        standing,
+    }
+}
+
+/// What a lead's shell started, with the lead's team where a roster has it. A lead that has no team yet is in none, so its
+/// children name its process.
+fn child_of_lead(
+    rosters: &Rosters,
+    spawn_id: SpawnId,
+    marked: &Marked,
+) -> (Option<String>, Standing) {
+    let leads = rosters
+        .leads()
+        .find(|(_, life, _)| life.spawn_id == spawn_id);
+    if let Some((team, _, state)) = leads {
+        let standing = Standing::Placed {
+            state,
+            lead_lost: false,
+        };
+        return (Some(team.to_owned()), standing);
+    }
+    let lead = marked.variables.get(LEAD).and_then(|lead| {
+        let (pid, start) = lead.split_once('@')?;
+        Some((pid.parse().ok()?, start))
+    });
+    let standing = match lead {
+        Some((pid, start)) if is_running(pid, start) == Some(false) => {
+            Standing::Stray(Stray::LeadGone)
+        }
+        _ => Standing::Unknown,
+    };
+    (None, standing)
+}
+
+/// Whether the first word of a command line is the teammates' program.
+fn is_teammate(command: &str) -> bool {
+    let program = command.split(' ').next().unwrap_or_default();
+    Path::new(program)
+        .file_name()
+        .is_some_and(|name| name == "swarm-teammate")
+}
+
+/// A root by its one true path, so that a link to it is the same root.
+pub(crate) fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

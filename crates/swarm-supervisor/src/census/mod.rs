@@ -1,0 +1,17 @@
+//! Which processes of swarm there are, where each belongs, and which belong nowhere any more.
+
+mod leads;
+mod look;
+mod reap;
+mod rosters;
+mod seen;
+mod spawn;
+
+pub use leads::{LeadStanding, lead_standing};
+pub(crate) use look::canonical;
+pub use look::{census, lead_mark, lead_marks};
+pub(crate) use reap::end_marked_of;
+pub use reap::{Reaped, reap};
+pub use seen::{ProcessKind, Seen, Standing, Stray};
+pub use spawn::end_marked;
+pub(crate) use spawn::{end_member, end_spawns};

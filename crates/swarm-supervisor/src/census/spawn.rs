@@ -1,0 +1,37 @@
+//! The processes of spawns.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use swarm_protocol::{MemberName, SpawnId, TeamName};
+use swarm_team::{processes_of_members, processes_of_spawn, processes_of_spawns};
+use swarm_tools::processes::{self, Ended};
+
+use crate::Deployment;
+
+/// Ends a member of this root with all that it has started: SIGTERM, then after `grace` SIGKILL.
+pub(crate) async fn end_member(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn: SpawnId,
+    grace: Duration,
+) -> Ended {
+    let target = processes_of_members(&*deployment.store, team, [(name, spawn)]);
+    processes::end(target, grace).await
+}
+
+/// Ends some spawns of a team, whoever their members are, with all that they have started.
+pub(crate) async fn end_spawns(
+    deployment: &Deployment,
+    team: &TeamName,
+    spawns: &HashSet<SpawnId>,
+) -> Ended {
+    let target = processes_of_spawns(&*deployment.store, team, spawns.iter().copied());
+    processes::end(target, deployment.kill_grace).await
+}
+
+/// Ends what a lead of this root has started.
+pub async fn end_marked(deployment: &Deployment, spawn: SpawnId, grace: Duration) -> Ended {
+    processes::end(processes_of_spawn(&deployment.root, spawn), grace).await
+}

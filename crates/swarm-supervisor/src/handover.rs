@@ -1,0 +1,331 @@
+//! What a lost lead leaves behind, and bringing its dead members back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use swarm_fs::Liveness;
+use swarm_protocol::{
+    Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState, Task,
+};
+use swarm_protocol::{SpawnId, TaskId, TeamName};
+use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList, TeamStore};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Deployment, LeadError, SpawnOptions, SpawnedMember, spawn};
+
+/// A team as its next lead finds it.
+#[derive(Debug)]
+pub struct Handover {
+    /// Which team.
+    pub team: TeamName,
+    /// How many messages wait for the lead; `None` while its inbox cannot be read.
+    pub unread: Option<usize>,
+    /// Members that live, and those of which nothing is known.
+    pub live: Vec<MemberView>,
+    /// Members that have died and kept their place.
+    pub dead: Vec<DeadMember>,
+    /// The task list.
+    pub tasks: TaskList,
+    /// Requests that wait for an answer.
+    pub requests: Vec<RequestRecord>,
+}
+
+/// A member that has died and can be spawned again.
+#[derive(Debug)]
+pub struct DeadMember {
+    /// Its roster entry.
+    pub member: Member,
+    /// The open tasks that it had and that nobody else has taken.
+    pub tasks: Vec<Task>,
+    /// Whether a person stopped it, so that it comes back only when it is asked for by name.
+    pub stopped_by_person: bool,
+}
+
+/// Looks at everything that a new lead needs to know. Changes nothing.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn handover(store: &dyn TeamStore, team: &TeamName) -> Result<Handover, StoreError> {
+    let tasks = store.tasks(team)?;
+    let events = store.events(team)?.entries;
+    let lost = lost_tasks(&events);
+    let told = told_by_person(&events);
+    let mut requests = store.requests(team)?.requests;
+    requests.retain(|request| request.state == RequestState::Open);
+    let (mut live, mut dead, mut unread) = (Vec::new(), Vec::new(), None);
+    for view in store.member_view(team)? {
+        if view.member.name.is_lead() {
+            unread = view.unread;
+        } else if view.liveness == Liveness::Dead && view.member.swarm.is_some() {
+            let released = view.member.spawn_id().and_then(|spawn| lost.get(&spawn));
+            let released = released.map_or(&[][..], Vec::as_slice);
+            dead.push(DeadMember {
+                tasks: tasks_of(&view.member, team, &tasks, released),
+                stopped_by_person: view.state == MemberState::Stopped
+                    && told.contains(&view.member.name),
+                member: view.member,
+            });
+        } else {
+            live.push(view);
+        }
+    }
+    Ok(Handover {
+        team: team.clone(),
+        unread,
+        live,
+        dead,
+        tasks,
+        requests,
+    })
+}
+
+/// The tasks that were given back at each death, by spawn.
+fn lost_tasks(events: &[JournalEntry]) -> BTreeMap<SpawnId, Vec<TaskId>> {
+    let deaths = events.iter().filter_map(|entry| match &entry.event {
+        Event::MemberDied {
+            spawn_id, released, ..
+        } => Some((*spawn_id, released.clone())),
+        _ => None,
+    });
+    deaths.collect()
+}
+
+/// The members whose present spawn a person asked to stop, and nobody else since.
+fn told_by_person(events: &[JournalEntry]) -> BTreeSet<MemberName> {
+    let mut told = BTreeSet::new();
+    for entry in events {
+        match &entry.event {
+            Event::ShutdownRequested { member, by, .. } if by == PERSON => {
+                told.insert(member.clone());
+            }
+            Event::ShutdownRequested { member, .. } | Event::SpawnCommitted { member, .. } => {
+                told.remove(member);
+            }
+            _ => {}
+        }
+    }
+    told
+}
+
+fn tasks_of(member: &Member, team: &TeamName, list: &TaskList, released: &[TaskId]) -> Vec<Task> {
+    let id = member.id_in(team);
+    let tasks = list.tasks.iter().filter(|task| {
+        let was_its = released.contains(&task.id) && task.owner.is_none();
+        !list.state(task).is_terminal() && (was_its || task.is_owned_by(&id))
+    });
+    tasks.cloned().collect()
+}
+
+impl Handover {
+    /// What a lead that carries on its conversation is told.
+    pub fn for_the_lead(&self, respawned: &[MemberName]) -> String {
+        let mut text = "Your process had ended, and a new one carries on your conversation. This is how the team \
+                        stands.\n"
+            .to_owned();
+        let names = |names: Vec<&MemberName>| {
+            let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+            if names.is_empty() {
+                "nobody".to_owned()
+            } else {
+                names.join(", ")
+            }
+        };
+        let live = self.live.iter().map(|view| &view.member.name);
+        // Writing into a String cannot fail.
+        let _infallible = writeln!(
+            text,
+            "Alive: {}.",
+            names(live.chain(respawned).collect::<Vec<_>>())
+        );
+        for dead in &self.dead {
+            let name = &dead.member.name;
+            if respawned.contains(name) {
+                continue;
+            }
+            let tasks: Vec<String> = dead
+                .tasks
+                .iter()
+                .map(|task| format!("#{}", task.id))
+                .collect();
+            let had = if tasks.is_empty() {
+                String::new()
+            } else {
+                format!(" It had {}.", tasks.join(", "))
+            };
+            let _infallible = if dead.stopped_by_person {
+                writeln!(text, "Stopped by the user: {name}.{had}")
+            } else {
+                writeln!(
+                    text,
+                    "Dead: {name}.{had} Spawn it again under the same name to carry on its conversation."
+                )
+            };
+        }
+        for task in &self.tasks.tasks {
+            let state = self.tasks.state(task);
+            if !state.is_terminal() {
+                let owner = task.owner.as_deref().unwrap_or("nobody");
+                let _infallible = writeln!(
+                    text,
+                    "Open: #{} [{}] {} ({owner}).",
+                    task.id,
+                    state.name(),
+                    task.subject
+                );
+            }
+        }
+        text.trim_end().to_owned()
+    }
+}
+
+/// A dead member that was spawned again.
+#[derive(Debug)]
+pub struct Restored {
+    /// The new spawn.
+    pub spawned: SpawnedMember,
+    /// The tasks that are its own again.
+    pub tasks: Vec<Task>,
+}
+
+/// Spawns a dead member as it was, with those of its tasks that nobody else has taken.
+///
+/// # Errors
+/// [`LeadError`] of the spawn; then the tasks are nobody's again.
+pub async fn bring_back(
+    deployment: &Deployment,
+    team: &TeamName,
+    dead: &DeadMember,
+    cancel: CancellationToken,
+) -> Result<Restored, LeadError> {
+    let member = &dead.member;
+    let mode = member
+        .known_mode()
+        .filter(|mode| deployment.ceiling.covers(*mode));
+    // A death that is recorded only later would take the tasks away again.
+    swarm_team::reconcile(&*deployment.store, team)?;
+    let tasks = give_back(&*deployment.store, team, dead);
+    let options = SpawnOptions {
+        name: member.name.clone(),
+        agent_type: member.agent_type.clone(),
+        prompt: words_for(&tasks),
+        model: member.model.clone(),
+        mode,
+        cwd: member.cwd.clone(),
+        worktree: None,
+        backend: None,
+        env: BTreeMap::new(),
+        replace: false,
+        fresh: false,
+        timeout: None,
+        cancel,
+    };
+    match spawn(deployment, team, options).await {
+        Ok(spawned) => {
+            let tasks = tasks.into_iter().map(|given| given.task).collect();
+            Ok(Restored { spawned, tasks })
+        }
+        Err(error) => {
+            // Whoever has the name was brought back by somebody else, for the same tasks.
+            if !matches!(error, LeadError::Store(StoreError::NameTaken { .. })) {
+                take_away(&*deployment.store, team, member, &tasks);
+            }
+            Err(error)
+        }
+    }
+}
+
+struct Given {
+    task: Task,
+    /// Whether it was nobody's.
+    is_new: bool,
+}
+
+/// In the member's own name, which may take what is nobody's and nothing else.
+fn give_back(store: &dyn TeamStore, team: &TeamName, dead: &DeadMember) -> Vec<Given> {
+    let name = &dead.member.name;
+    let itself = Actor::member(team, name.clone(), None);
+    let give = |task: &Task| {
+        let change = TaskChange {
+            owner: Some(name.clone()),
+            ..TaskChange::default()
+        };
+        match store.update_task(team, &task.id, change, &itself) {
+            Ok(updated) => Some(Given {
+                is_new: updated.changed_fields.contains(&"owner"),
+                task: updated.task,
+            }),
+            Err(error) => {
+                tracing::info!(%team, member = %name, task = %task.id, %error, "task not given back to its owner");
+                None
+            }
+        }
+    };
+    dead.tasks.iter().filter_map(give).collect()
+}
+
+fn take_away(store: &dyn TeamStore, team: &TeamName, member: &Member, tasks: &[Given]) {
+    let itself = Actor::member(team, member.name.clone(), None);
+    for Given { task, .. } in tasks.iter().filter(|given| given.is_new) {
+        if let Err(error) = store.release(team, &task.id, &itself) {
+            tracing::warn!(%team, member = %member.name, task = %task.id, %error, "task stays with a dead member");
+        }
+    }
+}
+
+/// What a member that comes back is told. Without a task its interrupted turn goes on by itself.
+fn words_for(tasks: &[Given]) -> Option<Draft> {
+    if tasks.is_empty() {
+        return None;
+    }
+    let mut text = "Your process had ended, and a new one carries on your conversation. These tasks are yours again; \
+                    look first at what is done already.\n"
+        .to_owned();
+    for Given { task, .. } in tasks {
+        // Writing into a String cannot fail.
+        let _infallible = writeln!(
+            text,
+            "Task #{}: {}\n{}",
+            task.id, task.subject, task.description
+        );
+    }
+    let summary = "your tasks are yours again";
+    Some(Draft::system(text.trim_end()).with_summary(summary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_a_person_stopped_is_told_from_who_the_lead_stopped_and_who_was_started_again() {
+        let entry = |event: serde_json::Value| {
+            let mut entry = event;
+            entry["at"] = 1.into();
+            serde_json::from_value::<JournalEntry>(entry).unwrap()
+        };
+        let asked = |member: &str, by: &str| {
+            entry(serde_json::json!({
+                "type": "shutdown_requested", "member": member, "request": "s", "by": by,
+            }))
+        };
+        let started = |member: &str| {
+            entry(serde_json::json!({
+                "type": "spawn_committed", "member": member, "spawnId": SpawnId::random(), "pid": 1,
+            }))
+        };
+        let events = [
+            started("ann"),
+            started("bob"),
+            started("carol"),
+            asked("ann", PERSON),
+            asked("bob", "team-lead"),
+            asked("carol", PERSON),
+            started("carol"),
+        ];
+        let told: Vec<String> = told_by_person(&events)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(told, ["ann"]);
+    }
+}

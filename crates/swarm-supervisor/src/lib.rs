@@ -1,0 +1,33 @@
+//! Members as processes: spawn, stop, process list, clean-up, take-over, with a lead or without one.
+
+mod census;
+mod deployment;
+mod error;
+mod handover;
+mod leadership;
+mod leftovers;
+mod merger;
+mod off_thread;
+mod reconcile;
+mod spawn;
+mod stop;
+
+pub use census::{
+    LeadStanding, ProcessKind, Reaped, Seen, Standing, Stray, census, end_marked, lead_mark,
+    lead_marks, lead_standing, reap,
+};
+pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
+pub use error::LeadError;
+pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
+pub use leadership::{Leadership, implicit_team_name};
+pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, orphaned_panes, verdict};
+pub use merger::WorktreeMerger;
+pub use reconcile::{Reconciling, begin_reconcile, reconcile, reconcile_outcome};
+pub use spawn::{
+    SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
+};
+pub use stop::{
+    EndedTeam, FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
+    await_reported_end, clear_dead, dead_namesake, death, end_leftovers_of_lead, end_team,
+    end_without_roster, finish, kill, kill_team, namesake, shutdown,
+};

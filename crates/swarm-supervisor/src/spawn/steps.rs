@@ -1,0 +1,257 @@
+//! What a spawn needs before it begins, and its beginning.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_engine::find_transcript;
+use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
+use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
+use swarm_store::NewMember;
+use tokio::sync::OwnedMutexGuard;
+
+use super::attempt::Attempt;
+use super::kind;
+use super::order::{self, Values};
+use super::{SpawnOptions, SpawnedMember, worktree};
+use crate::census::canonical;
+use crate::off_thread::off_thread;
+use crate::reconcile::reconcile;
+use crate::stop::{
+    await_reported_end, close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake,
+    namesake,
+};
+use crate::{Deployment, LeadError};
+
+/// Spawns a member and returns once its hello is committed. On any failure roster, inbox, pane and process are as
+/// if nothing had been asked.
+///
+/// A spawn that has begun comes to its end in a task of its own: a caller that stops waiting calls it off, and it is
+/// undone all the same.
+///
+/// # Errors
+/// [`LeadError`] that says why, with the child's exit status and last lines where it had any.
+pub async fn spawn(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: SpawnOptions,
+) -> Result<SpawnedMember, LeadError> {
+    spawn_in_turn(deployment, team, options, None).await
+}
+
+/// The place of a spawn among others that run in parallel, which enter the roster one after another. It is given up once
+/// the member is reserved.
+pub type SpawnTurn = Option<OwnedMutexGuard<()>>;
+
+/// The same for one of several spawns.
+pub async fn spawn_in_turn(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: SpawnOptions,
+    turn: SpawnTurn,
+) -> Result<SpawnedMember, LeadError> {
+    if !deployment.program.is_file() {
+        return Err(LeadError::NoProgram(deployment.program.clone()));
+    }
+    // One that had a work tree is told more exactly if that is gone.
+    if !options.cwd.is_dir() && !had_worktree(deployment, team, &options)? {
+        return Err(LeadError::NoFolder {
+            member: options.name.clone(),
+            cwd: options.cwd.clone(),
+        });
+    }
+    // Looked at before a live namesake is ended for it.
+    kind::mode(deployment, &options)?;
+    kind::model(deployment, &options)?;
+    let (backend, chosen) = pick_backend(deployment, team, &options).await?;
+    spawn_in(deployment, team, options, (backend, chosen), turn).await
+}
+
+/// Whether the folder is in the work tree that a dead member of this name had.
+fn had_worktree(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: &SpawnOptions,
+) -> Result<bool, LeadError> {
+    let former = namesake(deployment, team, &options.name)?;
+    let had = former.and_then(|former| former.worktree_path);
+    Ok(had.is_some_and(|had| options.cwd.starts_with(had)))
+}
+
+/// The same in a backend that was chosen.
+pub async fn spawn_in(
+    deployment: &Deployment,
+    team: &TeamName,
+    mut options: SpawnOptions,
+    place: (Arc<dyn PaneBackend>, Chosen),
+    turn: SpawnTurn,
+) -> Result<SpawnedMember, LeadError> {
+    let called_off = options.cancel.child_token();
+    options.cancel = called_off.clone();
+    let _caller_waits = called_off.drop_guard();
+    let name = options.name.clone();
+    let (deployment, team) = (deployment.clone(), team.clone());
+    let work = tokio::spawn(async move {
+        await_reported_end(&deployment, &team, &options.name).await?;
+        let dead = dead_namesake(&deployment, &team, &options.name)?;
+        if let Some(dead) = &dead {
+            end_leftovers(&deployment, &team, dead).await;
+        }
+        let former = if options.fresh {
+            dead.clone()
+        } else {
+            namesake(&deployment, &team, &options.name)?
+        };
+        let attempt = begin(&deployment, &team, options, former, place).await?;
+        drop(turn);
+        let spawned = attempt.carry_out().await?;
+        if let Some(dead) = &dead {
+            close_leftover_pane(&deployment, dead).await;
+        }
+        Ok(spawned)
+    });
+    work.await.unwrap_or_else(|error| {
+        tracing::error!(member = %name, %error, "a spawn broke down");
+        Err(LeadError::Interrupted(name))
+    })
+}
+
+/// Makes room, and holds the place in the roster.
+async fn begin<'a>(
+    deployment: &'a Deployment,
+    team: &'a TeamName,
+    mut options: SpawnOptions,
+    former: Option<Member>,
+    (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
+) -> Result<Attempt<'a>, LeadError> {
+    let mode = kind::mode(deployment, &options)?;
+    let model = kind::model(deployment, &options)?;
+    reconcile(&deployment.store, team).await?;
+    let replaced = if options.replace {
+        end_live_namesake(deployment, team, &options.name, &options.cancel).await?
+    } else {
+        None
+    };
+    let former = replaced.as_ref().or(former.as_ref());
+    // One that was ended for this spawn, or has left, is no longer in the roster, but its conversation goes on.
+    let session = former.and_then(Member::session).filter(|_| !options.fresh);
+    let continues = session.is_some_and(|session| {
+        former
+            .is_some_and(|former| find_transcript(&deployment.root, &former.cwd, session).is_file())
+    });
+    let session = session.or_else(|| options.fresh.then(SessionId::random));
+    let timeout = options.timeout.unwrap_or(deployment.hello_deadline);
+    let timeout = timeout.saturating_add(wait_for_servers(deployment, &options));
+    let spawn_id = SpawnId::random();
+    // Whoever has the name keeps it, and nothing is made for the one who comes too late.
+    let is_taken = former.is_none()
+        && deployment
+            .store
+            .config(team)?
+            .member(&options.name)
+            .is_some();
+    let worktree = if is_taken {
+        None
+    } else {
+        worktree::prepare(deployment, team, &mut options, former, spawn_id).await?
+    };
+    let definition_color = kind::definition(deployment, &options)?.and_then(|one| one.color);
+    let deadline = UnixMs(deployment.clock.now().0.saturating_add(millis(timeout)));
+    let new = NewMember {
+        name: options.name.clone(),
+        spawn_id,
+        reservation: Reservation::new(deployment.process.pid, &deployment.process.start, deadline),
+        agent_type: options.agent_type.clone(),
+        model: Some(model.written.clone()),
+        mode: Some(mode),
+        cwd: options.cwd.clone(),
+        worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
+        plan: false,
+        prompt: options.prompt.clone(),
+        backend: Some(backend.kind()),
+        socket: backend.socket().map(Path::to_owned),
+        session_id: session,
+        color: replaced
+            .as_ref()
+            .and_then(swarm_protocol::Member::known_color)
+            .or(definition_color),
+    };
+    let reserving = {
+        let team = team.clone();
+        off_thread(&deployment.store, move |store| {
+            swarm_team::reserve(store, &team, new)
+        })
+    };
+    let reserved = reserving.await;
+    let member = match (reserved, &worktree) {
+        (Err(error), Some(created)) => {
+            worktree::undo(deployment, created).await;
+            return Err(error);
+        }
+        (reserved, _) => reserved?,
+    };
+    let values = Values {
+        spawn_id,
+        model,
+        definition: kind::definition(deployment, &options)?.cloned(),
+        mode,
+        session_id: member.session().unwrap_or_else(SessionId::random),
+        deadline,
+        worktree: worktree.clone(),
+    };
+    let order = order::build(deployment, team, &options, &member, values);
+    Ok(Attempt {
+        deployment,
+        team,
+        options,
+        order,
+        backend,
+        chosen,
+        timeout,
+        worktree,
+        continues,
+    })
+}
+
+/// How much longer the child may take because it has to start servers before it knows its tools.
+fn wait_for_servers(deployment: &Deployment, options: &SpawnOptions) -> Duration {
+    let equipment = &deployment.equipment;
+    let agent_type = options.agent_type.as_deref();
+    let definition = agent_type.and_then(|name| equipment.agents.find(name));
+    if equipment.mcp.makes_wait(definition) {
+        Duration::from_millis(equipment.mcp.bounds.start_ms)
+    } else {
+        Duration::ZERO
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+async fn pick_backend(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: &SpawnOptions,
+) -> Result<(Arc<dyn PaneBackend>, Chosen), LeadError> {
+    let request = options
+        .backend
+        .clone()
+        .unwrap_or_else(|| deployment.backend.clone());
+    let mut facts = deployment.terminal.clone();
+    facts.server_number = server_number(&canonical(&deployment.root), team);
+    // Further members of a team join the server that the first one was given.
+    let config = deployment.store.config(team)?;
+    let sockets = config
+        .teammates()
+        .filter_map(|member| member.swarm.as_ref()?.socket.clone());
+    let here = facts
+        .tmux_env
+        .as_deref()
+        .and_then(|env| env.split(',').next())
+        .map(PathBuf::from);
+    facts.own_socket = sockets
+        .filter(|socket| Some(socket) != here.as_ref() && is_own_socket(socket))
+        .find(|socket| socket.exists());
+    Ok(swarm_panes::choose(&request, &facts).await?)
+}

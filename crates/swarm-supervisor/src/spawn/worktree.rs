@@ -1,0 +1,125 @@
+//! The work tree of a member that is to have one of its own.
+
+use std::path::Path;
+
+use swarm_policy::Isolation;
+use swarm_protocol::{Member, SpawnId, TeamName};
+use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError};
+
+use super::{SpawnOptions, WorktreeWish};
+use crate::{Deployment, LeadError};
+
+/// Makes the work tree that was asked for, or takes up the one that the member had. The options then name the folder in
+/// it. A member that had one and is not told otherwise never works anywhere else.
+pub(super) async fn prepare(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: &mut SpawnOptions,
+    former: Option<&Member>,
+    spawn_id: SpawnId,
+) -> Result<Option<Created>, LeadError> {
+    let by_definition = || {
+        let named = options.agent_type.as_deref()?;
+        let definition = deployment.equipment.agents.find(named)?;
+        (definition.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default)
+    };
+    let had = former.and_then(|former| former.worktree_path.clone());
+    let goes_on = had.filter(|had| options.worktree.is_none() && options.cwd.starts_with(had));
+    let (wish, from) = match (&options.worktree, goes_on) {
+        (Some(wish), _) => (wish.clone(), outside(deployment, &options.cwd).await),
+        (None, Some(had)) => {
+            let gone = || LeadError::WorktreeGone {
+                member: options.name.clone(),
+                path: had.clone(),
+            };
+            let found = find(deployment, &had).await.ok_or_else(gone)?;
+            let wish = WorktreeWish {
+                slug: Some(found.slug),
+                uncommitted: None,
+            };
+            (wish, found.from)
+        }
+        (None, None) => match by_definition() {
+            Some(wish) => (wish, outside(deployment, &options.cwd).await),
+            None => return Ok(None),
+        },
+    };
+    let failed = |error| match error {
+        WorktreeError::Interrupted { .. } => LeadError::Interrupted(options.name.clone()),
+        error => LeadError::Worktree {
+            member: options.name.clone(),
+            error,
+        },
+    };
+    let slug = match wish.slug {
+        Some(slug) => slug,
+        None => Slug::parse(options.name.as_str()).map_err(|error| failed(error.into()))?,
+    };
+    let request = Request {
+        from,
+        slug,
+        owner: Owner {
+            team: Some(team.clone()),
+            member: Some(options.name.clone()),
+            agent: None,
+            spawn_id: Some(spawn_id),
+            life: Some(deployment.store.life_path(team, &options.name)),
+        },
+        process: ProcessMark {
+            pid: deployment.process.pid,
+            start: deployment.process.start.clone(),
+        },
+        uncommitted: wish.uncommitted,
+        now: deployment.clock.now(),
+        cancel: options.cancel.clone(),
+    };
+    let worktrees = deployment.worktrees.clone();
+    let created = blocking(move || worktrees.create(&request)).await;
+    let created = created.map_err(failed)?;
+    options.cwd.clone_from(&created.cwd);
+    Ok(Some(created))
+}
+
+/// The folder from which a new work tree is made: of a member that asks from inside its old one, where that came from.
+async fn outside(deployment: &Deployment, cwd: &Path) -> std::path::PathBuf {
+    match find(deployment, cwd).await {
+        Some(record) if !cwd.is_dir() => record.from,
+        _ => cwd.to_owned(),
+    }
+}
+
+async fn find(deployment: &Deployment, path: &Path) -> Option<swarm_worktree::Record> {
+    let (worktrees, path) = (deployment.worktrees.clone(), path.to_owned());
+    let found = blocking(move || worktrees.find(&path)).await;
+    found.unwrap_or_else(|error| {
+        tracing::warn!(%error, "work tree not found");
+        None
+    })
+}
+
+/// From now on the member's life lock tells whether its work tree is in use.
+pub(super) async fn settle(deployment: &Deployment, created: &Created) {
+    let (worktrees, created) = (deployment.worktrees.clone(), created.clone());
+    if let Err(error) = blocking(move || worktrees.settle(&created)).await {
+        // It counts as in use for as long as this process lives.
+        tracing::warn!(%error, "work tree not handed over");
+    }
+}
+
+/// Takes back the work tree of a spawn that came to nothing.
+pub(super) async fn undo(deployment: &Deployment, created: &Created) {
+    let (worktrees, undone) = (deployment.worktrees.clone(), created.clone());
+    if let Err(error) = blocking(move || worktrees.undo(&undone)).await {
+        tracing::error!(slug = %created.record.slug, %error, "work tree of a failed spawn is left");
+    }
+}
+
+/// Git takes its time, and others wait for nothing meanwhile.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
+) -> Result<T, WorktreeError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => Err(WorktreeError::BrokeDown(error.to_string())),
+    }
+}

@@ -1,0 +1,78 @@
+//! The end of a spawn under way.
+
+use std::time::Duration;
+
+use swarm_panes::{PaneError, reach};
+use swarm_protocol::{Member, SpawnId, TeamName};
+use swarm_team::SpawnOrder;
+
+use super::StopReport;
+use crate::census::{canonical, end_member};
+use crate::off_thread::off_thread;
+use crate::{Deployment, LeadError};
+
+/// Undoes a spawn under way: its place in the roster goes first, so that whoever spawns hears that it was called off, and not
+/// what came of that. The report gets what is left of it. `false` where this is no spawn under way, or no longer one.
+///
+/// # Errors
+/// Whatever the store says.
+pub(super) async fn cancel_spawn(
+    deployment: &Deployment,
+    team: &TeamName,
+    spawn_id: SpawnId,
+    grace: Duration,
+    report: &mut StopReport,
+) -> Result<bool, LeadError> {
+    let name = &report.member;
+    let store = &deployment.store;
+    let config = store.config(team)?;
+    let Some(entry) = config
+        .member(name)
+        .filter(|entry| is_begun(entry, spawn_id))
+    else {
+        return Ok(false);
+    };
+    let of = team.clone();
+    let undone = off_thread(store, move |store| {
+        store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")
+    });
+    let undone = undone.await;
+    if matches!(undone, Ok(false)) {
+        return Ok(false);
+    }
+    // Also where its place cannot be taken back: nothing that was to end goes on for that.
+    let ended = end_member(deployment, team, name, spawn_id, grace).await;
+    undone?;
+    let closed = close_begun_pane(deployment, team, entry, spawn_id).await;
+    SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
+    report.pane_left = closed.err().map(|error| error.to_string());
+    report.processes_left = ended.left;
+    Ok(true)
+}
+
+fn is_begun(entry: &Member, spawn_id: SpawnId) -> bool {
+    let mark = entry.swarm.as_ref();
+    mark.is_some_and(|mark| mark.spawn_id == spawn_id && mark.reservation.is_some())
+}
+
+/// Closes what a spawn that was called off has opened so far. Its pane is in no roster and is known by its tag; a spawner that
+/// still lives closes it as well, and one that was killed never does.
+async fn close_begun_pane(
+    deployment: &Deployment,
+    team: &TeamName,
+    entry: &Member,
+    spawn_id: SpawnId,
+) -> Result<(), PaneError> {
+    let Some(kind) = &entry.backend_type else {
+        return Ok(());
+    };
+    let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
+    let backend = reach(kind, socket, &deployment.terminal)?;
+    let root = canonical(&deployment.root);
+    for tagged in backend.panes(team).await? {
+        if tagged.spawn_id == spawn_id && !tagged.is_of_another(&root) {
+            backend.close(&tagged.pane, &spawn_id).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! What follows silence: SIGTERM to everything the member started, then SIGKILL.
+
+use std::time::Duration;
+
+use swarm_fs::{FsError, Liveness};
+use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
+
+use super::StopOutcome;
+use crate::census::end_member;
+use crate::{Deployment, LeadError};
+
+/// A future that resolves when the member's life lock falls.
+pub fn death(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> tokio::sync::oneshot::Receiver<Result<(), FsError>> {
+    swarm_fs::death(deployment.store.life_path(team, name))
+}
+
+/// How long a member that has said that it ends may still hold its life lock.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
+
+/// Waits a moment for the end of a member whose last word was that it ends: its lock falls right after. Anybody else is
+/// not waited for.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn await_reported_end(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<(), LeadError> {
+    let store = &deployment.store;
+    let config = store.config(team)?;
+    let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
+        return Ok(());
+    };
+    let last = store.state(team, name)?;
+    let is_over = last.is_some_and(|last| {
+        last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
+    });
+    if is_over && store.liveness(team, name)? == Liveness::Alive {
+        let waited = tokio::time::timeout(LAST_MOMENT, death(deployment, team, name)).await;
+        tracing::debug!(%team, member = %name, in_time = waited.is_ok(), "waited for its lock");
+    }
+    Ok(())
+}
+
+/// Ends a member's processes: `grace` after SIGTERM comes SIGKILL.
+pub(super) async fn end_processes(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+    grace: Duration,
+) -> Result<StopOutcome, LeadError> {
+    let terminated = end_member(deployment, team, name, spawn_id, grace).await;
+    if terminated.left > 0 {
+        return Err(LeadError::StillAlive {
+            member: name.clone(),
+            left: terminated.left,
+        });
+    }
+    let config = deployment.store.config(team)?;
+    let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
+    if is_its_name && deployment.store.liveness(team, name)? == Liveness::Alive {
+        return Err(LeadError::StillAlive {
+            member: name.clone(),
+            left: 1,
+        });
+    }
+    Ok(if terminated.killed > 0 {
+        StopOutcome::Killed
+    } else {
+        StopOutcome::Terminated
+    })
+}

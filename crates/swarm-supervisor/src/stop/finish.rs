@@ -1,0 +1,260 @@
+//! After a member's end: roster, tasks, journal, pane.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use futures::future::join_all;
+use swarm_engine::find_transcript;
+use swarm_fs::Liveness;
+use swarm_panes::{Pane, PaneError, reach};
+use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
+
+use super::begun::cancel_spawn;
+use super::parting::part;
+use super::{StopOutcome, StopReport};
+use crate::census::{canonical, end_marked, end_member, end_spawns};
+use crate::leftovers::{former_spawns, left_panes};
+use crate::off_thread::off_thread;
+use crate::reconcile::reconcile;
+use crate::{Deployment, LeadError};
+
+/// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
+/// the journal. A spawn that was ended under way is undone. Whoever comes second finds nothing left to do.
+pub async fn finish(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+    outcome: StopOutcome,
+) -> Result<StopReport, LeadError> {
+    let grace = deployment.kill_grace;
+    let mut report = StopReport::new(name.clone(), outcome);
+    if cancel_spawn(deployment, team, spawn_id, grace, &mut report).await? {
+        return Ok(report);
+    }
+    // Programs that its shell left behind carry its mark.
+    let ended = end_member(deployment, team, name, spawn_id, grace).await;
+    report.processes_left = ended.left;
+    let store = &deployment.store;
+    let (of, who) = (team.clone(), name.clone());
+    let taken = off_thread(store, move |store| {
+        store.remove_member(&of, &who, Some(&spawn_id))
+    });
+    let Some(removed) = taken.await? else {
+        return Ok(report);
+    };
+    report.released = removed.released;
+    report.worktree = part(deployment, team, &removed.member).await;
+    if report.outcome == StopOutcome::AlreadyGone {
+        report.transcript = conversation(deployment, &removed.member).await;
+    }
+    let closed = close_pane(deployment, &removed.member, spawn_id).await;
+    report.pane_left = closed.err().map(|error| error.to_string());
+    // A reconcile that saw the end first has entered it.
+    let recorded = removed
+        .member
+        .swarm
+        .as_ref()
+        .is_some_and(|mark| mark.died_at.is_some());
+    if !recorded {
+        let event = Event::MemberStopped {
+            member: name.clone(),
+            spawn_id,
+            how: report.outcome.word().to_owned(),
+        };
+        store.journal(team, event)?;
+    }
+    Ok(report)
+}
+
+/// The file of a member's conversation, if there is one.
+async fn conversation(deployment: &Deployment, member: &Member) -> Option<PathBuf> {
+    let (root, cwd, session) = (
+        deployment.root.clone(),
+        member.cwd.clone(),
+        member.session()?,
+    );
+    let look = move || Some(find_transcript(&root, &cwd, session)).filter(|path| path.is_file());
+    tokio::task::spawn_blocking(look).await.ok()?
+}
+
+/// The entry of a member that has died and was not taken out of the roster, if that is what the name stands for.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn dead_namesake(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<Option<Member>, LeadError> {
+    let config = deployment.store.config(team)?;
+    let dead = config.member(name).filter(|member| {
+        let mark = member.swarm.as_ref();
+        !name.is_lead() && mark.is_some_and(|mark| mark.died_at.is_some())
+    });
+    Ok(dead.cloned())
+}
+
+/// The member whose conversation a new spawn of this name carries on: one that is dead or that has left the team.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn namesake(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<Option<Member>, LeadError> {
+    let config = deployment.store.config(team)?;
+    if config.member(name).is_some() {
+        return dead_namesake(deployment, team, name);
+    }
+    let former = deployment.store.former_member(team, name)?;
+    let has_conversation = |member: &Member| {
+        let session = member.session();
+        session.is_some_and(|session| {
+            find_transcript(&deployment.root, &member.cwd, session).is_file()
+        })
+    };
+    Ok(former.filter(has_conversation))
+}
+
+/// Ends what the shell of a team's lost lead left running. Does nothing while a lead lives.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn end_leftovers_of_lead(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<(), LeadError> {
+    let lead = MemberName::lead();
+    // Read before the look at the lock: whoever takes the lead now is not in the record that was read.
+    let record = deployment.store.life_record(team, &lead);
+    if deployment.store.liveness(team, &lead)? == Liveness::Dead
+        && let Some(record) = record
+    {
+        let ended = end_marked(deployment, record.spawn_id, deployment.kill_grace).await;
+        if ended.left > 0 {
+            tracing::error!(%team, left = ended.left, "processes of a lost lead are left");
+        }
+    }
+    Ok(())
+}
+
+/// Ends what a dead member's shell left running. Its pane can still be read.
+pub(crate) async fn end_leftovers(deployment: &Deployment, team: &TeamName, member: &Member) {
+    if let Some(spawn_id) = member.spawn_id() {
+        let (name, grace) = (&member.name, deployment.kill_grace);
+        let ended = end_member(deployment, team, name, spawn_id, grace).await;
+        if ended.left > 0 {
+            tracing::error!(member = %member.name, left = ended.left, "processes of a dead member are left");
+        }
+    }
+}
+
+/// Closes the pane that a dead member left to be read.
+pub(crate) async fn close_leftover_pane(deployment: &Deployment, member: &Member) {
+    if let Some(spawn_id) = member.spawn_id()
+        && let Err(error) = close_pane(deployment, member, spawn_id).await
+    {
+        // The one that was asked for has a pane of its own by now.
+        tracing::warn!(member = %member.name, %error, "pane of a dead member not closed");
+    }
+}
+
+/// Takes every dead member out of the roster, with its pane and whatever its shell left running, before a team is
+/// deleted. Does nothing while anybody lives: then the team is not deleted.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn clear_dead(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<Vec<StopReport>, LeadError> {
+    reconcile(&deployment.store, team).await?;
+    let config = deployment.store.config(team)?;
+    for member in config.teammates() {
+        if deployment.store.liveness(team, &member.name)? == Liveness::Alive {
+            return Ok(Vec::new());
+        }
+    }
+    end_leftovers_of_lead(deployment, team).await?;
+    let clearing = config.teammates().map(async |member| {
+        let Some(dead) = dead_namesake(deployment, team, &member.name)? else {
+            return Ok(None);
+        };
+        let Some(spawn_id) = dead.spawn_id() else {
+            return Ok(None);
+        };
+        let outcome = StopOutcome::AlreadyGone;
+        let report = finish(deployment, team, &dead.name, spawn_id, outcome).await?;
+        Ok::<_, LeadError>(Some(report))
+    });
+    // All at the same time: they share the looks through the processes of this machine.
+    let cleared = join_all(clearing).await.into_iter();
+    let cleared = cleared
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
+    match former_spawns(deployment, team) {
+        Ok(former) => end_begun(deployment, team, &former).await,
+        Err(error) => tracing::warn!(%team, %error, "processes of former spawns not looked for"),
+    }
+    close_panes_of_former(deployment, team).await;
+    Ok(cleared)
+}
+
+/// Ends what spawns that were undone have left. A spawner that is killed leaves a tmux that is about to do what it was told, so that
+/// the process that waits in a new pane may come after the undoing.
+pub(super) async fn end_begun(deployment: &Deployment, team: &TeamName, spawns: &HashSet<SpawnId>) {
+    if spawns.is_empty() {
+        return;
+    }
+    let ended = end_spawns(deployment, team, spawns).await;
+    if ended.left > 0 {
+        tracing::error!(%team, left = ended.left, "processes of former spawns are left");
+    }
+}
+
+/// Closes the panes of spawns that are in the roster no more: once the team is gone, nobody knows them for its own.
+async fn close_panes_of_former(deployment: &Deployment, team: &TeamName) {
+    let left = match left_panes(deployment, team).await {
+        Ok(left) => left,
+        Err(error) => {
+            tracing::warn!(%team, %error, "panes of former spawns not looked for");
+            return;
+        }
+    };
+    for pane in left {
+        if let Err(error) = pane.close().await {
+            tracing::warn!(%team, pane = %pane.tagged.pane.id, %error, "pane of a former spawn not closed");
+        }
+    }
+}
+
+/// Closes a member's pane. The process in it has ended and the roster says so: what fails here leaves a pane to the
+/// user's eye.
+async fn close_pane(
+    deployment: &Deployment,
+    member: &Member,
+    spawn_id: SpawnId,
+) -> Result<(), PaneError> {
+    let Some(backend) = &member.backend_type else {
+        return Ok(());
+    };
+    if member.tmux_pane_id.is_none() {
+        return Ok(());
+    }
+    let socket = member.swarm.as_ref().and_then(|swarm| swarm.socket.clone());
+    let pane = Pane {
+        id: member.tmux_pane_id.clone(),
+        socket: socket.clone(),
+        spot: None,
+    };
+    let backend = reach(backend, socket.as_deref(), &deployment.terminal)?;
+    let root = canonical(&deployment.root);
+    let panes = backend.all_panes().await?;
+    let mut its = panes.iter().filter(|tagged| tagged.spawn_id == spawn_id);
+    if its.any(|tagged| tagged.is_of_another(&root)) {
+        return Ok(());
+    }
+    backend.close(&pane, &spawn_id).await
+}

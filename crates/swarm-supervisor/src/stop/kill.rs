@@ -1,0 +1,84 @@
+//! Ending a member now.
+
+use std::time::Duration;
+
+use swarm_fs::Liveness;
+use swarm_protocol::{Member, MemberName, PERSON, SpawnId, TeamName};
+use tokio_util::sync::CancellationToken;
+
+use super::begun::cancel_spawn;
+use super::escalate::end_processes;
+use super::shutdown::{shutdown_unless, spawn_of};
+use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish};
+use crate::{Deployment, LeadError};
+
+/// Ends a member's processes at once, whatever it is doing.
+///
+/// # Errors
+/// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
+pub async fn kill(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<StopReport, LeadError> {
+    let spawn_id = spawn_of(deployment, team, name)?;
+    kill_spawn(deployment, team, name, spawn_id).await
+}
+
+/// The same for one spawn of a name: a later one is left alone.
+pub(crate) async fn kill_spawn(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+) -> Result<StopReport, LeadError> {
+    let mut report = StopReport::new(name.clone(), StopOutcome::Killed);
+    if cancel_spawn(deployment, team, spawn_id, Duration::ZERO, &mut report).await? {
+        if report.processes_left > 0 {
+            return Err(LeadError::StillAlive {
+                member: name.clone(),
+                left: report.processes_left,
+            });
+        }
+        return Ok(report);
+    }
+    let dead = dead_namesake(deployment, team, name)?;
+    let outcome = match dead.and_then(|dead| dead.spawn_id()) {
+        Some(dead) if dead == spawn_id => StopOutcome::AlreadyGone,
+        _ => StopOutcome::Killed,
+    };
+    end_processes(deployment, team, name, spawn_id, Duration::ZERO).await?;
+    finish(deployment, team, name, spawn_id, outcome).await
+}
+
+/// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says. Returns what was
+/// in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails. Whoever cancels ends the
+/// wait for its answer, and nothing that follows that.
+pub(crate) async fn end_live_namesake(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    cancel: &CancellationToken,
+) -> Result<Option<Member>, LeadError> {
+    let store = &deployment.store;
+    let Some(member) = store.config(team)?.member(name).cloned() else {
+        return Ok(None);
+    };
+    let spawning = member
+        .swarm
+        .as_ref()
+        .is_some_and(|swarm| swarm.reservation.is_some());
+    if !spawning && store.liveness(team, name)? == Liveness::Dead {
+        return Ok(None);
+    }
+    let options = StopOptions {
+        reason: Some("a new process takes over your name".to_owned()),
+        // Only a person replaces a member.
+        by: PERSON,
+        timeout: deployment.shutdown_patience(),
+        force: true,
+        at_once: false,
+    };
+    shutdown_unless(deployment, team, name, &options, cancel).await?;
+    Ok(Some(member))
+}

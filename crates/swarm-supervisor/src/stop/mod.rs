@@ -1,0 +1,22 @@
+//! Ending members: the handshake, the deadline behind it, and the end of a whole team.
+
+mod begun;
+mod escalate;
+mod finish;
+mod kill;
+mod outcome;
+mod parting;
+mod shutdown;
+mod team;
+mod unreadable;
+
+pub use escalate::{await_reported_end, death};
+pub use finish::{clear_dead, dead_namesake, end_leftovers_of_lead, finish, namesake};
+pub(crate) use finish::{close_leftover_pane, end_leftovers};
+pub use kill::kill;
+pub(crate) use kill::{end_live_namesake, kill_spawn};
+pub use outcome::{FORCED_PATIENCE, StopOptions, StopOutcome, StopReport};
+pub use parting::LeftWorktree;
+pub use shutdown::shutdown;
+pub use team::{EndedTeam, end_team, kill_team};
+pub use unreadable::{LeftOfTeam, end_without_roster};

@@ -1,0 +1,181 @@
+//! The orderly end of one member: request, answer, and what follows silence.
+
+use swarm_fs::{FsError, Liveness, NameFilter};
+use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
+use swarm_store::StoreError;
+use swarm_team::{ShutdownAsk, request_shutdown};
+use tokio_util::sync::CancellationToken;
+
+use super::escalate::{death, end_processes};
+use super::outcome::FORCED_GRACE;
+use super::{StopOptions, StopOutcome, StopReport, finish};
+use crate::off_thread::off_thread;
+use crate::{Deployment, LeadError};
+
+/// Asks a member to stop and waits for its end. Refused by its agent, it goes on, unless `force`; silent until the
+/// deadline, it is ended.
+///
+/// # Errors
+/// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
+pub async fn shutdown(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    options: &StopOptions,
+) -> Result<StopReport, LeadError> {
+    shutdown_unless(deployment, team, name, options, &CancellationToken::new()).await
+}
+
+/// The same for whoever may stop waiting for the answer. What follows the answer is always carried out.
+///
+/// # Errors
+/// As above; [`LeadError::ReplaceInterrupted`] where nobody waits any more.
+pub(super) async fn shutdown_unless(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    options: &StopOptions,
+    cancel: &CancellationToken,
+) -> Result<StopReport, LeadError> {
+    let spawn_id = spawn_of(deployment, team, name)?;
+    let outcome = match deployment.store.liveness(team, name)? {
+        Liveness::Alive => ask(deployment, team, name, spawn_id, options, cancel).await?,
+        Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
+    };
+    if matches!(outcome, StopOutcome::Refused { .. }) {
+        return Ok(StopReport::new(name.clone(), outcome));
+    }
+    finish(deployment, team, name, spawn_id, outcome).await
+}
+
+/// The spawn of a member that swarm started.
+pub(super) fn spawn_of(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<SpawnId, LeadError> {
+    let config = deployment.store.config(team)?;
+    let member = config
+        .member(name)
+        .filter(|member| !member.name.is_lead())
+        .ok_or_else(|| StoreError::MemberNotFound {
+            team: team.clone(),
+            name: name.clone(),
+            known: config.names(),
+        })?;
+    member
+        .spawn_id()
+        .ok_or_else(|| LeadError::Foreign(name.clone()))
+}
+
+async fn ask(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    spawn_id: SpawnId,
+    options: &StopOptions,
+    cancel: &CancellationToken,
+) -> Result<StopOutcome, LeadError> {
+    let store = &deployment.store;
+    let grace = if options.at_once {
+        deployment.kill_grace.min(FORCED_GRACE)
+    } else {
+        deployment.kill_grace
+    };
+    let terminate = || end_processes(deployment, team, name, spawn_id, grace);
+    let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
+    let mut mail = deployment
+        .watcher
+        .subscribe(&store.inbox_folder(team), filter);
+    let deadline = tokio::time::sleep(options.timeout);
+    let interrupted = || LeadError::ReplaceInterrupted(name.clone());
+    let sent = tokio::select! {
+        sent = send_request(deployment, team, name, options) => sent?,
+        () = cancel.cancelled() => return Err(interrupted()),
+    };
+    let Some(request) = sent else {
+        return terminate().await;
+    };
+    let ended = death(deployment, team, name);
+    tokio::pin!(ended, deadline);
+    loop {
+        if let Some(reason) = refusal(deployment, team, name, &request)? {
+            if options.force {
+                return terminate().await;
+            }
+            return Ok(StopOutcome::Refused { reason });
+        }
+        tokio::select! {
+            fell = &mut ended => {
+                // A lost watcher thread tells nothing; the lock itself does.
+                if let Ok(fell) = fell {
+                    fell?;
+                }
+                if store.liveness(team, name)? != Liveness::Alive {
+                    return Ok(StopOutcome::Approved);
+                }
+                return terminate().await;
+            }
+            () = mail.changed() => {}
+            () = cancel.cancelled() => return Err(interrupted()),
+            () = &mut deadline => {
+                return terminate().await;
+            }
+        }
+    }
+}
+
+/// Sends the request. `None` when its inbox stays locked for as long as the member may take to end: whoever sits on a
+/// lock for that long, most likely the member itself, frozen, hears nothing. By force, neither when it cannot be written.
+async fn send_request(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    options: &StopOptions,
+) -> Result<Option<RequestId>, LeadError> {
+    let (of, who, reason) = (team.clone(), name.clone(), options.reason.clone());
+    let (by, force) = (options.by, options.at_once);
+    let now = deployment.clock.now();
+    let hasty = deployment.store.in_haste(options.timeout);
+    let sent = off_thread(&hasty, move |store| {
+        let ask = ShutdownAsk {
+            reason: reason.as_deref(),
+            by,
+            force,
+        };
+        request_shutdown(store, &of, &who, now, ask)
+    });
+    match sent.await {
+        Ok(request) => Ok(Some(request)),
+        Err(LeadError::Store(StoreError::Fs(error)))
+            if options.force || matches!(error, FsError::LockTimeout { .. }) =>
+        {
+            tracing::warn!(%team, member = %name, %error, "it cannot be asked to end");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The agent's refusal of this very request, if it has come. Acknowledged entries count: a running lead may have
+/// read it first.
+fn refusal(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+    request: &RequestId,
+) -> Result<Option<String>, LeadError> {
+    let inbox = deployment.store.inbox(team, &MemberName::lead())?;
+    Ok(inbox
+        .entries
+        .iter()
+        .rev()
+        .find_map(|entry| match ControlFrame::of_entry(entry) {
+            Some(ControlFrame::ShutdownRejected(frame))
+                if &frame.request_id == request && frame.from == name.as_str() =>
+            {
+                Some(frame.reason)
+            }
+            _ => None,
+        }))
+}

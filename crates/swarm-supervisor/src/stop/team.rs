@@ -1,0 +1,67 @@
+//! The end of a whole team.
+
+use futures::future::join_all;
+use swarm_protocol::{MemberName, TeamName};
+use swarm_store::StoreError;
+
+use super::{StopOptions, StopReport, kill, shutdown};
+use crate::{Deployment, LeadError};
+
+/// What came of ending a team's members.
+#[derive(Debug, Default)]
+pub struct EndedTeam {
+    /// Those that were handled.
+    pub stopped: Vec<StopReport>,
+    /// Those that could not be, and why.
+    pub failed: Vec<(MemberName, LeadError)>,
+}
+
+/// Shuts every member down that swarm started, all at the same time.
+///
+/// # Errors
+/// [`LeadError::Store`] when the roster cannot be read; failures of single members are in the result.
+pub async fn end_team(
+    deployment: &Deployment,
+    team: &TeamName,
+    options: &StopOptions,
+) -> Result<EndedTeam, LeadError> {
+    let names = started_by_swarm(deployment, team)?;
+    let results = join_all(
+        names
+            .iter()
+            .map(|name| shutdown(deployment, team, name, options)),
+    )
+    .await;
+    Ok(EndedTeam::of(names, results))
+}
+
+/// Kills every member that swarm started, all at the same time.
+pub async fn kill_team(deployment: &Deployment, team: &TeamName) -> Result<EndedTeam, LeadError> {
+    let names = started_by_swarm(deployment, team)?;
+    let results = join_all(names.iter().map(|name| kill(deployment, team, name))).await;
+    Ok(EndedTeam::of(names, results))
+}
+
+fn started_by_swarm(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<Vec<MemberName>, LeadError> {
+    let config = deployment.store.config(team)?;
+    let ours = config.teammates().filter(|member| member.swarm.is_some());
+    Ok(ours.map(|member| member.name.clone()).collect())
+}
+
+impl EndedTeam {
+    fn of(names: Vec<MemberName>, results: Vec<Result<StopReport, LeadError>>) -> Self {
+        let mut ended = Self::default();
+        for (name, result) in names.into_iter().zip(results) {
+            match result {
+                Ok(stopped) => ended.stopped.push(stopped),
+                // It has left in the meantime.
+                Err(LeadError::Store(StoreError::MemberNotFound { .. })) => {}
+                Err(error) => ended.failed.push((name, error)),
+            }
+        }
+        ended
+    }
+}

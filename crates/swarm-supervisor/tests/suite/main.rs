@@ -1,0 +1,12 @@
+//! Spawns, stops and clean-up on real files, with members that are played by threads and processes.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod recovery;
+mod spawn;
+mod stop;
+
+#[test]
+#[ignore = "plays a member in the other tests (`--ignored`), and nothing by itself"]
+fn played_member() {
+    swarm_testkit::play_child();
+}

@@ -1,0 +1,207 @@
+//! What is concluded about what others have left, and what is done about it.
+
+use std::process::{Child, Command, Stdio};
+
+use swarm_protocol::{MemberState, SpawnId, Task, TaskId, UnixMs};
+use swarm_store::{Actor, TeamStore, process};
+use tokio_util::sync::CancellationToken;
+
+use swarm_supervisor::lead_mark;
+use swarm_supervisor::{
+    LeadError, Seen, Standing, Stray, Verdict, bring_back, census, clear_dead, handover, reap,
+    verdict,
+};
+use swarm_testkit::{World, name, team, wait_for};
+
+/// A process that says in its environment to whom it belongs.
+fn marked(world: &World, member: &str, spawn: SpawnId, more: &[(String, String)]) -> Child {
+    let child = Command::new("sleep")
+        .arg("600")
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
+        .env("SWARM_TEAM", team().as_str())
+        .env("SWARM_NAME", member)
+        .env("SWARM_SPAWN_ID", spawn.to_string())
+        .envs(more.iter().cloned())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Until it is the program, it shows the environment of this one.
+    see(world, child.id());
+    child
+}
+
+fn look(world: &World) -> Vec<Seen> {
+    census(&*world.store, &world.deployment.root).unwrap()
+}
+
+fn see(world: &World, pid: u32) -> Seen {
+    wait_for("the process is seen", || {
+        let mut seen = look(world).into_iter();
+        seen.find(|one| u32::try_from(one.pid) == Ok(pid) && one.command == "sleep 600")
+    })
+}
+
+fn end(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A process that has ended is named as the lead.
+fn lose_the_lead(world: &World) {
+    let mut lead = process::as_lead(UnixMs(1));
+    "1".clone_into(&mut lead.proc_start);
+    world.store.set_lead_process(&team(), Some(lead)).unwrap();
+}
+
+#[test]
+fn a_census_changes_nothing() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    world.report("bob", spawn, MemberState::Working);
+    world.task_of("bob", spawn);
+    drop(world.live("bob", spawn));
+    let left = marked(&world, "bob", spawn, &[]);
+    let before = (world.journal(), world.store.config(&team()).unwrap());
+
+    // The death is seen all the same, though nobody has recorded it.
+    let standing = see(&world, left.id()).standing;
+    assert_eq!(standing, Standing::Stray(Stray::MemberDead));
+    assert_eq!(
+        before,
+        (world.journal(), world.store.config(&team()).unwrap())
+    );
+    assert_eq!(world.unread("team-lead"), 0);
+    end(left);
+}
+
+#[tokio::test]
+async fn what_comes_of_a_spawn_after_it_was_undone_goes_with_its_team() {
+    let world = World::new();
+    let undone = world.reserve("bob", None);
+    world
+        .store
+        .abort_spawn(&team(), &undone, "its time was over")
+        .unwrap();
+    let mut late = marked(&world, "bob", undone, &[]);
+    let mut of_others = marked(&world, "bob", SpawnId::random(), &[]);
+    assert_eq!(
+        clear_dead(&world.deployment, &team()).await.unwrap().len(),
+        0
+    );
+    let lives = [&mut late, &mut of_others].map(|child| child.try_wait().unwrap().is_none());
+    end(late);
+    end(of_others);
+    assert_eq!(lives, [false, true]);
+}
+
+#[test]
+fn what_a_lead_without_a_team_started_is_judged_by_the_process_of_that_lead() {
+    let world = World::new();
+    let spawn = SpawnId::random();
+    let own = &world.deployment.process;
+    let lives = marked(
+        &world,
+        "team-lead",
+        spawn,
+        &[lead_mark(own.pid, &own.start)],
+    );
+    let reused = marked(&world, "team-lead", spawn, &[lead_mark(own.pid, "1")]);
+    let silent = marked(&world, "team-lead", spawn, &[]);
+    assert_eq!(see(&world, lives.id()).standing, Standing::Unknown);
+    let gone = Standing::Stray(Stray::LeadGone);
+    assert_eq!(see(&world, reused.id()).standing, gone);
+    assert_eq!(see(&world, silent.id()).standing, Standing::Unknown);
+    for child in [lives, reused, silent] {
+        end(child);
+    }
+}
+
+#[tokio::test]
+async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
+    let world = World::new();
+    lose_the_lead(&world);
+    let earlier = world.join("bob");
+    let life = world.live("bob", earlier);
+    let child = marked(&world, "bob", earlier, &[]);
+    let mut seen = look(&world);
+    seen.retain(|one| u32::try_from(one.pid) == Ok(child.id()));
+
+    // Taken over by a person after the census.
+    world.store.set_lead_process(&team(), None).unwrap();
+    let reaped = reap(&world.deployment, &seen, true).await;
+    assert!(
+        matches!(reaped[0].error, Some(LeadError::TakenOver { .. })),
+        "{reaped:?}"
+    );
+    see(&world, child.id());
+
+    // Lost again, and the name was given to another spawn after the census.
+    lose_the_lead(&world);
+    drop(life);
+    world
+        .store
+        .remove_member(&team(), &name("bob"), Some(&earlier))
+        .unwrap();
+    let later = world.join("bob");
+    let life = world.live("bob", later);
+    let waiter = std::thread::spawn(move || {
+        let mut child = child;
+        child.wait().unwrap()
+    });
+    let reaped = reap(&world.deployment, &seen, true).await;
+    assert!(reaped[0].error.is_none(), "{reaped:?}");
+    assert!(!waiter.join().unwrap().success());
+    let bob = world.store.config(&team()).unwrap();
+    let bob = bob.member(&name("bob")).unwrap();
+    assert_eq!(bob.spawn_id(), Some(later));
+    drop(life);
+}
+
+#[test]
+fn a_team_that_another_program_led_is_left_to_it() {
+    let world = World::new();
+    lose_the_lead(&world);
+    let judge = || {
+        let config = world.store.config(&team()).unwrap();
+        verdict(&*world.store, &config, &[], true).unwrap()
+    };
+    assert_eq!(judge(), Verdict::InUse);
+    drop(world.live("team-lead", SpawnId::random()));
+    assert!(matches!(judge(), Verdict::Dead { .. }));
+}
+
+#[tokio::test]
+async fn a_member_that_comes_back_gets_the_tasks_that_nobody_has_taken() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let life = world.live("bob", spawn);
+    let [free, taken] = [(); 2].map(|()| world.task_of("bob", spawn));
+    drop(life);
+    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    let found = handover(&*world.store, &team()).unwrap();
+    let had: Vec<TaskId> = found.dead[0].tasks.iter().map(|task| task.id).collect();
+    assert_eq!(had, [free, taken]);
+
+    // Ann lives and takes one of them between the look and the spawn.
+    let ann = world.join("ann");
+    let _life = world.live("ann", ann);
+    let as_ann = Actor::member(&team(), name("ann"), Some(ann));
+    world.store.claim(&team(), &taken, &as_ann).unwrap();
+
+    let mut deployment = world.deployment.clone();
+    deployment.program = "/bin/false".into();
+    let failed = bring_back(
+        &deployment,
+        &team(),
+        &found.dead[0],
+        CancellationToken::new(),
+    )
+    .await;
+    failed.unwrap_err();
+    let task = |id: TaskId| -> Task { world.store.task(&team(), &id).unwrap() };
+    assert_eq!(task(taken).owner.as_deref(), Some("ann"));
+    assert_eq!(task(free).owner, None, "given back as the spawn failed");
+}

@@ -1,0 +1,613 @@
+//! Spawns whose child is played, on a backend that opens nothing.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use swarm_fs::LifeHolder;
+use swarm_panes::recording::Call;
+use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
+use swarm_protocol::{
+    BackendType, ErrorKind, Event, Hello, Member, PaneId, PermissionMode, SpawnId,
+};
+use swarm_store::{Draft, StoreError, TeamStore};
+use swarm_team::SpawnOrder;
+use tokio_util::sync::CancellationToken;
+
+use swarm_supervisor::{LeadError, SpawnOptions, SpawnedMember, spawn, spawn_in};
+use swarm_testkit::{Answer, World, hold_life, name, team, until};
+
+fn options(world: &World) -> SpawnOptions {
+    SpawnOptions {
+        name: name("bob"),
+        agent_type: None,
+        prompt: Some(Draft::new("team-lead", "run the tests")),
+        model: None,
+        mode: None,
+        cwd: world.path(),
+        worktree: None,
+        backend: None,
+        env: std::collections::BTreeMap::new(),
+        replace: false,
+        fresh: false,
+        timeout: None,
+        cancel: CancellationToken::new(),
+    }
+}
+
+/// What a child has said and holds.
+#[derive(Clone, Default)]
+struct Stage {
+    backend: RecordingBackend,
+    lives: Arc<Mutex<Vec<LifeHolder>>>,
+    order: Arc<Mutex<Option<(SpawnOrder, u32)>>>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// A child that takes its order, lives, and says hello after `change`.
+    fn says_hello(world: &World, change: impl Fn(&mut Hello) + Send + Sync + 'static) -> Self {
+        let stage = Self::new();
+        let (store, play) = (world.store.clone(), stage.clone());
+        let change = Arc::new(change);
+        stage.backend.on_start(move |pane, command| {
+            let path = order_path(&*store, &command.args[3].to_string_lossy());
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            let order = SpawnOrder::take(&path).unwrap();
+            let mut hello = hello(&order, pane);
+            change(&mut hello);
+            *play.order.lock().unwrap() = Some((order.clone(), mode & 0o777));
+            let (store, lives) = (store.clone(), play.lives.clone());
+            // As a process of its own would: while the spawner already waits.
+            std::thread::spawn(move || {
+                let life = hold_life(&store, &team(), "bob", order.spawn_id);
+                lives.lock().unwrap().push(life);
+                store.write_hello(&team(), &name("bob"), &hello).unwrap();
+            });
+        });
+        stage
+    }
+
+    async fn spawn(
+        &self,
+        world: &World,
+        options: SpawnOptions,
+    ) -> Result<SpawnedMember, LeadError> {
+        let backend: Arc<dyn PaneBackend> = Arc::new(self.backend.clone());
+        let chosen = Chosen {
+            backend: BackendType::Tmux,
+            why: "a test".to_owned(),
+        };
+        spawn_in(&world.deployment, &team(), options, (backend, chosen), None).await
+    }
+
+    fn order(&self) -> (SpawnOrder, u32) {
+        self.order.lock().unwrap().clone().unwrap()
+    }
+
+    fn open_panes(&self) -> usize {
+        let calls = self.backend.calls();
+        let opened = calls
+            .iter()
+            .filter(|call| matches!(call, Call::Open { .. }));
+        let closed = calls
+            .iter()
+            .filter(|call| matches!(call, Call::Close { .. }));
+        opened.count() - closed.count()
+    }
+}
+
+fn order_path(store: &dyn TeamStore, spawn: &str) -> PathBuf {
+    let folder = store.member_dir(&team(), &name("bob"));
+    folder.join(SpawnOrder::file_name(spawn.parse().unwrap()))
+}
+
+fn hello(order: &SpawnOrder, pane: &Pane) -> Hello {
+    Hello {
+        definition: None,
+        spawn_id: order.spawn_id,
+        pid: std::process::id(),
+        proc_start: String::new(),
+        pane: Some(pane.id.clone()),
+        cwd: order.cwd.clone(),
+        worktree: None,
+        model: order.model.clone(),
+        mode: order.mode,
+        tools: Vec::new(),
+        session_id: order.session_id,
+        version: order.version.clone(),
+    }
+}
+
+fn entry(world: &World) -> Option<Member> {
+    let config = world.store.config(&team()).unwrap();
+    config.member(&name("bob")).cloned()
+}
+
+/// Roster and inboxes as bytes.
+fn before(world: &World) -> (Vec<u8>, Option<Vec<u8>>) {
+    let config = world.store.team_folder(&team()).join("config.json");
+    let inbox = world.store.inbox_folder(&team()).join("bob.json");
+    (std::fs::read(config).unwrap(), std::fs::read(inbox).ok())
+}
+
+/// No trace of a failed spawn: roster and inbox as they were, no order, no pane, and an event that says why.
+fn assert_undone(world: &World, stage: &Stage, was: &(Vec<u8>, Option<Vec<u8>>)) {
+    let now = before(world);
+    let roster = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    assert_eq!(roster(&now.0), roster(&was.0));
+    assert_eq!(now.1, was.1);
+    assert_eq!(orders(world), Vec::<PathBuf>::new());
+    assert_eq!(stage.open_panes(), 0);
+    let aborted = |event: &Event| matches!(event, Event::SpawnAborted { .. });
+    assert_eq!(
+        world
+            .journal()
+            .iter()
+            .filter(|event| aborted(event))
+            .count(),
+        1
+    );
+}
+
+fn orders(world: &World) -> Vec<PathBuf> {
+    let folder = world.store.member_dir(&team(), &name("bob"));
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with("order")
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn s3_a_spawn_returns_once_the_child_has_said_what_is_in_force() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let spawned = stage.spawn(&world, options(&world)).await.unwrap();
+    let (order, mode) = stage.order();
+    assert_eq!(spawned.spawn_id, order.spawn_id);
+    assert_eq!(spawned.pane, PaneId::new("%1"));
+    assert_eq!(spawned.hello.session_id, order.session_id);
+    let entry = entry(&world).unwrap();
+    assert_eq!(entry.spawn_id(), Some(order.spawn_id));
+    assert_eq!(entry.swarm.as_ref().unwrap().reservation, None);
+    assert_eq!(
+        (&entry.tmux_pane_id, &entry.backend_type),
+        (&spawned.pane, &Some(BackendType::Tmux))
+    );
+    assert_eq!(entry.session(), Some(order.session_id));
+    assert_eq!(mode, 0o600);
+    assert!(orders(&world).is_empty());
+    let mail = world.mail("bob");
+    assert_eq!(mail.len(), 1);
+    assert_eq!(mail[0].entry().text, "run the tests");
+}
+
+#[tokio::test]
+async fn s11_the_order_carries_what_is_inherited_and_the_command_line_no_secret() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let mut options = options(&world);
+    options.env.insert("FOO".to_owned(), "a b;$x".to_owned());
+    options
+        .env
+        .insert("SWARM_NAME".to_owned(), "team-lead".to_owned());
+    stage.spawn(&world, options).await.unwrap();
+    let (order, _) = stage.order();
+    assert_eq!(order.provider["ANTHROPIC_API_KEY"], "key-secret");
+    assert_eq!(order.env["FOO"], "a b;$x");
+    assert_eq!(order.env["SWARM_NAME"], "bob");
+    assert_eq!(order.env["SWARM_SPAWN_ID"], order.spawn_id.to_string());
+    assert!(!order.env.contains_key("ANTHROPIC_API_KEY"));
+    assert_eq!(
+        (order.model.as_str(), order.mode),
+        ("fake/fake-1", PermissionMode::Default)
+    );
+    assert_eq!(
+        (order.allow.len(), order.deny.len(), order.ask.len()),
+        (1, 1, 1)
+    );
+    let calls = stage.backend.calls();
+    let [Call::Open { .. }, Call::Start { command, .. }] = &calls[..] else {
+        panic!("{calls:?}");
+    };
+    assert!(!format!("{command:?}").contains("secret"));
+    let mark = ("SWARM_SPAWN_ID".to_owned(), order.spawn_id.to_string());
+    assert!(command.env.contains(&mark));
+    assert_eq!(command.cwd, world.path());
+}
+
+#[tokio::test]
+async fn s3_a_child_that_ends_at_once_fails_the_spawn_with_its_status_and_last_lines() {
+    let world = World::new();
+    let stage = Stage::new();
+    let backend = stage.backend.clone();
+    stage.backend.on_start(move |pane, _| {
+        backend.set_content(&pane.id, "cannot open\nthe pod bay doors\n");
+        backend.finish(&pane.id, 7);
+    });
+    let was = before(&world);
+    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    let said = error.to_string();
+    assert!(matches!(error, LeadError::EarlyExit { .. }), "{said}");
+    for words in ["bob was not spawned", "exit status 7", "the pod bay doors"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(error.kind(), ErrorKind::AgentFailed);
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn s3_a_child_that_leaves_without_a_word_fails_the_spawn() {
+    let world = World::new();
+    let stage = Stage::new();
+    let backend = stage.backend.clone();
+    stage
+        .backend
+        .on_start(move |pane, _| backend.finish(&pane.id, 0));
+    let was = before(&world);
+    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(error.to_string().contains("its pane is gone"), "{error}");
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn s3_a_child_that_says_nothing_fails_the_spawn_at_the_deadline() {
+    let world = World::new();
+    let stage = Stage::new();
+    let backend = stage.backend.clone();
+    stage
+        .backend
+        .on_start(move |pane, _| backend.set_content(&pane.id, "Do you trust this folder?"));
+    let mut options = options(&world);
+    options.timeout = Some(Duration::from_millis(50));
+    let was = before(&world);
+    let error = stage.spawn(&world, options).await.unwrap_err();
+    assert!(matches!(error, LeadError::NoHello { .. }), "{error}");
+    assert!(
+        error.to_string().contains("Do you trust this folder?"),
+        "{error}"
+    );
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn the_hello_of_an_earlier_spawn_is_none() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |hello| {
+        hello.spawn_id = swarm_protocol::SpawnId::random();
+    });
+    let mut options = options(&world);
+    options.timeout = Some(Duration::from_millis(50));
+    let was = before(&world);
+    let error = stage.spawn(&world, options).await.unwrap_err();
+    assert!(matches!(error, LeadError::NoHello { .. }), "{error}");
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn s3_a_child_that_runs_with_other_values_fails_the_spawn() {
+    type Change = fn(&mut Hello);
+    let changes: [(&str, Change); 3] = [
+        ("model", |hello| hello.model = "cheap/one".to_owned()),
+        ("permission mode", |hello| {
+            hello.mode = PermissionMode::BypassPermissions;
+        }),
+        ("pane", |hello| hello.pane = Some(PaneId::new("%77"))),
+    ];
+    for (what, change) in changes {
+        let world = World::new();
+        let stage = Stage::says_hello(&world, change);
+        let was = before(&world);
+        let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+        assert!(matches!(error, LeadError::Mismatch { .. }), "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+        stage.lives.lock().unwrap().clear();
+        assert_undone(&world, &stage, &was);
+    }
+}
+
+#[tokio::test]
+async fn a_backend_that_fails_leaves_nothing() {
+    let world = World::new();
+    let stage = Stage::new();
+    let was = before(&world);
+    stage.backend.refuse_start(Some("the pane is gone"));
+    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(matches!(error, LeadError::Pane(_)), "{error}");
+    assert_undone(&world, &stage, &was);
+    let world = World::new();
+    let stage = Stage::new();
+    let was = before(&world);
+    stage.backend.refuse_open(Some("no room"));
+    stage.spawn(&world, options(&world)).await.unwrap_err();
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn what_cannot_be_spawned_is_refused_before_anything_is_touched() {
+    let mut world = World::new();
+    let was = before(&world);
+    let mut high = options(&world);
+    high.mode = Some(PermissionMode::BypassPermissions);
+    let error = spawn(&world.deployment, &team(), high).await.unwrap_err();
+    assert!(matches!(error, LeadError::AboveCeiling { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    let mut other = options(&world);
+    other.model = Some("fake/forbidden".to_owned());
+    let resolve = Arc::clone(&world.deployment.resolve_model);
+    world.deployment.resolve_model = Arc::new(|_| Err("not on this machine".to_owned()));
+    let error = spawn(&world.deployment, &team(), other).await.unwrap_err();
+    assert!(matches!(error, LeadError::Model { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    world.deployment.resolve_model = resolve;
+    let mut nowhere = options(&world);
+    nowhere.cwd = world.path().join("nowhere");
+    let error = spawn(&world.deployment, &team(), nowhere)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("nowhere"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    world.deployment.program = world.path().join("no-program");
+    let error = spawn(&world.deployment, &team(), options(&world))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("no-program"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    assert_eq!(before(&world), was);
+    assert!(orders(&world).is_empty());
+}
+
+#[tokio::test]
+async fn a_lower_mode_than_the_ceiling_is_honoured() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let mut options = options(&world);
+    options.mode = Some(PermissionMode::Plan);
+    let spawned = stage.spawn(&world, options).await.unwrap();
+    assert_eq!(spawned.hello.mode, PermissionMode::Plan);
+}
+
+#[tokio::test]
+async fn p5_a_member_elsewhere_is_told_where_the_rules_begin() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let spawned = options(&world);
+    let sub = spawned.cwd.join("sub");
+    std::fs::create_dir(&sub).unwrap();
+    stage
+        .spawn(
+            &world,
+            SpawnOptions {
+                cwd: sub,
+                ..spawned
+            },
+        )
+        .await
+        .unwrap();
+    let actor = &world.deployment.cwd;
+    let anchors = stage.order().0.anchors;
+    assert_eq!(anchors.above, std::slice::from_ref(actor));
+    assert_eq!(anchors.grants.as_ref(), Some(actor));
+}
+
+#[tokio::test]
+async fn a_spawn_that_is_cancelled_is_undone() {
+    let world = World::new();
+    let stage = Stage::new();
+    let options = options(&world);
+    let cancel = options.cancel.clone();
+    stage.backend.on_start(move |_, _| cancel.cancel());
+    let was = before(&world);
+    let error = stage.spawn(&world, options).await.unwrap_err();
+    assert!(matches!(error, LeadError::Interrupted(_)), "{error}");
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn a_spawn_whose_caller_is_gone_is_undone_all_the_same() {
+    let world = World::new();
+    let stage = Stage::new();
+    let started = Arc::new(tokio::sync::Notify::new());
+    let tell = started.clone();
+    stage.backend.on_start(move |_, _| tell.notify_one());
+    let was = before(&world);
+    tokio::select! {
+        _ = stage.spawn(&world, options(&world)) => panic!("nobody said hello"),
+        () = started.notified() => {}
+    }
+    until("the roster as it was", || {
+        entry(&world).is_none().then_some(())
+    })
+    .await;
+    until("the end of the undoing", || {
+        (stage.open_panes() == 0).then_some(())
+    })
+    .await;
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn a_spawn_that_was_undone_by_another_is_not_committed() {
+    let world = World::new();
+    let store = world.store.clone();
+    let stage = Stage::says_hello(&world, move |hello| {
+        store
+            .abort_spawn(&team(), &hello.spawn_id, "a test")
+            .unwrap();
+    });
+    let was = before(&world);
+    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::SpawnGone { .. })),
+        "{error}"
+    );
+    assert_undone(&world, &stage, &was);
+}
+
+/// A child that ends at once, after `meanwhile` was done about its spawn.
+fn ends_after(world: &World, meanwhile: fn(&dyn TeamStore, SpawnId)) -> Stage {
+    let stage = Stage::new();
+    let (store, backend) = (world.store.clone(), stage.backend.clone());
+    stage.backend.on_start(move |pane, command| {
+        let spawn = command.args[3].to_string_lossy().parse().unwrap();
+        meanwhile(&*store, spawn);
+        backend.finish(&pane.id, 1);
+    });
+    stage
+}
+
+#[tokio::test]
+async fn who_spawns_is_told_that_it_was_called_off_and_not_what_came_of_that() {
+    let world = World::new();
+    let undone = ends_after(&world, |store, spawn| {
+        assert!(store.abort_spawn(&team(), &spawn, "a test").unwrap());
+    });
+    let error = undone.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::SpawnGone { .. })),
+        "{error}"
+    );
+    let deleted = ends_after(&world, |store, _| {
+        store.delete_team(&team(), true, true).unwrap();
+    });
+    let error = deleted.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::TeamNotFound { .. })),
+        "{error}"
+    );
+    let failed = World::new();
+    let stage = ends_after(&failed, |_, _| ());
+    let error = stage.spawn(&failed, options(&failed)).await.unwrap_err();
+    assert!(matches!(error, LeadError::EarlyExit { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn mail_of_others_outlives_a_failed_spawn_and_its_prompt_does_not() {
+    let world = World::new();
+    let stage = Stage::new();
+    let (store, backend) = (world.store.clone(), stage.backend.clone());
+    stage.backend.on_start(move |pane, _| {
+        let draft = Draft::new("team-lead", "by the way");
+        store.send(&team(), &name("bob"), draft).unwrap();
+        backend.finish(&pane.id, 1);
+    });
+    stage.spawn(&world, options(&world)).await.unwrap_err();
+    let texts: Vec<_> = world
+        .mail("bob")
+        .iter()
+        .map(|mail| mail.entry().text.clone())
+        .collect();
+    assert_eq!(texts, ["by the way"]);
+}
+
+#[tokio::test]
+async fn s13_the_name_of_a_live_member_is_taken() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let _life = world.live("bob", spawn);
+    let stage = Stage::says_hello(&world, |_| {});
+    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::NameTaken { .. })),
+        "{error}"
+    );
+    assert_eq!(entry(&world).unwrap().spawn_id(), Some(spawn));
+    assert_eq!(stage.backend.calls(), []);
+}
+
+#[tokio::test]
+async fn a_dead_members_conversation_is_carried_on_unless_a_fresh_one_is_asked_for() {
+    for (fresh, replace) in [(false, false), (false, true), (true, false)] {
+        let world = World::new();
+        let spawn = world.join("bob");
+        drop(world.live("bob", spawn));
+        let former = entry(&world).unwrap().session().unwrap();
+        let stage = Stage::says_hello(&world, |_| {});
+        let options = SpawnOptions {
+            replace,
+            fresh,
+            ..options(&world)
+        };
+        let spawned = stage.spawn(&world, options).await.unwrap();
+        assert_eq!(spawned.hello.session_id == former, !fresh);
+    }
+}
+
+#[tokio::test]
+async fn a_dead_member_has_its_place_back_when_its_successor_fails() {
+    for replace in [false, true] {
+        let world = World::new();
+        let spawn = world.join("bob");
+        drop(world.live("bob", spawn));
+        swarm_team::reconcile(&*world.store, &team()).unwrap();
+        let stage = Stage::new();
+        let backend = stage.backend.clone();
+        stage
+            .backend
+            .on_start(move |pane, _| backend.finish(&pane.id, 1));
+        let was = before(&world);
+        let options = SpawnOptions {
+            replace,
+            ..options(&world)
+        };
+        stage.spawn(&world, options).await.unwrap_err();
+        assert_undone(&world, &stage, &was);
+        assert_eq!(entry(&world).unwrap().spawn_id(), Some(spawn));
+    }
+}
+
+#[tokio::test]
+async fn a_live_member_that_is_replaced_is_ended_first_and_its_conversation_goes_on() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let former = entry(&world).unwrap();
+    let bob = world.play("bob", spawn, Answer::Approve);
+    let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));
+    let stage = Stage::says_hello(&world, |_| {});
+    let options = SpawnOptions {
+        replace: true,
+        ..options(&world)
+    };
+    let spawned = stage.spawn(&world, options).await.unwrap();
+    leaves.join().unwrap();
+    assert_eq!(world.stops(), ["approved"]);
+    assert_eq!(Some(spawned.hello.session_id), former.session());
+    assert_eq!(spawned.color, former.known_color());
+    assert_ne!(spawned.spawn_id, spawn);
+}
+
+#[tokio::test]
+async fn a_deadline_may_be_as_far_away_as_one_likes() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let options = SpawnOptions {
+        timeout: Some(Duration::MAX),
+        ..options(&world)
+    };
+    stage.spawn(&world, options).await.unwrap();
+}
+
+#[tokio::test]
+async fn ten_spawns_at_once_of_one_name_make_one_member() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let spawns = (0..10).map(|_| stage.spawn(&world, options(&world)));
+    let results = futures::future::join_all(spawns).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    assert_eq!(stage.open_panes(), 1);
+    assert_eq!(world.unread("bob"), 1);
+    assert!(entry(&world).is_some());
+}

@@ -1,0 +1,465 @@
+//! Ending members: what they say, what they do, and what is left of them.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_fs::{Liveness, LockOptions};
+use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId};
+use swarm_store::{Draft, FileStore, StoreError, TeamStore};
+use swarm_team::SpawnOrder;
+
+use swarm_supervisor::await_reported_end;
+use swarm_supervisor::{LeadError, StopOptions, StopOutcome, end_team, kill, shutdown};
+use swarm_testkit::Child;
+use swarm_testkit::{Answer, World, name, team, until};
+
+fn options() -> StopOptions {
+    StopOptions {
+        reason: Some("all is done".to_owned()),
+        by: "person",
+        timeout: Duration::from_secs(20),
+        force: false,
+        at_once: false,
+    }
+}
+
+fn at_once() -> StopOptions {
+    StopOptions {
+        timeout: Duration::from_millis(50),
+        ..options()
+    }
+}
+
+fn by_force() -> StopOptions {
+    StopOptions {
+        force: true,
+        ..options()
+    }
+}
+
+#[tokio::test]
+async fn a_member_that_approves_leaves_with_its_tasks_given_back() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let task = world.task_of("bob", spawn);
+    let bob = world.play("bob", spawn, Answer::Approve);
+    let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));
+    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options())
+        .await
+        .unwrap();
+    leaves.join().unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::Approved);
+    assert_eq!(stopped.released, [task]);
+    assert!(!world.has("bob"));
+    assert_eq!(world.stops(), ["approved"]);
+    let free = world.store.task(&team(), &task).unwrap();
+    assert_eq!((free.owner.as_deref(), free.swarm().attempt), (None, 0));
+}
+
+#[tokio::test]
+async fn a_member_whose_agent_refuses_goes_on() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let task = world.task_of("bob", spawn);
+    let bob = world.play("bob", spawn, Answer::Refuse);
+    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options())
+        .await
+        .unwrap();
+    let reason = "tests run".to_owned();
+    assert_eq!(stopped.outcome, StopOutcome::Refused { reason });
+    let _life = bob.join().unwrap();
+    assert!(world.has("bob") && world.stops().is_empty());
+    let held = world.store.task(&team(), &task).unwrap();
+    assert_eq!(held.owner.as_deref(), Some("bob"));
+    assert_eq!(
+        world.store.liveness(&team(), &name("bob")).unwrap(),
+        Liveness::Alive
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_that_the_lead_has_read_first_counts() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let bob = world.play("bob", spawn, Answer::Refuse);
+    let reader = {
+        let store = world.store.clone();
+        std::thread::spawn(move || {
+            let lead = swarm_protocol::MemberName::lead();
+            swarm_testkit::wait_for("the refusal", || {
+                let unread = store.take_unread(&team(), &lead).unwrap();
+                let ids: Vec<_> = unread
+                    .into_iter()
+                    .filter_map(|entry| entry.msg_id)
+                    .collect();
+                (!store.ack(&team(), &lead, &ids).unwrap().is_empty()).then_some(())
+            });
+        })
+    };
+    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options()).await;
+    reader.join().unwrap();
+    let outcome = stopped.unwrap().outcome;
+    assert!(
+        matches!(outcome, StopOutcome::Refused { .. }),
+        "{outcome:?}"
+    );
+    drop(bob.join().unwrap());
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_help_against_force() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let mut child = Child::start(&world.deployment.root, "bob", spawn);
+    let store = world.store.clone();
+    // The agent's answer comes from here, the process is another.
+    let refusal = std::thread::spawn(move || {
+        let request =
+            swarm_testkit::wait_for("a shutdown request", || swarm_testkit::asked(&store, "bob"));
+        let frame = Answer::Refuse.frame("bob", &request);
+        let lead = swarm_protocol::MemberName::lead();
+        store
+            .send(&team(), &lead, Draft::control("bob", &frame))
+            .unwrap();
+    });
+    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &by_force())
+        .await
+        .unwrap();
+    refusal.join().unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::Terminated);
+    assert!(!world.has("bob"));
+    until("the end of the process", || child.has_ended().then_some(())).await;
+}
+
+#[tokio::test]
+async fn l1_silence_until_the_deadline_ends_the_process() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let mut child = Child::start(&world.deployment.root, "bob", spawn);
+    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &at_once())
+        .await
+        .unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::Terminated);
+    assert_eq!(world.stops(), ["terminated"]);
+    assert!(!world.has("bob"));
+    until("the end of the process", || child.has_ended().then_some(())).await;
+}
+
+#[tokio::test]
+async fn l5_what_does_not_hear_sigterm_is_killed() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let mut child = Child::stubborn(&world.deployment.root, "bob", spawn);
+    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &at_once())
+        .await
+        .unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::Killed);
+    until("the end of the process", || child.has_ended().then_some(())).await;
+    let spawn = world.join("bob");
+    let mut child = Child::stubborn(&world.deployment.root, "bob", spawn);
+    let stopped = kill(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::Killed);
+    assert!(!world.has("bob"));
+    until("the end of the process", || child.has_ended().then_some(())).await;
+}
+
+#[tokio::test]
+async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waiting() {
+    for lock in ["inbox", "roster"] {
+        let mut world = World::new();
+        // Who waits for the lock waits in vain.
+        let patient = LockOptions {
+            deadline: Duration::from_hours(1),
+            directory_only: false,
+        };
+        world.deployment.store =
+            Arc::new(FileStore::clone(&world.store).with_lock_options(patient));
+        let (alice, bob) = (world.join("alice"), world.join("bob"));
+        let mut frozen = Child::frozen_with(lock, &world.deployment.root, "bob", bob);
+        let _alice = Child::start(&world.deployment.root, "alice", alice);
+        let ended = end_team(&world.deployment, &team(), &at_once())
+            .await
+            .unwrap();
+        assert!(ended.failed.is_empty(), "{lock}: {:?}", ended.failed);
+        assert!(!world.has("alice") && !world.has("bob"), "{lock}");
+        until("the end of the process", || {
+            frozen.has_ended().then_some(())
+        })
+        .await;
+        if lock == "inbox" {
+            let inbox = world.store.inbox_folder(&team()).join("bob.json");
+            let text = std::fs::read_to_string(inbox).unwrap_or_default();
+            assert!(
+                !text.contains("shutdown_request"),
+                "sent to the dead: {text}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_member_whose_inbox_cannot_be_written_is_ended_by_force_alone() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let mut child = Child::start(&world.deployment.root, "bob", spawn);
+    let inbox = world.store.inbox_folder(&team()).join("bob.json");
+    drop(std::fs::remove_file(&inbox));
+    swarm_fs::create_private_dir(&inbox).unwrap();
+    let (dep, team, bob) = (&world.deployment, team(), name("bob"));
+    let error = shutdown(dep, &team, &bob, &options()).await.unwrap_err();
+    assert!(error.to_string().contains("bob.json"), "{error}");
+    assert!(world.has("bob") && !child.has_ended());
+    let stopped = shutdown(dep, &team, &bob, &by_force()).await.unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::Terminated);
+    assert!(!world.has("bob"));
+    until("the end of the process", || child.has_ended().then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_member_that_is_dead_already_is_only_taken_out() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    drop(world.live("bob", spawn));
+    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options())
+        .await
+        .unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::AlreadyGone);
+    assert!(!world.has("bob"));
+    let asked = |event: &Event| matches!(event, Event::ShutdownRequested { .. });
+    assert!(!world.journal().iter().any(asked));
+}
+
+#[tokio::test]
+async fn a_member_that_had_ended_was_not_killed() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    drop(world.live("bob", spawn));
+    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    let stopped = kill(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert_eq!(stopped.outcome, StopOutcome::AlreadyGone);
+    assert!(!world.has("bob"));
+}
+
+#[tokio::test]
+async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let life = world.live("bob", spawn);
+    let liveness = || world.store.liveness(&team(), &name("bob")).unwrap();
+    world.report("bob", spawn, MemberState::Working);
+    await_reported_end(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert_eq!(
+        liveness(),
+        Liveness::Alive,
+        "a living one is not waited for"
+    );
+    world.report("bob", spawn, MemberState::Dead);
+    let falls = std::thread::spawn(move || {
+        std::thread::park_timeout(Duration::from_millis(100));
+        drop(life);
+    });
+    await_reported_end(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert_eq!(liveness(), Liveness::Dead);
+    falls.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_death_that_was_noticed_before_is_entered_once() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    drop(world.live("bob", spawn));
+    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    shutdown(&world.deployment, &team(), &name("bob"), &options())
+        .await
+        .unwrap();
+    let died = |event: &Event| matches!(event, Event::MemberDied { .. });
+    assert_eq!(
+        world.journal().iter().filter(|event| died(event)).count(),
+        1
+    );
+    assert!(world.stops().is_empty());
+}
+
+#[tokio::test]
+async fn strangers_leads_and_members_of_other_programs_are_not_ended() {
+    let world = World::new();
+    world.join("bob");
+    let end = async |member: &str| {
+        shutdown(&world.deployment, &team(), &name(member), &options())
+            .await
+            .unwrap_err()
+    };
+    for member in ["alice", "team-lead"] {
+        let error = end(member).await;
+        let LeadError::Store(StoreError::MemberNotFound { known, .. }) = &error else {
+            panic!("{error}");
+        };
+        assert!(known.contains(&name("bob")));
+    }
+    world
+        .store
+        .update_config(&team(), &mut |config| {
+            config.member_mut(&name("bob")).unwrap().swarm = None;
+            Ok(())
+        })
+        .unwrap();
+    let error = end("bob").await;
+    assert!(matches!(error, LeadError::Foreign(_)), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(world.has("bob"));
+}
+
+#[tokio::test]
+async fn a_member_that_cannot_be_ended_stays_in_the_roster() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    // Held by a process that does not carry the mark.
+    let _life = world.live("bob", spawn);
+    let error = shutdown(&world.deployment, &team(), &name("bob"), &at_once())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, LeadError::StillAlive { .. }), "{error}");
+    assert!(world.has("bob") && world.stops().is_empty());
+}
+
+#[tokio::test]
+async fn of_two_who_end_a_member_one_enters_it() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let task = world.task_of("bob", spawn);
+    let bob = world.play("bob", spawn, Answer::Approve);
+    let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));
+    let (dep, team, bob) = (&world.deployment, team(), name("bob"));
+    let (one, other) = (options(), options());
+    let ended = tokio::join!(
+        shutdown(dep, &team, &bob, &one),
+        shutdown(dep, &team, &bob, &other),
+    );
+    leaves.join().unwrap();
+    let mut released = Vec::new();
+    for stopped in [ended.0, ended.1] {
+        match stopped {
+            Ok(stopped) => released.extend(stopped.released),
+            Err(LeadError::Store(StoreError::MemberNotFound { .. })) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(released, [task]);
+    assert_eq!(world.stops(), ["approved"]);
+}
+
+#[tokio::test]
+async fn a_spawn_that_is_ended_under_way_is_undone() {
+    let world = World::new();
+    let spawn = world.reserve("bob", Some("run the tests"));
+    let folder = world.store.member_dir(&team(), &name("bob"));
+    let order = folder.join(SpawnOrder::file_name(spawn));
+    swarm_fs::replace_alone(&order, b"keys").unwrap();
+    kill(&world.deployment, &team(), &name("bob"))
+        .await
+        .unwrap();
+    assert!(!world.has("bob") && !order.exists());
+    assert!(world.stops().is_empty());
+    let aborted = |event: &Event| matches!(event, Event::SpawnAborted { .. });
+    assert!(world.journal().iter().any(aborted));
+    world.reserve("bob", None);
+    assert_eq!(world.unread("bob"), 0, "the prompt went with its spawn");
+}
+
+/// A shell with the mark of a spawn, once its script has printed something.
+fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::process::Child {
+    let mut child = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .args(args)
+        .env("SWARM_SPAWN_ID", spawn.to_string())
+        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0];
+    child.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+    child
+}
+
+#[tokio::test]
+async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
+    let mut world = World::new();
+    world.deployment.kill_grace = Duration::from_mins(1);
+    let spawn = world.reserve("bob", None);
+    let seen = world.path().join("seen");
+    let roster = world.store.team_folder(&team()).join("config.json");
+    // What it saw last is what whoever waits for it sees.
+    let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
+    let mut child = marked(&world, spawn, script, &[&roster, &seen]);
+    shutdown(&world.deployment, &team(), &name("bob"), &options())
+        .await
+        .unwrap();
+    child.wait().unwrap();
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(!seen.contains(&spawn.to_string()), "{seen}");
+}
+
+#[tokio::test]
+async fn a_team_ends_all_at_once_and_names_who_does_not() {
+    let world = World::new();
+    let (alice, bob, carol) = (world.join("alice"), world.join("bob"), world.join("carol"));
+    let player = world.play("alice", alice, Answer::Approve);
+    let leaves = std::thread::spawn(move || drop(player.join().unwrap()));
+    let _unmarked = world.live("bob", bob);
+    world.report("bob", bob, MemberState::Idle);
+    let _child = Child::start(&world.deployment.root, "carol", carol);
+    let options = StopOptions {
+        timeout: Duration::from_secs(5),
+        ..by_force()
+    };
+    let ended = end_team(&world.deployment, &team(), &options)
+        .await
+        .unwrap();
+    leaves.join().unwrap();
+    let outcomes: Vec<_> = ended
+        .stopped
+        .iter()
+        .map(|stopped| (stopped.member.as_str(), stopped.outcome.word()))
+        .collect();
+    assert_eq!(outcomes, [("alice", "approved"), ("carol", "terminated")]);
+    assert_eq!(ended.failed.len(), 1);
+    assert_eq!(ended.failed[0].0, name("bob"));
+}
+
+#[test]
+fn askers_outwait_the_members_own_deadline() {
+    let world = World::without_team();
+    let dep = &world.deployment;
+    assert!(dep.shutdown_patience() > dep.limits.shutdown_grace());
+}
+
+#[tokio::test]
+async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    drop(world.live("bob", spawn));
+    // It outlives SIGTERM, and a test that fails by half a minute.
+    let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";
+    let mut left = marked(&world, spawn, script, &[]);
+    let (store, crew) = (&world.deployment.store, team());
+    let looking = swarm_supervisor::reconcile(store, &crew);
+    tokio::pin!(looking);
+    tokio::select! {
+        biased;
+        _ = &mut looking => panic!("it waits on the thread that everything else needs"),
+        () = tokio::time::sleep(Duration::from_millis(20)) => {}
+    }
+    assert_eq!(looking.await.unwrap().died.len(), 1);
+    assert_eq!(left.wait().unwrap().code(), None, "it was killed");
+}

@@ -1,0 +1,19 @@
+//! What the tests of several crates share: conditions, a scripted model, a team with simulated members.
+#![expect(
+    missing_docs,
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "only tests use it: a panic is a failed test, and names say what it is"
+)]
+
+mod child;
+mod model;
+mod wait;
+mod world;
+
+pub use child::{Child, play_child};
+pub use model::*;
+pub use wait::{until, wait_for};
+pub use world::*;

@@ -1,0 +1,371 @@
+//! A team on disk, and everything that leading it takes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use swarm_engine::EventSink;
+use swarm_fs::{FolderWatcher, LifeHolder};
+use swarm_panes::{BackendRequest, TerminalFacts};
+use swarm_protocol::RuleText;
+use swarm_protocol::{
+    AgentEvent, BackendType, Clock, ControlFrame, Event, IdleNotification, IdleReason, LEAD_NAME,
+    LifeKind, LifeRecord, MemberName, MemberState, NewTask, OnLost, PaneId, PermissionMode,
+    Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
+    StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
+};
+use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, TeamStore, process};
+use swarm_team::{Incoming, MemberLimits, sort_mail};
+use swarm_worktree::{Git, Worktrees};
+
+use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
+
+use crate::wait_for;
+
+pub fn name(text: &str) -> MemberName {
+    MemberName::parse(text).unwrap()
+}
+
+pub fn team() -> TeamName {
+    TeamName::parse("crew").unwrap()
+}
+
+/// Remembers events.
+#[derive(Debug, Default)]
+pub struct Events(Mutex<Vec<AgentEvent>>);
+
+impl Events {
+    pub fn notices(&self) -> Vec<String> {
+        let events = self.0.lock().unwrap();
+        let notices = events.iter().filter_map(|event| match event {
+            AgentEvent::Notice { line } => Some(line.clone()),
+            _ => None,
+        });
+        notices.collect()
+    }
+}
+
+impl EventSink for Events {
+    fn emit(&self, event: AgentEvent) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+#[derive(Debug)]
+pub struct World {
+    pub folder: tempfile::TempDir,
+    pub store: Arc<FileStore>,
+    pub deployment: Deployment,
+}
+
+impl World {
+    /// With the team `crew` and nobody but its lead.
+    pub fn new() -> Self {
+        let world = Self::without_team();
+        world.create_team();
+        world
+    }
+
+    /// Makes the team `crew`.
+    pub fn create_team(&self) {
+        let new = NewTeam {
+            name: team(),
+            description: None,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: self.path(),
+            lead_model: None,
+            created_by: LEAD_NAME.to_owned(),
+        };
+        self.store.create_team(new).unwrap();
+    }
+
+    pub fn without_team() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        let store = Arc::new(FileStore::new(root.clone(), Arc::new(SystemClock)));
+        let deployment = deployment(root, folder.path().to_owned(), store.clone());
+        Self {
+            folder,
+            store,
+            deployment,
+        }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    pub fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
+        reserve(&self.store, &self.path(), member, prompt)
+    }
+
+    /// A committed member; nothing is alive yet.
+    pub fn join(&self, member: &str) -> SpawnId {
+        let spawn = self.reserve(member, None);
+        commit(&self.store, spawn);
+        spawn
+    }
+
+    pub fn live(&self, member: &str, spawn: SpawnId) -> LifeHolder {
+        hold_life(&self.store, &team(), member, spawn)
+    }
+
+    pub fn report(&self, member: &str, spawn: SpawnId, state: MemberState) {
+        report_state(&self.store, &team(), member, spawn, state);
+    }
+
+    pub fn has(&self, member: &str) -> bool {
+        let config = self.store.config(&team()).unwrap();
+        config.member(&name(member)).is_some()
+    }
+
+    pub fn mail(&self, member: &str) -> Vec<Incoming> {
+        let inbox = self.store.inbox(&team(), &name(member)).unwrap();
+        sort_mail(inbox.entries)
+    }
+
+    pub fn unread(&self, member: &str) -> usize {
+        let inbox = self.store.inbox(&team(), &name(member)).unwrap();
+        inbox.unread().count()
+    }
+
+    /// Adds an entry without a mark to the lead's inbox, as another program would.
+    pub fn write_raw(&self, from: &str, text: &str) {
+        let path = self.store.inbox_folder(&team()).join("team-lead.json");
+        let bytes = std::fs::read(&path).unwrap_or_else(|_| b"[]".to_vec());
+        let mut entries: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
+        entries.push(serde_json::json!({"from": from, "text": text, "timestamp": "2026-11-20T17:53:21.411Z", "read": false}));
+        swarm_fs::replace_alone(&path, serde_json::to_string(&entries).unwrap().as_bytes())
+            .unwrap();
+    }
+
+    pub fn journal(&self) -> Vec<Event> {
+        let entries = self.store.events(&team()).unwrap().entries.into_iter();
+        entries.map(|entry| entry.event).collect()
+    }
+
+    /// How the journal says that members stopped.
+    pub fn stops(&self) -> Vec<String> {
+        let events = self.journal().into_iter();
+        events
+            .filter_map(|event| match event {
+                Event::MemberStopped { how, .. } => Some(how),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// A task that a member works on.
+    pub fn task_of(&self, member: &str, spawn: SpawnId) -> TaskId {
+        let new = NewTask {
+            subject: "paint".to_owned(),
+            ..NewTask::default()
+        };
+        let person = Actor::person(&team());
+        let id = self.store.create_tasks(&team(), &[new], &person).unwrap()[0];
+        let actor = Actor::member(&team(), name(member), Some(spawn));
+        self.store.claim(&team(), &id, &actor).unwrap();
+        id
+    }
+
+    /// Plays a member in a thread until it has been asked to stop and `answer` has been given.
+    pub fn play(
+        &self,
+        member: &str,
+        spawn: SpawnId,
+        answer: Answer,
+    ) -> std::thread::JoinHandle<LifeHolder> {
+        let (store, member) = (self.store.clone(), member.to_owned());
+        let life = self.live(&member, spawn);
+        report_state(&store, &team(), &member, spawn, MemberState::Idle);
+        std::thread::spawn(move || {
+            let request = wait_for("a shutdown request", || asked(&store, &member));
+            let frame = answer.frame(&member, &request);
+            let draft = Draft::control(member.as_str(), &frame);
+            if answer == Answer::Approve {
+                report_state(&store, &team(), &member, spawn, MemberState::Stopping);
+            }
+            store.send(&team(), &MemberName::lead(), draft).unwrap();
+            life
+        })
+    }
+}
+
+/// What a played member says to a shutdown request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    Approve,
+    Refuse,
+}
+
+impl Answer {
+    pub fn frame(self, member: &str, request: &ShutdownRequest) -> ControlFrame {
+        let (request_id, from) = (request.request_id.clone(), member.to_owned());
+        let timestamp = SystemClock.now().iso();
+        match self {
+            Self::Approve => ControlFrame::ShutdownApproved(ShutdownApproved {
+                request_id,
+                from,
+                timestamp,
+                pane_id: None,
+                backend_type: None,
+            }),
+            Self::Refuse => ControlFrame::ShutdownRejected(ShutdownRejected {
+                request_id,
+                from,
+                reason: "tests run".to_owned(),
+                timestamp,
+            }),
+        }
+    }
+}
+
+/// The shutdown request in a member's inbox.
+pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
+    let unread = store.take_unread(&team(), &name(member)).unwrap();
+    sort_mail(unread)
+        .into_iter()
+        .find_map(|incoming| match incoming {
+            Incoming::ShutdownRequest(_, request) => Some(request),
+            _ => None,
+        })
+}
+
+/// A member's last words in a turn.
+pub fn idle_notice(store: &FileStore, member: &str, result: Option<&str>) {
+    let frame = ControlFrame::IdleNotification(IdleNotification {
+        from: member.to_owned(),
+        timestamp: SystemClock.now().iso(),
+        idle_reason: Some(IdleReason::Available),
+        result: result.map(str::to_owned),
+        summary: None,
+        completed_task_id: None,
+        completed_status: None,
+        failure_reason: None,
+        open_tasks: Vec::new(),
+    });
+    let draft = Draft::control(member, &frame);
+    store.send(&team(), &MemberName::lead(), draft).unwrap();
+}
+
+pub fn reserve(
+    store: &FileStore,
+    cwd: &std::path::Path,
+    member: &str,
+    prompt: Option<&str>,
+) -> SpawnId {
+    let spawn_id = SpawnId::random();
+    let own = std::process::id();
+    let start = process::start_time(own).unwrap();
+    let held = Reservation::new(own, start, UnixMs(u64::MAX));
+    let new = NewMember {
+        prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
+        session_id: Some(SessionId::random()),
+        ..NewMember::new(name(member), spawn_id, held, cwd)
+    };
+    store.reserve(&team(), new).unwrap();
+    spawn_id
+}
+
+pub fn commit(store: &FileStore, spawn: SpawnId) {
+    store
+        .commit_spawn(&team(), &spawn, PaneId::none(), BackendType::Headless, None)
+        .unwrap();
+}
+
+pub fn hold_life(
+    store: &FileStore,
+    team: &TeamName,
+    member: &str,
+    spawn_id: SpawnId,
+) -> LifeHolder {
+    let record = LifeRecord {
+        kind: LifeKind::Process,
+        pid: std::process::id(),
+        proc_start: String::new(),
+        spawn_id,
+        host: "here".to_owned(),
+        pid_space: String::new(),
+    };
+    let path = store.life_path(team, &name(member));
+    LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
+}
+
+pub fn report_state(
+    store: &FileStore,
+    team: &TeamName,
+    member: &str,
+    spawn_id: SpawnId,
+    state: MemberState,
+) {
+    let report = StateReport {
+        spawn_id,
+        state,
+        since: UnixMs(1),
+        detail: None,
+        task: None,
+        turns: 0,
+        progress: 0,
+        usage: Usage::default(),
+    };
+    store.write_state(team, &name(member), &report).unwrap();
+}
+
+fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment {
+    let own = std::process::id();
+    let worktrees = root.join("swarm/worktrees");
+    let rule = |text: &str| RuleText {
+        rule: text.to_owned(),
+        origin: "a test".to_owned(),
+    };
+    Deployment {
+        terminal: TerminalFacts {
+            own_socket_dir: cwd.join("sockets"),
+            ..TerminalFacts::default()
+        },
+        root,
+        cwd,
+        store,
+        clock: Arc::new(SystemClock),
+        watcher: Arc::new(FolderWatcher::new()),
+        program: std::env::current_exe().unwrap(),
+        backend: BackendRequest::default(),
+        shell_env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
+        model: "fake/fake-1".to_owned(),
+        resolve_model: Arc::new(|name| Ok(name.to_owned())),
+        subagent_model: None,
+        mode: PermissionMode::Default,
+        ceiling: PermissionMode::AcceptEdits,
+        rules: RuleTexts {
+            allow: vec![rule("Bash(git log:*)")],
+            deny: vec![rule("Bash(rm:*)")],
+            ask: vec![rule("Bash(make:*)")],
+        },
+        equipment: Arc::default(),
+        worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default(), worktrees),
+        limits: MemberLimits {
+            max_unread: 1000,
+            max_message_bytes: 256 * 1024,
+            max_requests: 20,
+            permission_timeout_ms: 50,
+            shutdown_grace_ms: 20_000,
+            remind: true,
+            on_lost: OnLost::Park,
+        },
+        hello_deadline: Duration::from_secs(20),
+        kill_grace: Duration::from_millis(200),
+        color_output: false,
+        pace: 0.0,
+        version: "1.2.3".to_owned(),
+        process: ProcessIdentity {
+            pid: own,
+            start: process::start_time(own).unwrap(),
+            host: "here".to_owned(),
+            pid_space: "here".to_owned(),
+        },
+        spawn_id: SpawnId::random(),
+    }
+}
