@@ -31,7 +31,7 @@ pub use equipped::own_tools;
 pub use error::EngineError;
 pub use events::{EventSink, NoEvents, StepCounter};
 pub use fork::ForkPoint;
-pub use gate::{Ask, GateAnswer, NobodyToAsk, PermissionGate};
+pub use gate::{NobodyToAsk, PermissionGate};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
 pub use instructions::{InstructionFile, InstructionKind, InstructionSources, LoadedInstructions};
 pub use limits::EngineLimits;

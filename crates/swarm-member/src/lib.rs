@@ -1,7 +1,12 @@
 //! The loop of a member: mail, turns, permission, shutdown, for the lead and for teammates.
 
+mod broker;
 mod lead;
+mod pane_sink;
+mod reporter;
 mod teammate;
+mod turn_mail;
 
 pub use lead::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
+pub use pane_sink::PaneSink;
 pub use teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};

@@ -13,6 +13,7 @@ mod git_guard;
 mod instructions;
 mod mode_choice;
 mod model_choice;
+mod permission;
 mod pool;
 mod question;
 mod rule;
@@ -40,6 +41,7 @@ pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
 pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
+pub use permission::{PermissionOutcome, PermissionRequest};
 pub use pool::{
     AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, SelectorError, ToolCeiling,
     ToolPool, ToolSelector, known_tools, tool_pool,

@@ -31,8 +31,7 @@ pub use member_hooks::member_hooks;
 pub use merged::WorkMerger;
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
-    AskedCall, OpenRequest, PermissionAnswer, Wake, answer, answer_frame, approve, deny,
-    open_request, wait_for_answer,
+    OpenRequest, Wake, answer, answer_frame, approve, deny, open_request, wait_for_answer,
 };
 pub use receiver::{Reads, Receiver};
 pub use seat::{Founder, NoTeam, Seat};

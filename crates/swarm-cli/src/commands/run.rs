@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
-use super::run_events::{LiveView, StreamJson};
+use super::run_events::{StreamJson, live_view};
 use super::typed_ahead::{RestoreAtEnd, TypedAhead};
 use super::worktree::{OwnWorktree, leave_entered, wish};
 use crate::app::App;
@@ -167,7 +167,7 @@ pub(super) fn parts(
         rules: claude.rules,
         events: match output {
             OutputFormat::StreamJson => Arc::new(StreamJson(app.out)),
-            _ => Arc::new(LiveView::new(app, &deployment)),
+            _ => live_view(app, &deployment),
         },
         platform: platform(),
         instructions: Vec::new(),

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use swarm_protocol::SubAgentId;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Ask, GateAnswer, PermissionGate};
+use swarm_policy::{PermissionOutcome, PermissionRequest};
+
+use crate::PermissionGate;
 
 /// Passes questions on and says who asks.
 #[derive(Debug)]
@@ -25,8 +27,8 @@ pub(super) trait Answered: Send + Sync + std::fmt::Debug {
 
 #[async_trait]
 impl PermissionGate for ChildGate {
-    async fn ask(&self, ask: Ask, cancel: CancellationToken) -> GateAnswer {
-        let ask = Ask {
+    async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome {
+        let ask = PermissionRequest {
             description: format!("{} ({}): {}", self.agent_type, self.id, ask.description),
             ..ask
         };

@@ -5,7 +5,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::overdue;
 use super::dispatch::{NOT_RUN, Ready, Verdict};
-use crate::{Ask, GateAnswer, Session};
+use swarm_policy::{PermissionOutcome, PermissionRequest};
+
+use crate::Session;
 
 impl Session {
     /// What runs, after asking where that is needed; or what the model is told instead.
@@ -25,7 +27,7 @@ impl Session {
             } => (ready, why, suggestions),
         };
         let line = ready.tool.one_line(&ready.input);
-        let ask = Ask {
+        let request = PermissionRequest {
             tool_use_id: id.to_owned(),
             tool: ready.tool.name().to_owned(),
             input: ready.input.clone(),
@@ -33,7 +35,7 @@ impl Session {
             why,
             suggestions,
         };
-        if let Some(answer) = self.answered_by_hooks(&ask, cancel).await {
+        if let Some(answer) = self.answered_by_hooks(&request, cancel).await {
             return if cancel.is_cancelled() {
                 Err(NOT_RUN.to_owned())
             } else {
@@ -41,7 +43,7 @@ impl Session {
             };
         }
         let answer = tokio::select! {
-            answer = self.parts.gate.ask(ask, cancel.clone()) => Some(answer),
+            answer = self.parts.gate.ask(request, cancel.clone()) => Some(answer),
             () = overdue(cancel, self.parts.limits.cancel_grace) => None,
         };
         self.state(MemberState::Working, None);
@@ -52,12 +54,12 @@ impl Session {
         }
     }
 
-    fn apply(&self, answer: GateAnswer, mut ready: Ready) -> Result<Ready, String> {
+    fn apply(&self, answer: PermissionOutcome, mut ready: Ready) -> Result<Ready, String> {
         match answer {
-            GateAnswer::Deny { why } => {
+            PermissionOutcome::Deny { why } => {
                 Err(format!("The call was not run: permission denied. {why}"))
             }
-            GateAnswer::Allow {
+            PermissionOutcome::Allow {
                 updated_input,
                 grants,
             } => {

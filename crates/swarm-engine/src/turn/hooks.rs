@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::dispatch::{NOT_RUN, Ready, Verdict};
 use crate::transcript::Entry;
-use crate::{Ask, Delivery, EngineError, GateAnswer, Injected, Session};
+use swarm_policy::{PermissionOutcome, PermissionRequest};
+
+use crate::{Delivery, EngineError, Injected, Session};
 
 /// How often in a row hooks may keep a turn from ending, as in Claude Code.
 const HELD: u32 = 8;
@@ -167,19 +169,19 @@ impl Session {
     /// Lets hooks answer a question in a person's place.
     pub(super) async fn answered_by_hooks(
         &self,
-        ask: &Ask,
+        request: &PermissionRequest,
         cancel: &CancellationToken,
-    ) -> Option<GateAnswer> {
+    ) -> Option<PermissionOutcome> {
         let fields = json!({
-            "tool_name": ask.tool,
-            "tool_input": ask.input,
-            "tool_use_id": ask.tool_use_id,
-            "permission_suggestions": ask.suggestions,
+            "tool_name": request.tool,
+            "tool_input": request.input,
+            "tool_use_id": request.tool_use_id,
+            "permission_suggestions": request.suggestions,
         });
         let outcome = self
             .fire(
                 HookEvent::PermissionRequest,
-                Some(&ask.tool),
+                Some(&request.tool),
                 fields,
                 cancel,
             )
@@ -189,10 +191,10 @@ impl Session {
         }
         if let Some(why) = outcome.refusal().or(outcome.stop) {
             let why = format!("A hook refuses it. {why}");
-            return Some(GateAnswer::Deny { why });
+            return Some(PermissionOutcome::Deny { why });
         }
         match outcome.permission {
-            Some((Permission::Allow, _)) => Some(GateAnswer::Allow {
+            Some((Permission::Allow, _)) => Some(PermissionOutcome::Allow {
                 updated_input: outcome.updated_input,
                 grants: Vec::new(),
             }),

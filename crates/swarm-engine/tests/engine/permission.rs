@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_engine::{Ask, GateAnswer, Injected, Rights};
+use swarm_engine::{Injected, Rights};
 use swarm_policy::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
+use swarm_policy::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
 
 use crate::model::{call, say};
@@ -21,8 +22,8 @@ fn asking(log: &Log) -> World {
     world
 }
 
-fn allow() -> GateAnswer {
-    GateAnswer::Allow {
+fn allow() -> PermissionOutcome {
+    PermissionOutcome::Allow {
         updated_input: None,
         grants: Vec::new(),
     }
@@ -48,7 +49,7 @@ async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
     assert_eq!(log.lock().unwrap().len(), 2);
     let asked = world.gate.asked.lock().unwrap().clone();
     let [
-        Ask {
+        PermissionRequest {
             tool_use_id,
             tool,
             input,
@@ -83,7 +84,7 @@ async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
 async fn a_denied_call_does_not_run_and_the_model_reads_why() {
     let log = Log::default();
     let world = asking(&log);
-    let no = GateAnswer::Deny {
+    let no = PermissionOutcome::Deny {
         why: "not on a Friday".into(),
     };
     world.gate.answers.lock().unwrap().push_back(no);
@@ -120,7 +121,7 @@ async fn a_rule_denies_without_a_question() {
 async fn an_answer_may_change_the_input() {
     let log = Log::default();
     let world = asking(&log);
-    let answer = |input| GateAnswer::Allow {
+    let answer = |input| PermissionOutcome::Allow {
         updated_input: Some(input),
         grants: Vec::new(),
     };
@@ -159,7 +160,7 @@ async fn a_denial_holds_for_what_an_answer_changed_the_input_to() {
         call([("a", "Bash", json!({"command": "make"}))]),
         say("done"),
     ]);
-    let changed = GateAnswer::Allow {
+    let changed = PermissionOutcome::Allow {
         updated_input: Some(json!({"command": "rm -r build"})),
         grants: Vec::new(),
     };
@@ -187,7 +188,7 @@ async fn what_an_answer_grants_is_not_asked_again() {
         ]),
         say("done"),
     ]);
-    let always = GateAnswer::Allow {
+    let always = PermissionOutcome::Allow {
         updated_input: None,
         grants: vec![grant("Change")],
     };

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use swarm_engine::{
-    AgentParts, Ask, EngineLimits, EventSink, ForkPoint, GateAnswer, Injected, Interjections,
-    PermissionGate, Rights, Session, TranscriptAuthor, TranscriptFile, transcript_path,
+    AgentParts, EngineLimits, EventSink, ForkPoint, Injected, Interjections, PermissionGate,
+    Rights, Session, TranscriptAuthor, TranscriptFile, transcript_path,
 };
-use swarm_policy::RuleSet;
+use swarm_policy::{PermissionOutcome, PermissionRequest, RuleSet};
 use swarm_protocol::{
     AgentEvent, MemberName, MessageId, PermissionMode, SessionId, SystemClock, TeamName,
 };
@@ -68,14 +68,14 @@ impl EventSink for Watcher {
 /// Answers as told; without an answer left it never answers.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    pub(crate) answers: Mutex<VecDeque<GateAnswer>>,
-    pub(crate) asked: Mutex<Vec<Ask>>,
+    pub(crate) answers: Mutex<VecDeque<PermissionOutcome>>,
+    pub(crate) asked: Mutex<Vec<PermissionRequest>>,
     pub(crate) waiting: Arc<Notify>,
 }
 
 #[async_trait]
 impl PermissionGate for Gate {
-    async fn ask(&self, ask: Ask, cancel: CancellationToken) -> GateAnswer {
+    async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome {
         self.asked.lock().unwrap().push(ask);
         let answer = self.answers.lock().unwrap().pop_front();
         if let Some(answer) = answer {
@@ -83,7 +83,7 @@ impl PermissionGate for Gate {
         }
         self.waiting.notify_one();
         cancel.cancelled().await;
-        GateAnswer::Allow {
+        PermissionOutcome::Allow {
             updated_input: None,
             grants: Vec::new(),
         }

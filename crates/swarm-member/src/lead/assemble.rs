@@ -23,10 +23,10 @@ use tokio_util::task::TaskTracker;
 
 use super::LeadParts;
 use super::desk::LeadDesk;
-use super::gate::LeadGate;
 use super::prompt::system_prompt;
-use super::reporter::Reporter;
+use crate::broker::PermissionBroker;
 use crate::lead::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
+use crate::reporter::{Reporter, ReporterParts};
 use swarm_supervisor::lead_marks;
 use swarm_supervisor::{Deployment, Leadership, WorktreeMerger};
 
@@ -56,11 +56,12 @@ pub(super) fn assemble(
         parted: Arc::default(),
         person_wrote: std::sync::atomic::AtomicBool::default(),
     });
-    let gate = LeadGate {
+    let gate = PermissionBroker {
         seat: Arc::clone(&seat),
         watcher: Arc::clone(&dep.watcher),
         reporter: Arc::clone(&reporter),
         timeout: dep.limits.permission_timeout(),
+        mail: None,
     };
     let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
     let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
@@ -124,14 +125,15 @@ fn reporter(parts: &LeadParts, leadership: &Arc<Leadership>) -> Arc<Reporter> {
         dep.spawn_id,
         dep.clock.now(),
     );
-    Arc::new(Reporter {
+    let leadership = Arc::clone(leadership);
+    Arc::new(Reporter::new(ReporterParts {
         clock: Arc::clone(&dep.clock),
-        keeper,
-        leadership: Arc::clone(leadership),
-        watcher: Arc::clone(&parts.events),
+        name: MemberName::lead(),
+        team: Box::new(move || leadership.team()),
         store: Arc::clone(&dep.store),
-        of_sub_agents: Mutex::default(),
-    })
+        keeper,
+        view: Arc::clone(&parts.events),
+    }))
 }
 
 fn seat(dep: &Deployment, leadership: &Arc<Leadership>, reporter: &Arc<Reporter>) -> Arc<Seat> {

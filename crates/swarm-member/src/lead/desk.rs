@@ -14,7 +14,7 @@ use swarm_team::{Incoming, Seat, sort_mail};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
-use super::reporter::Reporter;
+use crate::reporter::Reporter;
 use swarm_supervisor::{Deployment, LeadError};
 use swarm_supervisor::{StopOutcome, death, finish};
 

@@ -12,7 +12,7 @@ use swarm_team::{Founder, Incoming, Seat, StateKeeper};
 use tokio_util::task::TaskTracker;
 
 use super::desk::LeadDesk;
-use super::reporter::Reporter;
+use crate::reporter::{Reporter, ReporterParts};
 use swarm_supervisor::Leadership;
 use swarm_testkit::{Events, World, idle_notice, name, team, until};
 
@@ -21,19 +21,20 @@ fn desk(world: &World) -> (LeadDesk, Arc<Events>) {
     let leadership = Leadership::new(dep.clone(), SessionId::random(), team(), dep.model.clone());
     let leadership = Arc::new(leadership);
     let events = Arc::new(Events::default());
-    let reporter = Reporter {
+    let leads = leadership.clone();
+    let reporter = Reporter::new(ReporterParts {
         clock: dep.clock.clone(),
+        name: MemberName::lead(),
+        team: Box::new(move || leads.team()),
         keeper: StateKeeper::new(
             dep.store.clone(),
             MemberName::lead(),
             dep.spawn_id,
             dep.clock.now(),
         ),
-        leadership: leadership.clone(),
-        watcher: events.clone(),
+        view: events.clone(),
         store: dep.store.clone(),
-        of_sub_agents: std::sync::Mutex::default(),
-    };
+    });
     let seat = Seat::lead(
         dep.store.clone(),
         dep.clock.clone(),

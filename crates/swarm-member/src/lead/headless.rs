@@ -19,13 +19,13 @@ use super::LeadParts;
 use super::assemble::{Assembled, assemble};
 use super::desk::LeadDesk;
 use super::report::{Outcome, RunReport};
-use super::reporter::Reporter;
 use super::result_text::ResultText;
 use super::servers;
 use super::settle::{
     Situation, any_failed, is_work_finished, paused_alone, situation, stalled_text,
 };
 use super::turn::run_turn;
+use crate::reporter::Reporter;
 
 use crate::lead::supervise::Supervisor;
 use swarm_supervisor::end_leftovers_of_lead;

@@ -3,12 +3,10 @@
 mod assemble;
 mod desk;
 mod farewell;
-mod gate;
 mod headless;
 mod parts;
 mod prompt;
 mod report;
-mod reporter;
 mod result_text;
 mod servers;
 mod settle;

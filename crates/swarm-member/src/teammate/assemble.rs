@@ -27,11 +27,12 @@ use swarm_tools::{
 use swarm_ui::{PaneHeader, PaneView, Theme};
 use tokio_util::sync::CancellationToken;
 
+use crate::broker::PermissionBroker;
+use crate::pane_sink::PaneSink;
+use crate::reporter::{Reporter, ReporterParts};
 use crate::teammate::desk::MailDesk;
-use crate::teammate::gate::QueueGate;
 use crate::teammate::interject::UrgentMail;
 use crate::teammate::prompt::system_prompt;
-use crate::teammate::reporter::Reporter;
 use crate::teammate::servers;
 use crate::teammate::{TeammateError, TeammateParts};
 
@@ -95,13 +96,12 @@ pub(crate) fn assemble(
     });
     let mut tools = tools(&seat, &shutdown, &order.equipment, &sub_agents);
     tools.extend(servers.tools());
-    let gate = QueueGate {
+    let gate = PermissionBroker {
         seat: Arc::clone(&seat),
-        desk: Arc::clone(&desk),
-        team,
         watcher: Arc::clone(watcher),
         reporter: Arc::clone(&reporter),
-        limits: order.limits,
+        timeout: order.limits.permission_timeout(),
+        mail: Some(Arc::clone(&desk)),
     };
     let rights = Arc::new(rights(&seat, &order, rules));
     let instructions = instructions(&order, &root, parts.home.as_deref(), &unreadable);
@@ -342,13 +342,15 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         (Some(_), BackendType::Tmux) => view.hinting(format!("{TO_BACKGROUND} (in tmux twice)")),
         (Some(_), _) => view.hinting(TO_BACKGROUND),
     };
-    Reporter::new(
-        Arc::clone(&parts.clock),
-        order.agent.clone(),
-        Arc::clone(&parts.store),
+    let team = order.agent.team.clone();
+    Reporter::new(ReporterParts {
+        clock: Arc::clone(&parts.clock),
+        name: order.agent.name.clone(),
+        team: Box::new(move || Some(team.clone())),
+        store: Arc::clone(&parts.store),
         keeper,
-        view,
-    )
+        view: Arc::new(PaneSink::new(view)),
+    })
 }
 
 fn tools(

@@ -6,10 +6,10 @@ use swarm_engine::{Injected, Totals, TurnOutcome};
 use swarm_protocol::{IdleNotification, MemberState, Task};
 use swarm_team::Seat;
 
+use crate::reporter::Reporter;
 use crate::teammate::duty::{Duty, names};
 use crate::teammate::idle;
 use crate::teammate::outbox::Outbox;
-use crate::teammate::reporter::Reporter;
 
 /// Tells the lead of every turn, once.
 pub(crate) struct Debrief {

@@ -12,6 +12,7 @@ use swarm_store::{StoreError, TeamStore};
 use swarm_team::{Incoming, Seat, ShutdownVerdict, approve_shutdown};
 use tokio_util::sync::CancellationToken;
 
+use crate::reporter::Reporter;
 use crate::teammate::debrief::Debrief;
 use crate::teammate::desk::MailDesk;
 use crate::teammate::hold::{Hold, PauseWatch, Takeover, loss};
@@ -20,7 +21,6 @@ use crate::teammate::lead_duty::LeadDuty;
 use crate::teammate::lead_watch::LeadWatch;
 use crate::teammate::parts::ProcessFacts;
 use crate::teammate::person::Person;
-use crate::teammate::reporter::Reporter;
 use crate::teammate::turn::{ShutdownDeadline, TurnWatch};
 use crate::teammate::{Ending, TeammateError};
 

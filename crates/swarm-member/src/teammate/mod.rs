@@ -6,7 +6,6 @@ mod debrief;
 mod desk;
 mod duty;
 mod error;
-mod gate;
 mod hold;
 mod hooks;
 mod idle;
@@ -19,7 +18,6 @@ mod outbox;
 mod parts;
 mod person;
 mod prompt;
-mod reporter;
 mod servers;
 mod start;
 mod termination;
@@ -28,6 +26,7 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use desk::MailDesk;
 pub use error::TeammateError;
 pub use member::{Ending, run};
 pub use parts::{ProcessFacts, TeammateParts};

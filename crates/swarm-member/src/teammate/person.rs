@@ -14,8 +14,8 @@ use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::reporter::Reporter;
 use crate::teammate::desk::MailDesk;
-use crate::teammate::reporter::Reporter;
 
 /// Why a shutdown was asked for.
 const ASKED_HERE: &str = "asked for in its pane";

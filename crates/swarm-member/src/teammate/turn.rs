@@ -10,11 +10,11 @@ use swarm_ui::PaneInput;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::reporter::Reporter;
 use crate::teammate::desk::MailDesk;
 use crate::teammate::hold::PauseWatch;
 use crate::teammate::lead_duty::LeadDuty;
 use crate::teammate::person::Person;
-use crate::teammate::reporter::Reporter;
 
 /// How long a turn runs before anything else is looked at: its mail has just been taken, and what is on its way first is
 /// the request for an answer.

@@ -6,6 +6,9 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, StoreError, TeamStore};
 
+/// What the model is told where no reason was given.
+pub(super) const DENIED: &str = "Permission denied by the user.";
+
 /// What the model is told of a request that expired.
 pub(super) const NOBODY_ANSWERED: &str =
     "Nobody answered the permission request in time, so the call was not made.";
@@ -106,9 +109,7 @@ pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
             }
         }
         Answer::Denied { why } => {
-            let error = why
-                .clone()
-                .unwrap_or_else(|| "Permission denied by the user.".to_owned());
+            let error = why.clone().unwrap_or_else(|| DENIED.to_owned());
             PermissionResult::Error { error }
         }
         Answer::Expired => PermissionResult::Error {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use swarm_fs::{Liveness, probe};
+use swarm_policy::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PermissionRequestFrame,
     PermissionResponse, RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs,
@@ -13,8 +14,8 @@ use swarm_protocol::{
 use swarm_store::{Draft, Heard, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{NOBODY_ANSWERED, answer_frame};
-use super::{AskedCall, PermissionAnswer};
+use super::answer::NOBODY_ANSWERED;
+use super::outcome;
 use crate::{Incoming, Seat, sort_mail};
 
 /// A request that waits, with the call that it is about.
@@ -22,8 +23,8 @@ use crate::{Incoming, Seat, sort_mail};
 pub struct OpenRequest {
     /// As it was put into the queue.
     pub record: RequestRecord,
-    /// The call.
-    pub call: AskedCall,
+    /// The request.
+    pub request: PermissionRequest,
 }
 
 /// Puts the request into the queue and tells the lead.
@@ -33,25 +34,29 @@ pub struct OpenRequest {
 pub fn open_request(
     seat: &Seat,
     team: &TeamName,
-    call: AskedCall,
+    request: PermissionRequest,
     timeout: Duration,
 ) -> Result<OpenRequest, StoreError> {
     let now = seat.clock.now();
     let id = RequestId::permission(now.0);
     let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-    let suggestions: Vec<_> = call.suggestions.iter().map(|grant| json!(grant)).collect();
+    let suggestions: Vec<_> = request
+        .suggestions
+        .iter()
+        .map(|grant| json!(grant))
+        .collect();
     let record = RequestRecord {
         id: id.clone(),
         from: seat.name.clone(),
         spawn_id: seat.spawn_id,
         request: RequestKind::Permission {
-            tool: call.tool.clone(),
-            tool_use_id: call.tool_use_id.clone(),
-            input: call.input.clone(),
-            digest: input_digest(&call.tool, &call.input),
+            tool: request.tool.clone(),
+            tool_use_id: request.tool_use_id.clone(),
+            input: request.input.clone(),
+            digest: input_digest(&request.tool, &request.input),
             suggestions: suggestions.clone(),
         },
-        description: call.description.clone(),
+        description: request.description.clone(),
         asked_at: now,
         deadline: UnixMs(now.0.saturating_add(timeout)),
         state: RequestState::Open,
@@ -61,10 +66,10 @@ pub fn open_request(
         let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
             request_id: id.clone(),
             agent_id: seat.name.to_string(),
-            tool_name: call.tool.clone(),
-            tool_use_id: call.tool_use_id.clone(),
-            description: call.description.clone(),
-            input: call.input.clone(),
+            tool_name: request.tool.clone(),
+            tool_use_id: request.tool_use_id.clone(),
+            description: request.description.clone(),
+            input: request.input.clone(),
             permission_suggestions: suggestions,
         });
         let draft = seat.control(&frame).urgent();
@@ -73,7 +78,7 @@ pub fn open_request(
             return Err(error);
         }
     }
-    Ok(OpenRequest { record, call })
+    Ok(OpenRequest { record, request })
 }
 
 /// Wakes when something may have happened to the member's mail or to the queue of requests. Spurious wakes are fine.
@@ -85,7 +90,7 @@ pub trait Wake: Send {
 
 /// Waits for the answer to a request that was opened. It counts if a command has entered it in the team's journal; a
 /// response by mail counts by itself only where another program leads, which knows nothing of our records, and then for
-/// this one call. Silence until `timeout` means no, and when `cancel` falls the question is withdrawn.
+/// this one request. Silence until `timeout` means no, and when `cancel` falls the question is withdrawn.
 ///
 /// # Errors
 /// Whatever the store says.
@@ -96,7 +101,7 @@ pub async fn wait_for_answer(
     wake: &mut dyn Wake,
     timeout: Duration,
     cancel: &CancellationToken,
-) -> Result<PermissionAnswer, StoreError> {
+) -> Result<PermissionOutcome, StoreError> {
     let deadline = tokio::time::Instant::now() + timeout;
     let id = &open.record.id;
     loop {
@@ -107,13 +112,13 @@ pub async fn wait_for_answer(
             biased;
             () = cancel.cancelled() => {
                 withdraw(seat, team, id)?;
-                return Ok(PermissionAnswer::Denied("the turn was interrupted".to_owned()));
+                return Ok(PermissionOutcome::deny("the turn was interrupted"));
             }
             () = tokio::time::sleep_until(deadline) => {
                 // Somebody may answer in this very moment; whoever settles the record first wins.
                 if settle(seat, team, id, Answer::Expired, AnsweredBy::system())? {
                     seat.store.close_request(team, id)?;
-                    return Ok(PermissionAnswer::Denied(NOBODY_ANSWERED.to_owned()));
+                    return Ok(PermissionOutcome::deny(NOBODY_ANSWERED));
                 }
             }
             () = wake.changed() => {}
@@ -126,18 +131,18 @@ fn answered(
     seat: &Seat,
     team: &TeamName,
     open: &OpenRequest,
-) -> Result<Option<PermissionAnswer>, StoreError> {
+) -> Result<Option<PermissionOutcome>, StoreError> {
     let id = &open.record.id;
     loop {
         // An answer is entered before its copy is mailed, so the mail is looked at first.
         let response = mailed(seat, team, id)?;
         let why = match seat.store.heard(team, &open.record)? {
             Heard::Answer(record) => {
-                let Some(ControlFrame::PermissionResponse(answer)) = answer_frame(&record) else {
+                let Some(outcome) = outcome::recorded(&record, &open.request) else {
                     return Ok(None);
                 };
                 seat.store.close_request(team, id)?;
-                return Ok(Some(PermissionAnswer::of(&answer, &open.call)));
+                return Ok(Some(outcome));
             }
             Heard::Ignored(why) => Some(why),
             Heard::Nothing if response.is_none() => return Ok(None),
@@ -145,10 +150,10 @@ fn answered(
         };
         match response {
             Some(response) if is_led_by_another_program(seat, team)? => {
-                let answer = PermissionAnswer::of(&response, &open.call).once();
-                if settle(seat, team, id, answer.for_the_record(), AnsweredBy::lead())? {
+                let outcome = outcome::mailed(&response, &open.request);
+                if settle(seat, team, id, for_the_record(&outcome), AnsweredBy::lead())? {
                     seat.store.close_request(team, id)?;
-                    return Ok(Some(answer));
+                    return Ok(Some(outcome));
                 }
             }
             _ => {
@@ -190,6 +195,16 @@ fn tell_ignored(seat: &Seat, team: &TeamName, id: &RequestId, why: &str) {
     let notice = Draft::system_of(name.as_str(), text).with_summary(line);
     if let Err(error) = seat.store.send(team, &MemberName::lead(), notice) {
         tracing::warn!(member = %name, %error, "lead not told of an ignored answer");
+    }
+}
+
+/// The answer that a mailed response is in the queue: it never grants more than this call.
+fn for_the_record(outcome: &PermissionOutcome) -> Answer {
+    match outcome {
+        PermissionOutcome::Allow { .. } => Answer::Approved { always: false },
+        PermissionOutcome::Deny { why } => Answer::Denied {
+            why: Some(why.clone()),
+        },
     }
 }
 

@@ -3,8 +3,7 @@
 
 mod answer;
 mod ask;
-mod call;
+mod outcome;
 
 pub use answer::{answer, answer_frame, approve, deny};
 pub use ask::{OpenRequest, Wake, open_request, wait_for_answer};
-pub use call::{AskedCall, PermissionAnswer};

@@ -5,16 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_policy::{Destination, Suggestion};
+use swarm_policy::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, PermissionMode,
     PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState, input_digest,
 };
 use swarm_store::{Draft, StoreError, TeamStore, process};
-use swarm_team::{
-    AskedCall, Incoming, OpenRequest, PermissionAnswer, Seat, Wake, approve, deny, open_request,
-    wait_for_answer,
-};
+use swarm_team::{Incoming, OpenRequest, Seat, Wake, approve, deny, open_request, wait_for_answer};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -24,12 +21,13 @@ type Change = fn(&mut Value);
 
 const LONG: Duration = Duration::from_hours(1);
 
-fn call() -> AskedCall {
-    AskedCall {
+fn call() -> PermissionRequest {
+    PermissionRequest {
         tool: "Bash".to_owned(),
         tool_use_id: "toolu_1".to_owned(),
         input: json!({"command": "make install", "timeout": 5}),
         description: "Bash make install".to_owned(),
+        why: String::new(),
         suggestions: vec![plan_mode()],
     }
 }
@@ -66,7 +64,7 @@ async fn wait(
     world: &World,
     open: &OpenRequest,
     timeout: Duration,
-) -> Result<PermissionAnswer, StoreError> {
+) -> Result<PermissionOutcome, StoreError> {
     let cancel = CancellationToken::new();
     wait_for(seat, world, open, Bell::default(), timeout, &cancel).await
 }
@@ -78,12 +76,12 @@ async fn wait_for(
     mut bell: Bell,
     timeout: Duration,
     cancel: &CancellationToken,
-) -> Result<PermissionAnswer, StoreError> {
+) -> Result<PermissionOutcome, StoreError> {
     wait_for_answer(seat, &world.team, open, &mut bell, timeout, cancel).await
 }
 
 /// What a member finds when it looks once.
-async fn look(seat: &Seat, world: &World, open: &OpenRequest) -> Option<PermissionAnswer> {
+async fn look(seat: &Seat, world: &World, open: &OpenRequest) -> Option<PermissionOutcome> {
     let cancel = CancellationToken::new();
     let waiting = wait_for(seat, world, open, Bell::default(), LONG, &cancel);
     tokio::select! {
@@ -127,10 +125,10 @@ fn queue(world: &World) -> usize {
     world.store.requests(&world.team).unwrap().requests.len()
 }
 
-fn allowed(updates: &[Suggestion]) -> PermissionAnswer {
-    PermissionAnswer::Allowed {
+fn allowed(updates: &[Suggestion]) -> PermissionOutcome {
+    PermissionOutcome::Allow {
         updated_input: None,
-        updates: updates.to_vec(),
+        grants: updates.to_vec(),
     }
 }
 
@@ -150,7 +148,7 @@ fn success(id: &RequestId, content: Option<Value>) -> PermissionResponse {
     }
 }
 
-fn bound_to(call: &AskedCall) -> ApprovedRequest {
+fn bound_to(call: &PermissionRequest) -> ApprovedRequest {
     ApprovedRequest {
         tool_use_id: call.tool_use_id.clone(),
         tool_name: call.tool.clone(),
@@ -206,7 +204,7 @@ async fn a_no_carries_its_reason() {
     let (id, why) = (&open.record.id, Some("not on Friday".to_owned()));
     deny(&*world.store, &world.team, id, why, AnsweredBy::default()).unwrap();
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
-    assert_eq!(answer, PermissionAnswer::Denied("not on Friday".to_owned()));
+    assert_eq!(answer, PermissionOutcome::deny("not on Friday"));
 }
 
 #[tokio::test]
@@ -322,7 +320,7 @@ async fn silence_means_no() {
     let open = open(&bob, &world, timeout);
     let id = &open.record.id;
     let answer = wait(&bob, &world, &open, timeout).await.unwrap();
-    let PermissionAnswer::Denied(why) = answer else {
+    let PermissionOutcome::Deny { why } = answer else {
         panic!("{answer:?}");
     };
     assert!(why.contains("Nobody answered"), "{why}");
@@ -339,7 +337,7 @@ async fn an_interrupted_question_is_withdrawn() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let answer = wait_for(&bob, &world, &open, Bell::default(), LONG, &cancel).await;
-    assert!(matches!(answer.unwrap(), PermissionAnswer::Denied(_)));
+    assert!(matches!(answer.unwrap(), PermissionOutcome::Deny { .. }));
     assert_eq!(queue(&world), 0);
 }
 
@@ -352,13 +350,11 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
         (None, allowed(&[])),
         (Some(bound_to(&call())), allowed(&[])),
         (
-            Some(bound_to(&AskedCall {
+            Some(bound_to(&PermissionRequest {
                 input: json!({}),
                 ..call()
             })),
-            PermissionAnswer::Denied(
-                "The approval was for another call, so this one was not made.".to_owned(),
-            ),
+            PermissionOutcome::deny("The approval was for another call, so this one was not made."),
         ),
     ];
     for (approved_request, wanted) in answers {
@@ -397,9 +393,9 @@ async fn a_mailed_answer_may_change_the_input_and_grants_nothing_beyond_the_call
         &success(&open.record.id, Some(content)),
     );
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
-    let wanted = PermissionAnswer::Allowed {
+    let wanted = PermissionOutcome::Allow {
         updated_input: Some(json!({"command": "make"})),
-        updates: vec![],
+        grants: vec![],
     };
     assert_eq!(answer, wanted);
 }
@@ -448,7 +444,7 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
         .unwrap();
     mail_response(&world, "team-lead", &success(id, None));
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
-    assert_eq!(answer, PermissionAnswer::Denied("no".to_owned()));
+    assert_eq!(answer, PermissionOutcome::deny("no"));
 }
 
 #[tokio::test]

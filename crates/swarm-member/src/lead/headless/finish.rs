@@ -24,7 +24,7 @@ impl Run {
     ) -> Result<RunReport, LeadError> {
         self.sub_agents.shut_down().await;
         let mut usage = self.session.totals().usage;
-        usage += *self.reporter.of_sub_agents();
+        usage += self.reporter.of_sub_agents();
         self.tell_of_end(&outcome).await;
         let mut report = RunReport {
             outcome,

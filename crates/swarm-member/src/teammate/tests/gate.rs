@@ -7,8 +7,8 @@ use swarm_fs::FolderWatcher;
 use swarm_store::TeamStore;
 
 use super::world::{World, bob};
+use crate::broker::PermissionBroker;
 use crate::teammate::desk::MailDesk;
-use crate::teammate::gate::QueueGate;
 
 /// How long an event may take to come: they take well under a millisecond.
 const QUIET: Duration = Duration::from_millis(20);
@@ -20,15 +20,14 @@ fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
     world.say("hello");
     let seat = world.seat(spawn);
     let desk = MailDesk::new(Arc::clone(&seat), world.team.clone(), Arc::default());
-    let gate = QueueGate {
+    let broker = PermissionBroker {
         seat,
-        desk: Arc::new(desk),
-        team: world.team.clone(),
         watcher: Arc::new(FolderWatcher::new()),
         reporter: world.reporter(spawn),
-        limits: world.limits,
+        timeout: world.limits.permission_timeout(),
+        mail: Some(Arc::new(desk)),
     };
-    let mut wake = gate.wake();
+    let mut wake = broker.wake(&world.team);
     // The sweep may come once in this time; a look that wakes itself would wake every time.
     let mut wakes = 0;
     for _ in 0..20 {

@@ -3,7 +3,8 @@
 use swarm_engine::{EngineError, Totals, TurnOutcome};
 use swarm_protocol::{AgentEvent, IdleNotification, IdleReason, IsoTime};
 
-use crate::teammate::idle::{TurnMail, notice};
+use crate::teammate::idle::notice;
+use crate::turn_mail::TurnMail;
 
 fn finished(text: &str) -> TurnOutcome {
     TurnOutcome::Finished {

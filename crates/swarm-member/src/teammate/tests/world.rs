@@ -22,7 +22,8 @@ use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use crate::teammate::reporter::Reporter;
+use crate::pane_sink::PaneSink;
+use crate::reporter::{Reporter, ReporterParts};
 use crate::teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
 
 /// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
@@ -419,13 +420,15 @@ impl World {
         };
         let view = PaneView::new(screen, Theme::PLAIN, &header);
         let keeper = StateKeeper::new(self.store.clone(), bob(), spawn_id, UnixMs(1));
-        Arc::new(Reporter::new(
-            self.clock.clone(),
-            AgentId::new(bob(), self.team.clone()),
-            self.store.clone(),
+        let team = self.team.clone();
+        Arc::new(Reporter::new(ReporterParts {
+            clock: self.clock.clone(),
+            name: bob(),
+            team: Box::new(move || Some(team.clone())),
+            store: self.store.clone(),
             keeper,
-            view,
-        ))
+            view: Arc::new(PaneSink::new(view)),
+        }))
     }
 }
 

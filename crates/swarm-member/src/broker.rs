@@ -1,0 +1,133 @@
+//! Permission requests of a member: into the team's queue, and the answer back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use swarm_engine::PermissionGate;
+use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_policy::{PermissionOutcome, PermissionRequest};
+use swarm_protocol::{MemberState, TeamName};
+use swarm_store::StoreError;
+use swarm_team::{Seat, Wake, open_request, wait_for_answer};
+use tokio_util::sync::CancellationToken;
+
+use crate::reporter::Reporter;
+use crate::teammate::MailDesk;
+
+/// What the model is told of a request that a shutdown request came before.
+const WITHDRAWN: &str = "the question was withdrawn, since you are asked to shut down";
+
+/// Asks through the queue.
+#[derive(Debug)]
+pub(crate) struct PermissionBroker {
+    pub(crate) seat: Arc<Seat>,
+    pub(crate) watcher: Arc<FolderWatcher>,
+    pub(crate) reporter: Arc<Reporter>,
+    /// How long a request waits for an answer.
+    pub(crate) timeout: Duration,
+    /// The mail in which a shutdown request withdraws what waits. Nobody asks the lead to shut down by mail.
+    pub(crate) mail: Option<Arc<MailDesk>>,
+}
+
+/// Woken by the member's own inbox and by answers, not by the locks that a look at them takes.
+pub(crate) struct AnswerWake {
+    pub(crate) inbox: Subscription,
+    pub(crate) requests: Subscription,
+}
+
+#[async_trait]
+impl Wake for AnswerWake {
+    async fn changed(&mut self) {
+        tokio::select! {
+            () = self.inbox.changed() => {}
+            () = self.requests.changed() => {}
+        }
+    }
+}
+
+impl PermissionBroker {
+    pub(crate) fn wake(&self, team: &TeamName) -> AnswerWake {
+        let requests = self.seat.store.requests_folder(team);
+        AnswerWake {
+            inbox: self.inbox(team),
+            requests: self
+                .watcher
+                .subscribe(&requests, NameFilter::Suffix(".json")),
+        }
+    }
+
+    fn inbox(&self, team: &TeamName) -> Subscription {
+        let own = format!("{}.json", self.seat.name).into();
+        let folder = self.seat.store.inbox_folder(team);
+        self.watcher
+            .subscribe(&folder, NameFilter::Exact(vec![own]))
+    }
+
+    async fn queue(
+        &self,
+        team: &TeamName,
+        request: PermissionRequest,
+        cancel: &CancellationToken,
+    ) -> Result<PermissionOutcome, StoreError> {
+        let mut wake = self.wake(team);
+        let open = open_request(&self.seat, team, request, self.timeout)?;
+        self.reporter.state(
+            MemberState::WaitingPermission,
+            Some(format!("{}: {}", open.record.id, open.request.description)),
+        );
+        let cancel = cancel.child_token();
+        let answer = wait_for_answer(&self.seat, team, &open, &mut wake, self.timeout, &cancel);
+        tokio::pin!(answer);
+        let withdrawn = tokio::select! {
+            answer = &mut answer => return answer,
+            () = self.shutdown_asked(team) => {
+                cancel.cancel();
+                answer.await?
+            }
+        };
+        Ok(match withdrawn {
+            PermissionOutcome::Deny { .. } => PermissionOutcome::deny(WITHDRAWN),
+            in_time @ PermissionOutcome::Allow { .. } => in_time,
+        })
+    }
+
+    /// Resolves when the member is asked to shut down: whoever asks waits for its answer, and nobody needs to answer it
+    /// any more.
+    async fn shutdown_asked(&self, team: &TeamName) {
+        let Some(mail) = &self.mail else {
+            return std::future::pending().await;
+        };
+        let mut inbox = self.inbox(team);
+        loop {
+            match mail.waiting_shutdown() {
+                Ok(Some(_)) => return,
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(member = %self.seat.name, %error, "inbox not read during a question");
+                }
+            }
+            inbox.changed().await;
+        }
+    }
+}
+
+#[async_trait]
+impl PermissionGate for PermissionBroker {
+    async fn ask(
+        &self,
+        request: PermissionRequest,
+        cancel: CancellationToken,
+    ) -> PermissionOutcome {
+        let not_asked = |error: &dyn std::fmt::Display| {
+            PermissionOutcome::deny(format!("the question could not be asked: {error}"))
+        };
+        let team = match self.seat.team_or_found() {
+            Ok(team) => team,
+            Err(error) => return not_asked(&error),
+        };
+        let outcome = self.queue(&team, request, &cancel).await;
+        self.reporter.state(MemberState::Working, None);
+        outcome.unwrap_or_else(|error| not_asked(&error))
+    }
+}
