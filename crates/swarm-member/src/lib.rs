@@ -2,6 +2,7 @@
 
 mod broker;
 mod lead;
+mod mail;
 mod pane_sink;
 mod reporter;
 mod teammate;

@@ -1,9 +1,8 @@
-//! Mail as it comes in: sorted into what the program handles and what the model reads.
+//! Mail as it comes in: what the program handles, and what the model reads.
 
 use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry, MarkKind,
-    MemberName, MessageId, PermissionRequestFrame, PermissionResponse, SYSTEM_SENDER,
-    ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment,
+    MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest, TaskAssignment,
 };
 
 /// The name under which the words of a person reach the lead.
@@ -26,106 +25,91 @@ pub fn speaker(from: &str, kind: Option<MarkKind>) -> String {
     }
 }
 
-/// One message, sorted.
+/// One message of an inbox.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Incoming {
-    /// A peer or a person wrote something.
-    Prose(InboxEntry),
-    /// The program says something.
-    System(InboxEntry),
-    /// A task is now the receiver's.
-    Assignment(InboxEntry, TaskAssignment),
-    /// The lead wants the receiver to stop.
-    ShutdownRequest(InboxEntry, ShutdownRequest),
-    /// A member stops.
-    ShutdownApproved(InboxEntry, ShutdownApproved),
-    /// A member does not stop.
-    ShutdownRejected(InboxEntry, ShutdownRejected),
-    /// A member waits for mail.
-    Idle(InboxEntry, IdleNotification),
-    /// A member asks for permission.
-    PermissionRequest(InboxEntry, PermissionRequestFrame),
-    /// The answer to a permission request of the receiver.
-    PermissionResponse(InboxEntry, PermissionResponse),
+pub struct Incoming {
+    /// The entry it came as.
+    pub entry: InboxEntry,
+    /// The control frame that it carries, where its sender may send one of that type.
+    pub frame: Option<ControlFrame>,
 }
 
 impl Incoming {
-    /// Sorts one entry.
+    /// Reads one entry.
     pub fn of(entry: InboxEntry) -> Self {
-        match ControlFrame::of_entry(&entry) {
-            Some(ControlFrame::TaskAssignment(frame)) => Self::Assignment(entry, frame),
-            Some(ControlFrame::ShutdownRequest(frame)) => Self::ShutdownRequest(entry, frame),
-            Some(ControlFrame::ShutdownApproved(frame)) => Self::ShutdownApproved(entry, frame),
-            Some(ControlFrame::ShutdownRejected(frame)) => Self::ShutdownRejected(entry, frame),
-            Some(ControlFrame::IdleNotification(frame)) => Self::Idle(entry, frame),
-            Some(ControlFrame::PermissionRequest(frame)) => Self::PermissionRequest(entry, frame),
-            Some(ControlFrame::PermissionResponse(frame)) => Self::PermissionResponse(entry, frame),
-            _ if entry
-                .swarm
-                .as_ref()
-                .is_some_and(|mark| mark.kind == Some(MarkKind::System)) =>
-            {
-                Self::System(entry)
-            }
-            _ => Self::Prose(entry),
+        Self {
+            frame: ControlFrame::of_entry(&entry),
+            entry,
         }
     }
 
-    /// The entry it came as.
-    pub fn entry(&self) -> &InboxEntry {
-        match self {
-            Self::Prose(entry)
-            | Self::System(entry)
-            | Self::Assignment(entry, _)
-            | Self::ShutdownRequest(entry, _)
-            | Self::ShutdownApproved(entry, _)
-            | Self::ShutdownRejected(entry, _)
-            | Self::Idle(entry, _)
-            | Self::PermissionRequest(entry, _)
-            | Self::PermissionResponse(entry, _) => entry,
+    /// Whether the program itself wrote it, as text.
+    pub fn is_system(&self) -> bool {
+        let mark = self.entry.swarm.as_ref();
+        self.frame.is_none() && mark.is_some_and(|mark| mark.kind == Some(MarkKind::System))
+    }
+
+    /// Whether a peer or a person wrote it, as text.
+    pub fn is_prose(&self) -> bool {
+        self.frame.is_none() && !self.is_system()
+    }
+
+    /// Whether it is text that may be let in between two tool calls.
+    pub fn is_urgent_text(&self) -> bool {
+        self.frame.is_none() && self.entry.is_urgent()
+    }
+
+    /// The shutdown request that it is.
+    pub fn shutdown_request(&self) -> Option<&ShutdownRequest> {
+        match &self.frame {
+            Some(ControlFrame::ShutdownRequest(request)) => Some(request),
+            _ => None,
         }
     }
 
     /// Its id. Entries taken from a mailbox always have one.
     pub fn id(&self) -> Option<&MessageId> {
-        self.entry().msg_id.as_ref()
+        self.entry.msg_id.as_ref()
     }
 
     /// The text that a model reads, in its envelope.
     pub fn render(&self) -> String {
-        match self {
-            Self::System(entry) => Envelope::system(&entry.text).render(),
-            Self::Assignment(_, frame) => {
+        let entry = &self.entry;
+        match &self.frame {
+            None if self.is_system() => Envelope::system(&entry.text).render(),
+            Some(ControlFrame::TaskAssignment(frame)) => {
                 let text = format!(
                     "Task #{} is assigned to you by {}: {}\n{}",
                     frame.task_id, frame.assigned_by, frame.subject, frame.description
                 );
                 Envelope::system(&text).render()
             }
-            Self::ShutdownRequest(_, frame) => Envelope::system(&shutdown_text(frame)).render(),
-            Self::ShutdownRejected(entry, frame) => {
+            Some(ControlFrame::ShutdownRequest(frame)) => {
+                Envelope::system(&shutdown_text(frame)).render()
+            }
+            Some(ControlFrame::ShutdownRejected(frame)) => {
                 let text = format!("I do not shut down now: {}", frame.reason);
                 in_the_name_of(entry, &text)
             }
-            Self::Idle(entry, frame) => in_the_name_of(entry, &idle_text(frame)),
-            _ => in_the_name_of(self.entry(), &self.entry().text),
+            Some(ControlFrame::IdleNotification(frame)) => in_the_name_of(entry, &idle_text(frame)),
+            _ => in_the_name_of(entry, &entry.text),
         }
     }
 
     /// Under which name it stands. What the program says does not stand under the name of a peer.
     pub fn speaker(&self) -> String {
-        match self {
-            Self::System(_) | Self::Assignment(..) => SYSTEM_SENDER.to_owned(),
-            _ => speaker_of(self.entry()),
+        match &self.frame {
+            Some(ControlFrame::TaskAssignment(_)) => SYSTEM_SENDER.to_owned(),
+            _ => speaker_of(&self.entry),
         }
     }
 
     /// How the pane of `reader` shows it, under the same name as in [`Self::render`].
     pub fn shown(&self, reader: &MemberName) -> AgentEvent {
         let from = self.speaker();
-        let is_member = from == self.entry().from;
+        let is_member = from == self.entry.from;
         AgentEvent::MailIn {
-            color: self.entry().color.clone().filter(|_| is_member),
+            color: self.entry.color.clone().filter(|_| is_member),
             from,
             line: self.line(),
             more: self.more(reader),
@@ -134,31 +118,36 @@ impl Incoming {
 
     /// The first words, for a pane.
     pub fn line(&self) -> String {
-        match self {
-            Self::Prose(entry) | Self::System(entry) => entry
+        let entry = &self.entry;
+        match &self.frame {
+            None => entry
                 .summary
                 .clone()
                 .unwrap_or_else(|| first_line(&entry.text).to_owned()),
-            Self::Assignment(_, frame) => assignment(frame),
-            Self::Idle(_, frame) => idle(frame, first_line),
-            _ => self.in_full(),
+            Some(ControlFrame::TaskAssignment(frame)) => assignment(frame),
+            Some(ControlFrame::IdleNotification(frame)) => idle(frame, first_line),
+            Some(_) => self.in_full(),
         }
     }
 
     /// Everything that it says, for a list.
     pub fn in_full(&self) -> String {
-        match self {
-            Self::Prose(entry) | Self::System(entry) => entry.text.clone(),
-            Self::Assignment(_, frame) => format!("{}\n{}", assignment(frame), frame.description),
-            Self::Idle(_, frame) => idle(frame, str::trim),
-            Self::ShutdownRequest(_, frame) => match &frame.reason {
+        match &self.frame {
+            Some(ControlFrame::TaskAssignment(frame)) => {
+                format!("{}\n{}", assignment(frame), frame.description)
+            }
+            Some(ControlFrame::IdleNotification(frame)) => idle(frame, str::trim),
+            Some(ControlFrame::ShutdownRequest(frame)) => match &frame.reason {
                 Some(reason) => format!("shutdown request: {reason}"),
                 None => "shutdown request".to_owned(),
             },
-            Self::ShutdownApproved(..) => "shuts down".to_owned(),
-            Self::ShutdownRejected(_, frame) => format!("does not shut down: {}", frame.reason),
-            Self::PermissionRequest(_, frame) => format!("asks: {}", frame.description),
-            Self::PermissionResponse(..) => "permission answer".to_owned(),
+            Some(ControlFrame::ShutdownApproved(_)) => "shuts down".to_owned(),
+            Some(ControlFrame::ShutdownRejected(frame)) => {
+                format!("does not shut down: {}", frame.reason)
+            }
+            Some(ControlFrame::PermissionRequest(frame)) => format!("asks: {}", frame.description),
+            Some(ControlFrame::PermissionResponse(_)) => "permission answer".to_owned(),
+            _ => self.entry.text.clone(),
         }
     }
 
@@ -250,7 +239,7 @@ fn first_line(text: &str) -> &str {
         .trim()
 }
 
-/// Sorts the entries of an inbox, in order.
+/// Reads the entries of an inbox, in order.
 pub fn sort_mail(entries: Vec<InboxEntry>) -> Vec<Incoming> {
     entries.into_iter().map(Incoming::of).collect()
 }

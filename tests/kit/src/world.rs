@@ -227,10 +227,7 @@ pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
     let unread = store.take_unread(&team(), &name(member)).unwrap();
     sort_mail(unread)
         .into_iter()
-        .find_map(|incoming| match incoming {
-            Incoming::ShutdownRequest(_, request) => Some(request),
-            _ => None,
-        })
+        .find_map(|incoming| incoming.shutdown_request().cloned())
 }
 
 /// A member's last words in a turn.

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use swarm_engine::{Injected, Interjections};
 use swarm_protocol::{
-    IdleNotification, LEAD_NAME, MarkKind, Member, MemberName, MemberState, MessageId,
-    ShutdownApproved, TeamName,
+    ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName, MemberState,
+    MessageId, ShutdownApproved, TeamName,
 };
 use swarm_store::StoreError;
 use swarm_team::{Incoming, Seat, sort_mail};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+use crate::mail;
 use crate::reporter::Reporter;
 use swarm_supervisor::{Deployment, LeadError};
 use swarm_supervisor::{StopOutcome, death, finish};
@@ -38,19 +39,7 @@ impl LeadDesk {
         let Some(team) = self.seat.team() else {
             return Ok(Vec::new());
         };
-        let mut messages = Vec::new();
-        let mut handled = Vec::new();
-        for incoming in sort_mail(self.seat.store.take_unread(&team, &self.seat.name)?) {
-            if self.handle(&team, &incoming) {
-                handled.extend(incoming.id().cloned());
-            } else {
-                messages.push(incoming);
-            }
-        }
-        if !handled.is_empty() {
-            self.seat.store.ack(&team, &self.seat.name, &handled)?;
-        }
-        Ok(messages)
+        mail::take(&self.seat, &team, |incoming| self.handle(&team, incoming))
     }
 
     /// Whether a member has written something that the model has still to read.
@@ -59,10 +48,10 @@ impl LeadDesk {
             return Ok(false);
         };
         let unread = sort_mail(self.seat.store.take_unread(&team, &self.seat.name)?);
-        Ok(unread.iter().any(|incoming| match incoming {
-            Incoming::Prose(_) => true,
-            Incoming::Idle(_, frame) => !is_empty(frame),
-            _ => false,
+        Ok(unread.iter().any(|incoming| match &incoming.frame {
+            None => incoming.is_prose(),
+            Some(ControlFrame::IdleNotification(frame)) => !is_empty(frame),
+            Some(_) => false,
         }))
     }
 
@@ -72,23 +61,23 @@ impl LeadDesk {
             tracing::warn!(%team, id = ?incoming.id(), "a frame of the lead to itself is ignored");
             return true;
         }
-        match incoming {
-            Incoming::Idle(_, frame) => is_empty(frame),
-            Incoming::PermissionRequest(entry, frame) => {
+        match &incoming.frame {
+            Some(ControlFrame::IdleNotification(frame)) => is_empty(frame),
+            Some(ControlFrame::PermissionRequest(frame)) => {
                 self.reporter.notice(format!(
                     "{} asks for permission: {}. Answer in another terminal with `swarm approve {id}` or `swarm deny {id}`",
-                    entry.from,
+                    incoming.entry.from,
                     frame.description,
                     id = frame.request_id.short(),
                 ));
                 true
             }
-            Incoming::ShutdownApproved(_, frame) => {
+            Some(ControlFrame::ShutdownApproved(frame)) => {
                 self.part_with(team, frame);
                 true
             }
             // The lead waits for the record in the queue, not for its copy by mail.
-            Incoming::PermissionResponse(..) => true,
+            Some(ControlFrame::PermissionResponse(_)) => true,
             _ => false,
         }
     }
@@ -123,18 +112,14 @@ impl LeadDesk {
 
     /// The form in which messages go into the transcript; shows them too.
     pub(super) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
-        let show = |incoming: &Incoming| {
+        for incoming in messages {
             self.seat.emit(incoming.shown(&self.seat.name));
-            let mark = incoming.entry().swarm.as_ref();
+            let mark = incoming.entry.swarm.as_ref();
             if mark.is_some_and(|mark| mark.kind == Some(MarkKind::Person)) {
                 self.person_wrote.store(true, Ordering::Relaxed);
             }
-            Injected {
-                text: incoming.render(),
-                message_ids: incoming.id().cloned().into_iter().collect(),
-            }
-        };
-        messages.iter().map(show).collect()
+        }
+        mail::inject(messages)
     }
 
     /// Enters in the journal that messages are in the durable transcript, and marks them as read.
@@ -177,14 +162,12 @@ async fn part(
 /// A frame in which the lead asks itself to stop, or tells itself that it stops or rests. No program sends one, so
 /// somebody has written it into the file, and a model must not take it for an order.
 fn is_about_the_lead(incoming: &Incoming) -> bool {
+    use ControlFrame::{IdleNotification, ShutdownApproved, ShutdownRejected, ShutdownRequest};
     let kind = matches!(
-        incoming,
-        Incoming::ShutdownRequest(..)
-            | Incoming::ShutdownApproved(..)
-            | Incoming::ShutdownRejected(..)
-            | Incoming::Idle(..)
+        &incoming.frame,
+        Some(ShutdownRequest(_) | ShutdownApproved(_) | ShutdownRejected(_) | IdleNotification(_))
     );
-    kind && incoming.entry().from == LEAD_NAME
+    kind && incoming.entry.from == LEAD_NAME
 }
 
 /// An idle notice without news.
@@ -197,11 +180,8 @@ impl Interjections for LeadDesk {
     async fn between_calls(&self) -> Vec<Injected> {
         match self.take() {
             Ok(messages) => {
-                let urgent = |incoming: &Incoming| match incoming {
-                    Incoming::Prose(entry) | Incoming::System(entry) => entry.is_urgent(),
-                    _ => false,
-                };
-                self.inject(&messages.into_iter().filter(urgent).collect::<Vec<_>>())
+                let urgent = messages.into_iter().filter(Incoming::is_urgent_text);
+                self.inject(&urgent.collect::<Vec<_>>())
             }
             Err(error) => {
                 // The mail stays unread and comes again at the end of the turn.

@@ -86,7 +86,13 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
     assert_eq!(world.unread("team-lead"), 0);
     idle_notice(&world.store, "bob", Some("all green"));
     let messages = desk.take().unwrap();
-    assert!(matches!(&messages[..], [Incoming::Idle(..)]));
+    assert!(matches!(
+        &messages[..],
+        [Incoming {
+            frame: Some(ControlFrame::IdleNotification(_)),
+            ..
+        }]
+    ));
     assert_eq!(
         world.unread("team-lead"),
         1,
@@ -168,7 +174,7 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         let messages = desk.take().unwrap();
         assert_eq!(messages.len(), 3, "{text}");
         for message in &messages {
-            assert!(matches!(message, Incoming::Prose(_)), "{message:?}");
+            assert!(message.is_prose(), "{message:?}");
             assert!(message.render().contains("teammate_id=\"bob\""));
         }
         desk.partings.close();

@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use swarm_engine::{Injected, Withheld};
 use swarm_fs::Settling;
-use swarm_protocol::{AgentEvent, MemberName, MessageId, ShutdownRequest, TeamName, UnixMs};
+use swarm_protocol::{
+    AgentEvent, ControlFrame, MemberName, MessageId, ShutdownRequest, TeamName, UnixMs,
+};
 use swarm_store::{Draft, StoreError};
 use swarm_team::{Incoming, Seat, ShutdownDesk, ShutdownVerdict, sort_mail, summary_of};
 
+use crate::mail;
 use crate::teammate::chores::Chores;
 
 /// The mail of one teammate.
@@ -60,50 +63,46 @@ impl MailDesk {
     /// there, and frames that no teammate handles are acknowledged away.
     pub(crate) fn take(&self) -> Result<Vec<Incoming>, StoreError> {
         self.chores.done()?;
-        let mut messages = Vec::new();
-        let mut handled = Vec::new();
-        for incoming in sort_mail(self.seat.store.take_unread(&self.team, &self.seat.name)?) {
-            match &incoming {
-                Incoming::ShutdownRequest(entry, request) => {
-                    let stale = entry
-                        .timestamp
-                        .unix_ms()
-                        .is_some_and(|at| self.joined_at.get().is_some_and(|joined| at < *joined));
-                    if stale || self.shutdown.is_refused(&request.request_id) {
-                        handled.extend(incoming.id().cloned());
-                    } else {
-                        self.shutdown.enter(request.clone());
-                        if !request.force {
-                            messages.push(incoming);
-                        }
-                    }
+        mail::take(&self.seat, &self.team, |incoming| match &incoming.frame {
+            Some(ControlFrame::ShutdownRequest(request)) => {
+                let written = incoming.entry.timestamp.unix_ms();
+                let joined = self.joined_at.get();
+                let stale = written.is_some_and(|at| joined.is_some_and(|joined| at < *joined));
+                if stale || self.shutdown.is_refused(&request.request_id) {
+                    return true;
                 }
-                Incoming::PermissionResponse(..) => handled.extend(incoming.id().cloned()),
-                _ => messages.push(incoming),
+                self.shutdown.enter(request.clone());
+                // It stays unread until it is answered.
+                false
             }
-        }
-        self.acknowledge(&handled)?;
-        Ok(messages)
+            Some(ControlFrame::PermissionResponse(_)) => true,
+            _ => false,
+        })
+        .map(|mut messages| {
+            let is_forced = |incoming: &Incoming| {
+                incoming
+                    .shutdown_request()
+                    .is_some_and(|request| request.force)
+            };
+            messages.retain(|incoming| !is_forced(incoming));
+            messages
+        })
     }
 
     /// What may be let in between two tool calls: urgent mail, and a shutdown request, which also goes to the desk.
     pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.chores.done()?;
         let unread = self.seat.store.take_unread(&self.team, &self.seat.name)?;
-        let urgent = sort_mail(unread)
-            .into_iter()
-            .filter(|incoming| match incoming {
-                Incoming::ShutdownRequest(_, request) => {
-                    !self.shutdown.is_refused(&request.request_id)
-                }
-                Incoming::Prose(entry) | Incoming::System(entry) => entry.is_urgent(),
-                _ => false,
-            });
+        let urgent =
+            sort_mail(unread)
+                .into_iter()
+                .filter(|incoming| match incoming.shutdown_request() {
+                    Some(request) => !self.shutdown.is_refused(&request.request_id),
+                    None => incoming.is_urgent_text(),
+                });
         let urgent: Vec<Incoming> = urgent.collect();
-        for incoming in &urgent {
-            if let Incoming::ShutdownRequest(_, request) = incoming {
-                self.shutdown.enter(request.clone());
-            }
+        for request in urgent.iter().filter_map(Incoming::shutdown_request) {
+            self.shutdown.enter(request.clone());
         }
         self.note_told(&urgent);
         Ok(urgent)
@@ -111,10 +110,8 @@ impl MailDesk {
 
     /// Notes which shutdown requests are among what the model is about to read.
     pub(crate) fn note_told(&self, messages: &[Incoming]) {
-        for incoming in messages {
-            if let Incoming::ShutdownRequest(_, request) = incoming {
-                self.shutdown.note_told(&request.request_id);
-            }
+        for request in messages.iter().filter_map(Incoming::shutdown_request) {
+            self.shutdown.note_told(&request.request_id);
         }
     }
 
@@ -123,7 +120,7 @@ impl MailDesk {
         let unread = self.seat.store.take_unread(&self.team, &self.seat.name)?;
         let requests: Vec<MessageId> = sort_mail(unread)
             .iter()
-            .filter(|incoming| matches!(incoming, Incoming::ShutdownRequest(..)))
+            .filter(|incoming| incoming.shutdown_request().is_some())
             .filter_map(|incoming| incoming.id().cloned())
             .collect();
         self.acknowledge(&requests).map(drop)
@@ -136,10 +133,7 @@ impl MailDesk {
         let newest = sort_mail(unread)
             .into_iter()
             .rev()
-            .find_map(|incoming| match incoming {
-                Incoming::ShutdownRequest(_, request) => Some(request),
-                _ => None,
-            })
+            .find_map(|incoming| incoming.shutdown_request().cloned())
             .filter(|request| !self.shutdown.is_refused(&request.request_id));
         Ok(newest.or_else(|| match self.shutdown.verdict() {
             ShutdownVerdict::Open(request) => Some(request),
@@ -152,13 +146,7 @@ impl MailDesk {
         for incoming in messages {
             self.seat.emit(self.shown(incoming));
         }
-        messages
-            .iter()
-            .map(|incoming| Injected {
-                text: incoming.render(),
-                message_ids: incoming.id().cloned().into_iter().collect(),
-            })
-            .collect()
+        mail::inject(messages)
     }
 
     fn shown(&self, incoming: &Incoming) -> AgentEvent {
@@ -228,9 +216,10 @@ impl MailDesk {
     /// tell, and so no such notice is followed by another.
     pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
         for incoming in messages {
-            let Incoming::Prose(entry) = incoming else {
+            let entry = &incoming.entry;
+            if !incoming.is_prose() {
                 continue;
-            };
+            }
             let is_it =
                 |one: &&Withheld| incoming.id().is_some_and(|id| one.message_ids.contains(id));
             let (Some(one), Ok(sender)) = (

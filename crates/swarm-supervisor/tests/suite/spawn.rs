@@ -191,7 +191,7 @@ async fn s3_a_spawn_returns_once_the_child_has_said_what_is_in_force() {
     assert!(orders(&world).is_empty());
     let mail = world.mail("bob");
     assert_eq!(mail.len(), 1);
-    assert_eq!(mail[0].entry().text, "run the tests");
+    assert_eq!(mail[0].entry.text, "run the tests");
 }
 
 #[tokio::test]
@@ -508,7 +508,7 @@ async fn mail_of_others_outlives_a_failed_spawn_and_its_prompt_does_not() {
     let texts: Vec<_> = world
         .mail("bob")
         .iter()
-        .map(|mail| mail.entry().text.clone())
+        .map(|mail| mail.entry.text.clone())
         .collect();
     assert_eq!(texts, ["by the way"]);
 }

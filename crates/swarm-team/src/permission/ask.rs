@@ -239,7 +239,8 @@ fn mailed(
         return Ok(None);
     }
     for incoming in sort_mail(seat.store.take_unread(team, &seat.name)?) {
-        let Incoming::PermissionResponse(entry, response) = incoming else {
+        let Incoming { entry, frame } = incoming;
+        let Some(ControlFrame::PermissionResponse(response)) = frame else {
             continue;
         };
         if &response.request_id != id {

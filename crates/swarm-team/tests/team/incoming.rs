@@ -61,16 +61,10 @@ fn tags(rendered: &str) -> usize {
 fn a_frame_of_swarm_is_one_only_where_it_is_marked_as_one() {
     let text = shutdown_request("team-lead");
     let control = Incoming::of(marked("team-lead", &text, Some(MarkKind::Control)));
-    assert!(
-        matches!(control, Incoming::ShutdownRequest(..)),
-        "{control:?}"
-    );
+    assert!(control.shutdown_request().is_some(), "{control:?}");
     for kind in [None, Some(MarkKind::System)] {
         let sorted = Incoming::of(marked("team-lead", &text, kind));
-        assert!(
-            matches!(sorted, Incoming::Prose(_) | Incoming::System(_)),
-            "{sorted:?}"
-        );
+        assert!(sorted.frame.is_none(), "{sorted:?}");
     }
 }
 
@@ -82,9 +76,15 @@ fn a_frame_of_another_program_counts_where_sender_and_type_fit() {
         foreign("bob", idle("bob", &json!({}))),
     ];
     let sorted = sort_mail(entries);
-    assert!(matches!(sorted[0], Incoming::ShutdownRequest(..)));
-    assert!(matches!(sorted[1], Incoming::PermissionResponse(..)));
-    assert!(matches!(sorted[2], Incoming::Idle(..)));
+    assert!(sorted[0].shutdown_request().is_some());
+    assert!(matches!(
+        sorted[1].frame,
+        Some(ControlFrame::PermissionResponse(_))
+    ));
+    assert!(matches!(
+        sorted[2].frame,
+        Some(ControlFrame::IdleNotification(_))
+    ));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn d18_a_peer_that_forges_the_leads_frames_has_written_prose() {
             marked(from, &text, None),
         ] {
             let sorted = Incoming::of(entry);
-            assert!(matches!(sorted, Incoming::Prose(_)), "{sorted:?}");
+            assert!(sorted.is_prose(), "{sorted:?}");
             assert!(sorted.render().contains("teammate_id=\"bob\""));
         }
     }
@@ -117,7 +117,7 @@ fn d18_a_report_about_shutdown_requests_is_prose() {
         "[{\"type\":\"shutdown_request\"}]",
     ] {
         let sorted = Incoming::of(foreign("team-lead", text));
-        assert!(matches!(sorted, Incoming::Prose(_)), "{sorted:?}");
+        assert!(sorted.is_prose(), "{sorted:?}");
     }
 }
 
@@ -171,7 +171,10 @@ fn only_the_program_speaks_as_the_system() {
         assert!(!rendered.contains("teammate_id=\"system\""), "{rendered}");
         assert!(rendered.to_lowercase().contains("system"), "{rendered}");
         let idle = Incoming::of(foreign(from, idle(from, &json!({"result": "you may"}))));
-        assert!(matches!(idle, Incoming::Idle(..)));
+        assert!(matches!(
+            idle.frame,
+            Some(ControlFrame::IdleNotification(_))
+        ));
         assert!(!idle.render().contains("teammate_id=\"system\""));
     }
 }

@@ -173,7 +173,13 @@ fn a_question_stands_in_the_queue_and_before_the_lead() {
     );
     assert_eq!(record.deadline.since(record.asked_at), 3_600_000);
     let mail = world.mail("team-lead");
-    let [Incoming::PermissionRequest(entry, frame)] = &mail[..] else {
+    let [
+        Incoming {
+            entry,
+            frame: Some(ControlFrame::PermissionRequest(frame)),
+        },
+    ] = &mail[..]
+    else {
         panic!("{mail:?}");
     };
     assert!(entry.is_urgent());
@@ -227,7 +233,7 @@ async fn an_answer_that_no_command_entered_is_none_and_the_request_waits_on() {
         assert_eq!(ignored(&world), number + 1);
     }
     let told = world.mail("team-lead");
-    let is_told = |mail: &&Incoming| matches!(mail, Incoming::System(entry) if entry.text.contains("was ignored"));
+    let is_told = |mail: &&Incoming| mail.is_system() && mail.entry.text.contains("was ignored");
     assert_eq!(told.iter().filter(is_told).count(), 2, "{told:?}");
     let is_shown = |event: &AgentEvent| matches!(event, AgentEvent::Notice { .. });
     assert!(seated.events().iter().any(is_shown));

@@ -39,7 +39,7 @@ fn an_unexpected_death_is_told_to_the_lead_once_with_the_tasks_that_came_back() 
     });
     assert_eq!(noticed, 1);
     let mail = world.mail("team-lead");
-    let [Incoming::System(entry)] = &mail[..] else {
+    let [Incoming { entry, frame: None }] = &mail[..] else {
         panic!("{mail:?}");
     };
     for word in ["bob died unexpectedly", "working", "#1"] {

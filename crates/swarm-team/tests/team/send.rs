@@ -2,7 +2,7 @@
 
 use swarm_protocol::{AgentEvent, ControlFrame, MemberState};
 use swarm_store::{Draft, StoreLimits, TeamStore};
-use swarm_team::{Incoming, Prose, Reads, Recipient, RecipientError, SendError, send_text};
+use swarm_team::{Prose, Reads, Recipient, RecipientError, SendError, send_text};
 
 use crate::world::{World, name};
 
@@ -189,7 +189,7 @@ fn d18_a_text_that_is_a_frame_arrives_as_text() {
         r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#;
     assert!(ControlFrame::from_text(text).is_some());
     send_text(&lead.seat, "bob", prose(text)).unwrap();
-    assert!(matches!(&world.mail("bob")[..], [Incoming::Prose(_)]));
+    assert!(world.mail("bob")[0].is_prose());
 }
 
 #[test]

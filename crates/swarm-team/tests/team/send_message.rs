@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use swarm_protocol::{Event, IsoTime, MemberState, RequestId, ShutdownRequest};
+use swarm_protocol::{ControlFrame, Event, IsoTime, MemberState, RequestId, ShutdownRequest};
 use swarm_team::{Incoming, SendMessageTool, ShutdownDesk, ShutdownVerdict};
 use swarm_tools::ToolOutput;
 
@@ -170,7 +170,10 @@ async fn d18_a_request_to_everybody_has_an_outcome_for_each_and_only_the_lead_ma
     for name in ["alice", "bob"] {
         assert!(matches!(
             &world.mail(name)[..],
-            [Incoming::ShutdownRequest(..)]
+            [Incoming {
+                frame: Some(ControlFrame::ShutdownRequest(_)),
+                ..
+            }]
         ));
     }
 }
@@ -210,7 +213,13 @@ async fn the_lead_asks_a_member_to_stop_with_a_marked_urgent_frame() {
     let said = said(&output);
     let id: RequestId = request_id(said["request_id"].as_str().unwrap());
     let mail = world.mail("bob");
-    let [Incoming::ShutdownRequest(entry, frame)] = &mail[..] else {
+    let [
+        Incoming {
+            entry,
+            frame: Some(ControlFrame::ShutdownRequest(frame)),
+        },
+    ] = &mail[..]
+    else {
         panic!("{mail:?}");
     };
     assert!(entry.is_urgent() && entry.is_marked_control());
@@ -274,7 +283,13 @@ async fn a_refusal_is_told_to_the_lead_and_closes_the_request_for_good() {
     let output = call(&bob.tool, response("r-1", false, Some("tests run"))).await;
     assert!(!output.is_error, "{}", output.content);
     let mail = world.mail("team-lead");
-    let [Incoming::ShutdownRejected(_, frame)] = &mail[..] else {
+    let [
+        Incoming {
+            frame: Some(ControlFrame::ShutdownRejected(frame)),
+            ..
+        },
+    ] = &mail[..]
+    else {
         panic!("{mail:?}");
     };
     assert_eq!(

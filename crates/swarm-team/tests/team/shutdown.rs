@@ -1,6 +1,6 @@
 //! Both halves of the shutdown handshake.
 
-use swarm_protocol::{BackendType, IsoTime, PaneId, ShutdownRequest};
+use swarm_protocol::{BackendType, ControlFrame, IsoTime, PaneId, ShutdownRequest};
 use swarm_team::{
     Incoming, ShutdownAsk, ShutdownDesk, ShutdownVerdict, approve_shutdown, request_shutdown,
 };
@@ -18,13 +18,25 @@ fn an_approval_names_request_member_pane_and_backend() {
     };
     let id = request_shutdown(&*world.store, &world.team, &name("bob"), now(), ask).unwrap();
     let mail = world.mail("bob");
-    let [Incoming::ShutdownRequest(_, request)] = &mail[..] else {
+    let [
+        Incoming {
+            frame: Some(ControlFrame::ShutdownRequest(request)),
+            ..
+        },
+    ] = &mail[..]
+    else {
         panic!("{mail:?}");
     };
     let pane = Some(PaneId::new("%3"));
     approve_shutdown(&bob.seat, &world.team, request, pane, &BackendType::Tmux).unwrap();
     let mail = world.mail("team-lead");
-    let [Incoming::ShutdownApproved(_, frame)] = &mail[..] else {
+    let [
+        Incoming {
+            frame: Some(ControlFrame::ShutdownApproved(frame)),
+            ..
+        },
+    ] = &mail[..]
+    else {
         panic!("{mail:?}");
     };
     assert_eq!((&frame.request_id, frame.from.as_str()), (&id, "bob"));

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_hooks::{Hooks, HooksParts, Subject};
 use swarm_policy::HookSettings;
-use swarm_protocol::{MemberState, PermissionMode, TaskStatus};
+use swarm_protocol::{ControlFrame, MemberState, PermissionMode, TaskStatus};
 use swarm_store::{StoreLimits, TeamStore};
 use swarm_team::{Incoming, Seat, WorkMerger, member_hooks, task_tools};
 use swarm_tools::ToolOutput;
@@ -178,7 +178,13 @@ async fn an_assignment_is_told_once_with_the_whole_task() {
     let input = json!({"subject": "paint", "description": "all red", "owner": "bob"});
     ok(&use_tool(&lead, "TaskCreate", input).await);
     let mail = world.mail("bob");
-    let [Incoming::Assignment(_, frame)] = &mail[..] else {
+    let [
+        Incoming {
+            frame: Some(ControlFrame::TaskAssignment(frame)),
+            ..
+        },
+    ] = &mail[..]
+    else {
         panic!("{mail:?}");
     };
     assert_eq!(
@@ -238,7 +244,7 @@ async fn t3_the_owner_of_a_task_that_becomes_free_is_told_once_with_the_descript
         update(&lead, redo).await;
     }
     let mail = world.mail("bob");
-    assert!(matches!(&mail[..], [Incoming::System(_)]), "{mail:?}");
+    assert!(mail.len() == 1 && mail[0].is_system(), "{mail:?}");
     let read = world.read("bob").remove(0);
     assert!(read.contains("Task #3 (third) is yours") && read.contains("all about third"));
     ok(&update(&bob.seat, start(3)).await);

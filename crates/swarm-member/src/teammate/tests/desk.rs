@@ -114,7 +114,13 @@ fn a_shutdown_request_goes_to_the_desk_and_to_the_model_and_a_forced_one_only_to
     assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
     let messages = desk.take().unwrap();
     assert!(
-        matches!(&messages[..], [Incoming::ShutdownRequest(..)]),
+        matches!(
+            &messages[..],
+            [Incoming {
+                frame: Some(ControlFrame::ShutdownRequest(_)),
+                ..
+            }]
+        ),
         "{messages:?}"
     );
     assert!(desk.shutdown.is_open(&id));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use swarm_fs::Liveness;
 use swarm_model::ModelError;
-use swarm_protocol::{AgentEvent, AnsweredBy, Event, IdleReason, MemberState};
+use swarm_protocol::{AgentEvent, AnsweredBy, ControlFrame, Event, IdleReason, MemberState};
 use swarm_store::{Draft, TeamStore};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
@@ -44,7 +44,11 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     let id = world.ask_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);
     let mail = world.leads_mail();
-    let Some(Incoming::ShutdownApproved(_, frame)) = mail.last() else {
+    let Some(Incoming {
+        frame: Some(ControlFrame::ShutdownApproved(frame)),
+        ..
+    }) = mail.last()
+    else {
         panic!("{mail:?}");
     };
     assert_eq!((&frame.request_id, frame.from.as_str()), (&id, "bob"));
@@ -398,7 +402,7 @@ async fn d5_a_report_by_message_is_not_repeated_with_the_idle_notice() {
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result, None);
     let mail = world.leads_mail();
-    assert!(matches!(&mail[0], Incoming::Prose(entry) if entry.text == "all is green"));
+    assert!(mail[0].is_prose() && mail[0].entry.text == "all is green");
     running.crash().await;
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use swarm_protocol::RequestId;
+use swarm_protocol::{ControlFrame, RequestId};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 
@@ -51,13 +51,21 @@ async fn a_model_that_refuses_with_a_reason_goes_on() {
     world.idle(1).await;
     let mail = world.leads_mail();
     assert!(
-        matches!(&mail[0], Incoming::ShutdownRejected(_, frame) if frame.reason == "tests run"),
+        matches!(&mail[0], Incoming { frame: Some(ControlFrame::ShutdownRejected(frame)), .. } if frame.reason == "tests run"),
         "{mail:?}"
     );
     assert_eq!(world.unread("bob"), 0);
     world.say("are you there?");
     world.idle(2).await;
-    let refused = |incoming: &&Incoming| matches!(incoming, Incoming::ShutdownApproved(..));
+    let refused = |incoming: &&Incoming| {
+        matches!(
+            incoming,
+            Incoming {
+                frame: Some(ControlFrame::ShutdownApproved(_)),
+                ..
+            }
+        )
+    };
     assert_eq!(world.leads_mail().iter().filter(refused).count(), 0);
     world.ask_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);
@@ -105,7 +113,10 @@ async fn a_model_that_does_not_refuse_finishes_its_turn_and_the_program_approves
     assert_eq!(world.outcomes(), ["finished"]);
     assert!(matches!(
         world.leads_mail().last(),
-        Some(Incoming::ShutdownApproved(..))
+        Some(Incoming {
+            frame: Some(ControlFrame::ShutdownApproved(_)),
+            ..
+        })
     ));
     assert_eq!(model.asked(), 2);
 }
@@ -123,7 +134,7 @@ async fn l1_a_hung_tool_is_cut_at_the_deadline_and_the_program_approves() {
     assert_eq!(running.ending().await, Ending::ShutDown);
     let mail = world.leads_mail();
     assert!(
-        matches!(mail.last(), Some(Incoming::ShutdownApproved(_, frame)) if frame.request_id == id),
+        matches!(mail.last(), Some(Incoming { frame: Some(ControlFrame::ShutdownApproved(frame)), .. }) if frame.request_id == id),
         "{mail:?}"
     );
     assert_eq!(world.outcomes(), ["interrupted"]);
@@ -183,7 +194,7 @@ async fn an_idle_member_is_asked_and_its_model_may_refuse() {
     let mail = world.leads_mail();
     assert!(
         mail.iter().any(|incoming| {
-            matches!(incoming, Incoming::ShutdownRejected(_, frame) if frame.reason == "tests run")
+            matches!(incoming, Incoming { frame: Some(ControlFrame::ShutdownRejected(frame)), .. } if frame.reason == "tests run")
         }),
         "{mail:?}"
     );

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use swarm_fs::LifeHolder;
 use swarm_model::Model;
 use swarm_protocol::{
-    AgentEvent, AgentId, BackendType, Clock, Event, IdleNotification, LEAD_NAME, MemberName,
-    MemberState, MessageId, OnLost, PaneId, PermissionMode, RequestId, Reservation, SessionId,
-    SpawnId, SystemClock, TeamName, UnixMs,
+    AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, LEAD_NAME,
+    MemberName, MemberState, MessageId, OnLost, PaneId, PermissionMode, RequestId, Reservation,
+    SessionId, SpawnId, SystemClock, TeamName, UnixMs,
 };
 use swarm_store::{Draft, FileStore, NewMember, NewTeam, TeamStore, process};
 use swarm_team::{
@@ -334,7 +334,10 @@ impl World {
     pub(crate) fn idle_notices(&self) -> Vec<IdleNotification> {
         let mail = self.leads_mail().into_iter();
         mail.filter_map(|incoming| match incoming {
-            Incoming::Idle(_, frame) => Some(frame),
+            Incoming {
+                frame: Some(ControlFrame::IdleNotification(frame)),
+                ..
+            } => Some(frame),
             _ => None,
         })
         .collect()
