@@ -123,6 +123,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             root: args.root,
             store,
             clock,
+            runtime: Arc::new(swarm_engine::ModelLoop),
             model,
             models,
             process,

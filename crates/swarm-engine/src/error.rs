@@ -32,6 +32,12 @@ pub enum EngineError {
         /// What the disk said.
         source: FsError,
     },
+    /// The other program that answers in this conversation failed.
+    #[error("the agent program failed: {why}")]
+    Runtime {
+        /// What it said, or how it ended.
+        why: String,
+    },
     /// There is no input that waits for an answer.
     #[error(
         "the conversation ends in an answer, so there is nothing to answer: deliver a message first"
@@ -64,7 +70,9 @@ impl EngineError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Model(error) => error.kind(),
-            Self::ContextFull | Self::Refused { .. } => ErrorKind::AgentFailed,
+            Self::ContextFull | Self::Refused { .. } | Self::Runtime { .. } => {
+                ErrorKind::AgentFailed
+            }
             Self::Transcript { .. } | Self::DuplicateTool { .. } => ErrorKind::Internal,
             Self::NothingToAnswer => ErrorKind::Usage,
         }

@@ -48,5 +48,8 @@ pub use trained::{SkillError, Trained};
 pub use transcript::{
     BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
 };
-pub use turn::{Submitted, TurnOutcome, TurnSignals, Withheld, told_by_hooks};
+pub use turn::{
+    AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,
+    told_by_hooks,
+};
 pub use worktree::{WorktreeIsolator, worktree_tools};

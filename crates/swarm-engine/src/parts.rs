@@ -9,7 +9,8 @@ use swarm_policy::RemovedTool;
 use swarm_tools::{Tool, ToolContext};
 
 use crate::{
-    EngineLimits, EventSink, ForkPoint, InstructionSources, Interjections, PermissionGate, Rights,
+    AgentRuntime, EngineLimits, EventSink, ForkPoint, InstructionSources, Interjections,
+    PermissionGate, Rights,
 };
 
 /// Everything a session needs besides its transcript.
@@ -20,6 +21,8 @@ pub struct AgentParts {
     /// The system prompt in blocks, facts about the surroundings included. It must not change while the conversation
     /// lives, or the prompt cache is lost.
     pub system: Vec<String>,
+    /// What answers in the conversation.
+    pub runtime: Arc<dyn AgentRuntime>,
     /// The model's client.
     pub model: Arc<dyn Model>,
     /// The model's id at its provider.

@@ -8,11 +8,13 @@
     reason = "only tests use it: a panic is a failed test, and names say what it is"
 )]
 
+mod acp;
 mod child;
 mod model;
 mod wait;
 mod world;
 
+pub use acp::FakeAcpAgent;
 pub use child::{Child, play_child};
 pub use model::*;
 pub use wait::{until, wait_for};

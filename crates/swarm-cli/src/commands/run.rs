@@ -157,6 +157,7 @@ pub(super) fn parts(
         team: None,
         takes_over: false,
         brings_back: false,
+        runtime: Arc::new(swarm_engine::ModelLoop),
         model,
         models: Arc::new(models::Factory::new(
             &deployment.equipment.models,

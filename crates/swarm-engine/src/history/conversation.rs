@@ -80,6 +80,18 @@ impl History {
             .is_some_and(|last| last.role == Role::User)
     }
 
+    /// The texts of the user message at the end.
+    pub(crate) fn waiting_texts(&self) -> Vec<String> {
+        let last = self.last.iter().filter(|last| last.role == Role::User);
+        let texts = last
+            .flat_map(|last| &last.blocks)
+            .filter_map(|block| match block.block() {
+                ContentBlock::Text { text, .. } => Some(text),
+                _ => None,
+            });
+        texts.collect()
+    }
+
     /// Ids of the calls at the end that have no result yet, in their order.
     pub(crate) fn unanswered(&self) -> Vec<String> {
         valid::unanswered(self.former.as_deref(), self.last.as_deref())

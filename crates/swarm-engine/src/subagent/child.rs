@@ -17,7 +17,7 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::{
-    AgentParts, AgentTool, EngineLimits, ForkPoint, NoSpawner, Rights, Session, Trained,
+    AgentParts, AgentTool, EngineLimits, ForkPoint, ModelLoop, NoSpawner, Rights, Session, Trained,
     TranscriptAuthor, TranscriptFile,
 };
 
@@ -192,6 +192,7 @@ impl SubAgents {
         Ok(AgentParts {
             name: format!("{}/{}", parent.name, record.agent_type()),
             system,
+            runtime: Arc::new(ModelLoop),
             model: Arc::new(HeldModel {
                 inner: model.client,
                 agents: self.weak(),

@@ -12,8 +12,8 @@ use swarm_tools::{ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
-use super::drive::Stop;
 use super::hooks::add_context;
+use super::runtime::TurnStop;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use crate::context_files::ContextFiles;
@@ -53,7 +53,7 @@ impl Session {
         &mut self,
         calls: Vec<Call>,
         signals: &TurnSignals,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), TurnStop> {
         let _held = self.hold_fork_point(&calls);
         let mut waiting: VecDeque<Call> = calls.into();
         while let Some(next) = waiting.pop_front() {
@@ -63,7 +63,7 @@ impl Session {
                     .map(|call| call.id)
                     .collect();
                 self.leave_unrun(&ids)?;
-                return Err(Stop::Interrupted);
+                return Err(TurnStop::Interrupted);
             }
             let mut results = self.run_next(next, &mut waiting, &signals.cancel).await;
             results.extend(self.instructions_for_touched().map(ContentBlock::text));
@@ -71,7 +71,7 @@ impl Session {
             if let Some(why) = self.take_halt() {
                 let ids: Vec<_> = waiting.into_iter().map(|call| call.id).collect();
                 self.leave_unrun(&ids)?;
-                return Err(Stop::Halted(why));
+                return Err(TurnStop::Halted(why));
             }
             if !waiting.is_empty() {
                 self.interject(signals).await?;

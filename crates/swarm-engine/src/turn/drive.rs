@@ -1,10 +1,13 @@
 //! The loop.
 
-use swarm_model::{ContentBlock, ModelError, ModelResponse};
+use std::sync::Arc;
+
+use swarm_model::{ContentBlock, ModelResponse};
 use swarm_protocol::{AgentEvent, MemberState};
 
 use super::dispatch::NOT_RUN;
 use super::outcome::TurnOutcome;
+use super::runtime::{Turn, TurnStop};
 use super::signals::TurnSignals;
 use super::step::{self, Step};
 use crate::history::error_result;
@@ -16,57 +19,38 @@ const GO_ON: &str = "[Your answer was cut off at the limit of output tokens. Go 
 
 /// What a turn gathers on its way.
 #[derive(Debug, Default)]
-struct Gathered {
+pub(super) struct Gathered {
     /// The model's last words, and what it had said before them in the same, continued answer.
-    text: String,
+    pub(super) text: String,
     /// Answers continued so far.
     continued: u32,
     /// Whether the next answer goes on where `text` stopped.
     continuing: bool,
     /// How often in a row hooks have kept the turn from ending.
-    held: u32,
-}
-
-/// Why a turn ends before the model ends it.
-#[derive(Debug)]
-pub(super) enum Stop {
-    Limit,
-    Interrupted,
-    Suspended,
-    /// A hook wants it so.
-    Halted(String),
-    Failed(EngineError),
-}
-
-impl From<EngineError> for Stop {
-    fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::Model(ModelError::Cancelled) => Self::Interrupted,
-            error => Self::Failed(error),
-        }
-    }
+    pub(super) held: u32,
 }
 
 impl Session {
-    /// Answers the user message at the end of the conversation: asks the model, runs its calls, and so on until it
-    /// ends its turn. [`TurnSignals::cancel`], which a token alone stands for, ends the turn within
+    /// Answers the user message at the end of the conversation, by the agent's runtime, until it ends its turn. [`TurnSignals::cancel`], which a token alone stands for, ends the turn within
     /// [`crate::EngineLimits::cancel_grace`].
     ///
     /// However it ends, every call has its result in the transcript afterwards.
     pub async fn run_turn(&mut self, signals: impl Into<TurnSignals>) -> TurnOutcome {
         let signals = signals.into();
         let before = self.totals();
-        let mut gathered = Gathered::default();
         self.emit(AgentEvent::TurnStarted);
         self.state(MemberState::Working, None);
-        let end = match self.drive(&mut gathered, &signals).await {
-            Err(Stop::Interrupted) if !signals.cancel.is_cancelled() => Err(Stop::Suspended),
+        let (end, text) = self.answered(&signals).await;
+        let end = match end {
+            Err(TurnStop::Interrupted) if !signals.cancel.is_cancelled() => {
+                Err(TurnStop::Suspended)
+            }
             end => end,
         };
         if let Err(stop) = &end {
             self.record(stop);
         }
-        let outcome = self.outcome(end, gathered.text, self.totals().since(before));
+        let outcome = self.outcome(end, text, self.totals().since(before));
         self.emit(AgentEvent::TurnEnded {
             text: outcome.text().to_owned(),
             usage: outcome.spent().usage,
@@ -75,10 +59,27 @@ impl Session {
         outcome
     }
 
-    async fn drive(&mut self, gathered: &mut Gathered, signals: &TurnSignals) -> Result<(), Stop> {
+    /// Lets the runtime answer; returns how that ended, with the agent's last words.
+    async fn answered(&mut self, signals: &TurnSignals) -> (Result<(), TurnStop>, String) {
         if !self.history.waits() {
-            return Err(EngineError::NothingToAnswer.into());
+            return (Err(EngineError::NothingToAnswer.into()), String::new());
         }
+        let runtime = Arc::clone(&self.parts.runtime);
+        let mut turn = Turn {
+            session: self,
+            gathered: Gathered::default(),
+            signals,
+        };
+        let end = runtime.answer(&mut turn).await;
+        (end, turn.gathered.text)
+    }
+
+    /// Asks the model, runs its calls, and so on until it ends its turn.
+    pub(super) async fn drive(
+        &mut self,
+        gathered: &mut Gathered,
+        signals: &TurnSignals,
+    ) -> Result<(), TurnStop> {
         for _ in 0..self.parts.limits.max_turns {
             let response = self.ask_model(signals).await?;
             let step = step::next(&response);
@@ -119,7 +120,7 @@ impl Session {
                 }
             }
         }
-        Err(Stop::Limit)
+        Err(TurnStop::Limit)
     }
 
     /// Answers calls that will not be run.
@@ -132,21 +133,21 @@ impl Session {
     }
 
     /// Writes down that the turn ended without an answer, so that a restart does not take it up again by itself.
-    fn record(&mut self, stop: &Stop) {
+    fn record(&mut self, stop: &TurnStop) {
         let (how, text) = match stop {
-            Stop::Failed(EngineError::NothingToAnswer) | Stop::Suspended => {
+            TurnStop::Failed(EngineError::NothingToAnswer) | TurnStop::Suspended => {
                 return self.count_unanswered();
             }
-            Stop::Failed(error) => (TurnEnd::Failed, error.to_string()),
-            Stop::Halted(why) => (
+            TurnStop::Failed(error) => (TurnEnd::Failed, error.to_string()),
+            TurnStop::Halted(why) => (
                 TurnEnd::Interrupted,
                 format!("The turn was ended here by a hook: {why}"),
             ),
-            Stop::Interrupted => (
+            TurnStop::Interrupted => (
                 TurnEnd::Interrupted,
                 "The turn was interrupted here.".into(),
             ),
-            Stop::Limit => (
+            TurnStop::Limit => (
                 TurnEnd::TurnLimit,
                 format!(
                     "The turn was stopped here, at its limit of {} model requests.",
@@ -162,14 +163,14 @@ impl Session {
         }
     }
 
-    fn outcome(&self, end: Result<(), Stop>, text: String, spent: Totals) -> TurnOutcome {
+    fn outcome(&self, end: Result<(), TurnStop>, text: String, spent: Totals) -> TurnOutcome {
         match end {
             Ok(()) => TurnOutcome::Finished { text, spent },
-            Err(Stop::Interrupted) => TurnOutcome::Interrupted { text, spent },
-            Err(Stop::Halted(why)) => TurnOutcome::StoppedByHook { why, text, spent },
-            Err(Stop::Suspended) => TurnOutcome::Suspended { text, spent },
-            Err(Stop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
-            Err(Stop::Limit) => TurnOutcome::TurnLimit {
+            Err(TurnStop::Interrupted) => TurnOutcome::Interrupted { text, spent },
+            Err(TurnStop::Halted(why)) => TurnOutcome::StoppedByHook { why, text, spent },
+            Err(TurnStop::Suspended) => TurnOutcome::Suspended { text, spent },
+            Err(TurnStop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
+            Err(TurnStop::Limit) => TurnOutcome::TurnLimit {
                 text: limit_text(self.parts.limits.max_turns, &text),
                 spent,
             },

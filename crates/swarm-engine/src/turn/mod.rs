@@ -8,9 +8,11 @@ mod hooks;
 mod interject;
 mod outcome;
 mod request;
+mod runtime;
 mod signals;
 mod step;
 
 pub use hooks::{Submitted, Withheld, told_by_hooks};
 pub use outcome::TurnOutcome;
+pub use runtime::{AgentRuntime, ModelLoop, Turn, TurnStop};
 pub use signals::TurnSignals;

@@ -183,6 +183,7 @@ impl World {
         AgentParts {
             name: "bob".into(),
             system: vec!["You are bob.".into(), "The folder is /work/repo.".into()],
+            runtime: Arc::new(swarm_engine::ModelLoop),
             model: self.model.clone(),
             model_name: "fake-1".into(),
             tools: self.tools.clone(),

@@ -75,6 +75,7 @@ pub(super) fn assemble(
     let mut agent = AgentParts {
         name: lead.to_string(),
         system,
+        runtime: Arc::clone(&parts.runtime),
         model: Arc::clone(&parts.model),
         model_name: ModelName::parse(&dep.model)
             .map_or_else(|_| dep.model.clone(), |name| name.model),

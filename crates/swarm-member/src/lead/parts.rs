@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::{EventSink, ModelFactory};
+use swarm_engine::{AgentRuntime, EventSink, ModelFactory};
 use swarm_model::Model;
 use swarm_policy::RuleSet;
 use swarm_protocol::{SessionId, TeamName};
@@ -29,6 +29,8 @@ pub struct LeadParts {
     pub takes_over: bool,
     /// Of a team that is taken over: spawns its dead members again.
     pub brings_back: bool,
+    /// What answers in its conversation.
+    pub runtime: Arc<dyn AgentRuntime>,
     /// The model.
     pub model: Arc<dyn Model>,
     /// Makes the models of sub-agents.

@@ -116,6 +116,7 @@ pub(crate) fn assemble(
     let mut agent = AgentParts {
         name: order.agent.name.to_string(),
         system,
+        runtime: parts.runtime,
         model: parts.model,
         model_name: ModelName::parse(&order.model)
             .map_or_else(|_| order.model.clone(), |name| name.model),

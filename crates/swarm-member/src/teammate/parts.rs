@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_engine::{Isolator, ModelFactory};
+use swarm_engine::{AgentRuntime, Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
@@ -52,6 +52,8 @@ pub struct TeammateParts {
     pub store: Arc<dyn TeamStore>,
     /// Time for frames.
     pub clock: Arc<dyn Clock>,
+    /// What answers in its conversation.
+    pub runtime: Arc<dyn AgentRuntime>,
     /// The model.
     pub model: Arc<dyn Model>,
     /// Makes the models of its sub-agents.

@@ -45,6 +45,7 @@ impl Run {
             takes_over: false,
             brings_back: false,
             model: asked,
+            runtime: Arc::new(swarm_engine::ModelLoop),
             models: Arc::new(swarm_engine::NoOtherModels),
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),

@@ -5,6 +5,7 @@ mod background;
 mod crash;
 mod desk;
 mod duty;
+mod foreign;
 mod gate;
 mod hooks;
 mod idle;

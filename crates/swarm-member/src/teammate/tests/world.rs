@@ -61,6 +61,7 @@ pub(crate) struct World {
     pub(crate) mode: PermissionMode,
     pub(crate) equipment: swarm_policy::Equipment,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) runtime: Arc<dyn swarm_engine::AgentRuntime>,
 }
 
 /// A teammate that runs as a task.
@@ -115,6 +116,7 @@ impl World {
             mode: PermissionMode::BypassPermissions,
             equipment: swarm_policy::Equipment::default(),
             clock: Arc::new(SystemClock),
+            runtime: Arc::new(swarm_engine::ModelLoop),
         }
     }
 
@@ -188,6 +190,7 @@ impl World {
             store: self.store.clone(),
             clock: self.clock.clone(),
             model,
+            runtime: Arc::clone(&self.runtime),
             models: Arc::new(swarm_engine::NoOtherModels),
             process: self.process(),
             screen: Box::new(std::io::sink()),

@@ -1,0 +1,97 @@
+//! A member whose agent is another program: all but its answers is as with our own.
+
+use std::sync::Arc;
+
+use swarm_protocol::{AnsweredBy, IdleReason, MemberState, PermissionMode};
+use swarm_store::TeamStore;
+use swarm_team::approve;
+use swarm_testkit::{FakeAcpAgent, FakeModel};
+
+use super::world::{World, bob, until};
+use crate::teammate::Ending;
+
+fn world() -> (World, Arc<FakeModel>) {
+    let mut world = World::new();
+    world.runtime = Arc::new(FakeAcpAgent::default());
+    (world, Arc::default())
+}
+
+#[tokio::test]
+async fn another_programs_agent_answers_mail_once_reports_idle_and_shuts_down() {
+    let (mut world, model) = world();
+    let running = world.run(Some("run the tests"), &model);
+    let notices = world.idle(1).await;
+    assert_eq!(notices[0].result.as_deref(), Some("foreign answer"));
+    assert_eq!(world.outcomes(), ["finished"]);
+    world.say("and again");
+    world.idle(2).await;
+    assert_eq!(world.unread("bob"), 0);
+    let spawn = running.spawn_id;
+    running.crash().await;
+
+    // Another process of the member: a new agent, the same conversation, nothing told twice.
+    world.runtime = Arc::new(FakeAcpAgent::default());
+    world.forget_acks();
+    let running = world.start(spawn, &model);
+    until("known mail is acknowledged again", || {
+        (world.unread("bob") == 0).then_some(())
+    })
+    .await;
+    assert_eq!(world.outcomes().len(), 2);
+    world.force_to_stop();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    assert_eq!(world.transcript().matches("and again").count(), 1);
+    assert_eq!(world.transcript().matches("foreign answer").count(), 2);
+    assert_eq!(model.asked(), 0);
+}
+
+#[tokio::test]
+async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
+    let (mut world, model) = world();
+    world.mode = PermissionMode::Default;
+    let running = world.run(Some("clean up"), &model);
+    let request = until("the question", || {
+        world.store.requests(&world.team).unwrap().requests.pop()
+    })
+    .await;
+    assert_eq!(
+        (request.from, request.description.as_str()),
+        (bob(), "rm -r build")
+    );
+    assert_eq!(world.state(), Some(MemberState::WaitingPermission));
+    approve(
+        &*world.store,
+        &world.team,
+        &request.id,
+        false,
+        AnsweredBy::default(),
+    )
+    .unwrap();
+    let notices = world.idle(1).await;
+    assert_eq!(notices[0].result.as_deref(), Some("cleaned up"));
+    running.crash().await;
+}
+
+#[tokio::test]
+async fn a_forced_shutdown_cancels_its_prompt() {
+    let (world, model) = world();
+    let running = world.run(Some("wait for ever"), &model);
+    world.in_state(MemberState::Working).await;
+    world.force_to_stop();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+    assert_eq!(world.outcomes(), ["interrupted"]);
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_fails_the_turn_and_the_next_turn_has_a_new_one() {
+    let (world, model) = world();
+    let running = world.run(Some("fall over"), &model);
+    let notices = world.idle(1).await;
+    assert_eq!(notices[0].idle_reason, Some(IdleReason::Failed));
+    let why = notices[0].failure_reason.as_deref().unwrap_or_default();
+    assert!(why.contains("agent program failed"), "{why}");
+    world.say("get up");
+    let notices = world.idle(2).await;
+    assert_eq!(notices[1].result.as_deref(), Some("foreign answer"));
+    running.crash().await;
+}
