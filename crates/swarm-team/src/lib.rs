@@ -35,7 +35,10 @@ pub use permission::{
 };
 pub use receiver::{Reads, Receiver};
 pub use seat::{Founder, NoTeam, Seat};
-pub use send::{Prose, Recipient, RecipientError, SendError, Sent, send_text, summary_of};
+pub use send::{
+    Delivered, Prose, Recipient, RecipientError, SendError, Sent, everybody_but, post, send_text,
+    summary_of,
+};
 pub use send_message::SendMessageTool;
 pub use shutdown::{
     ShutdownAsk, ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,

@@ -1,7 +1,7 @@
 //! Who may be written to, and the sending of prose.
 
-use swarm_protocol::{AgentId, MemberName, MessageId, SwarmMark, TeamName};
-use swarm_store::{Draft, Posted, StoreError};
+use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
+use swarm_store::{Draft, Posted, StoreError, TeamStore};
 
 use crate::{NoTeam, Receiver, Seat};
 
@@ -116,16 +116,60 @@ fn list(names: &[MemberName]) -> String {
 }
 
 /// One message that was queued.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Sent {
     /// Its receiver.
     pub to: MemberName,
-    /// Its id.
-    pub msg_id: MessageId,
-    /// Unread messages of the same key that it took the place of.
-    pub superseded: Vec<MessageId>,
-    /// What the receiver is doing, when that can be told.
+    /// What the store did.
+    pub posted: Posted,
+    /// What the receiver was doing, when that can be told.
     pub receiver: Option<Receiver>,
+}
+
+/// What became of one text for all its receivers.
+#[derive(Debug, Default)]
+pub struct Delivered {
+    /// Those who will read it.
+    pub sent: Vec<Sent>,
+    /// Those who will not, and why.
+    pub failed: Vec<(MemberName, StoreError)>,
+}
+
+/// Puts a text into the inboxes of its receivers. One that cannot be written to keeps nobody else from getting it.
+///
+/// # Errors
+/// Whatever the store says; nothing was queued then.
+pub fn post(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    receivers: Vec<MemberName>,
+    draft: impl Fn(&MemberName) -> Draft,
+) -> Result<Delivered, StoreError> {
+    let letter = |to: MemberName| {
+        let draft = draft(&to);
+        (to, draft)
+    };
+    let letters: Vec<_> = receivers.into_iter().map(letter).collect();
+    // Before it is sent: an idle receiver is at work on the message before it could be looked at afterwards. What cannot
+    // be told of receivers is no reason not to send.
+    let views = store.member_view(team).unwrap_or_default();
+    let receiver = |name: &MemberName, urgent: bool| {
+        let view = views.iter().find(|view| &view.member.name == name)?;
+        Some(Receiver::of(view, urgent))
+    };
+    let mut delivered = Delivered::default();
+    let outcomes = store.post_all(team, &letters)?;
+    for ((to, draft), outcome) in letters.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(posted) => delivered.sent.push(Sent {
+                receiver: receiver(&to, draft.swarm.urgent),
+                to,
+                posted,
+            }),
+            Err(error) => delivered.failed.push((to, error)),
+        }
+    }
+    Ok(delivered)
 }
 
 /// Prose to be sent.
@@ -172,68 +216,45 @@ pub fn send_text(seat: &Seat, to: &str, prose: Prose<'_>) -> Result<Vec<Sent>, S
             ..SwarmMark::default()
         },
     };
-    let mut queued = Vec::with_capacity(receivers.len());
-    let (mut failed, mut first) = (Vec::new(), None);
-    let letters = receivers.iter().map(|to| (to.clone(), draft.clone()));
-    let outcomes = seat.store.post_all(&team, &letters.collect::<Vec<_>>())?;
-    for (to, outcome) in receivers.into_iter().zip(outcomes) {
-        match outcome {
-            Ok(posted) => {
-                seat.note_sent(&to, draft.summary.as_deref().unwrap_or_default());
-                queued.push((to, posted));
-            }
-            Err(error) => {
-                failed.push(to);
-                first.get_or_insert(error);
-            }
-        }
+    let Delivered { sent, mut failed } = post(&*seat.store, &team, receivers, |_| draft.clone())?;
+    for one in &sent {
+        seat.note_sent(&one.to, draft.summary.as_deref().unwrap_or_default());
     }
-    match first {
-        None => Ok(sent(seat, &team, queued, prose.urgent)),
-        Some(error) if queued.is_empty() => Err(error.into()),
-        Some(error) => Err(SendError::Partly {
-            queued: queued.into_iter().map(|(to, _)| to).collect(),
-            failed,
-            error: Box::new(error),
-        }),
+    if failed.is_empty() {
+        return Ok(sent);
     }
+    let (first, error) = failed.remove(0);
+    if sent.is_empty() {
+        return Err(error.into());
+    }
+    let others = failed.into_iter().map(|(to, _)| to);
+    Err(SendError::Partly {
+        queued: sent.into_iter().map(|one| one.to).collect(),
+        failed: std::iter::once(first).chain(others).collect(),
+        error: Box::new(error),
+    })
+}
+
+/// Everybody in the team but the sender.
+///
+/// # Errors
+/// [`SendError::Nobody`].
+pub fn everybody_but(
+    sender: &MemberName,
+    config: &TeamConfig,
+) -> Result<Vec<MemberName>, SendError> {
+    let mut names = config.names();
+    names.retain(|name| name != sender);
+    if names.is_empty() {
+        return Err(SendError::Nobody(config.name.clone()));
+    }
+    Ok(names)
 }
 
 fn receivers(seat: &Seat, team: &TeamName, to: &str) -> Result<Vec<MemberName>, SendError> {
     match Recipient::parse(to, team)? {
         Recipient::Member(name) if name == seat.name => Err(SendError::ToSelf(name)),
         Recipient::Member(name) => Ok(vec![name]),
-        Recipient::Everybody => {
-            let mut names = seat.store.config(team)?.names();
-            names.retain(|name| name != &seat.name);
-            if names.is_empty() {
-                return Err(SendError::Nobody(team.clone()));
-            }
-            Ok(names)
-        }
+        Recipient::Everybody => everybody_but(&seat.name, &seat.store.config(team)?),
     }
-}
-
-/// What was queued, and what each receiver is doing.
-fn sent(
-    seat: &Seat,
-    team: &TeamName,
-    queued: Vec<(MemberName, Posted)>,
-    urgent: bool,
-) -> Vec<Sent> {
-    // The messages are on disk, so a look that fails must not make the sender send them again.
-    let views = seat.store.member_view(team).unwrap_or_default();
-    let receiver = |name: &MemberName| {
-        let view = views.iter().find(|view| &view.member.name == name)?;
-        Some(Receiver::of(view, urgent))
-    };
-    queued
-        .into_iter()
-        .map(|(to, posted)| Sent {
-            receiver: receiver(&to),
-            to,
-            msg_id: posted.msg_id,
-            superseded: posted.superseded,
-        })
-        .collect()
 }

@@ -244,7 +244,7 @@ fn sent_output(seat: &Seat, queued: &[Sent]) -> ToolOutput {
         let doing = sent.receiver.as_ref().map_or_else(String::new, |receiver| {
             format!(", {}", receiver.for_model(now))
         });
-        let instead = match sent.superseded.len() {
+        let instead = match sent.posted.superseded.len() {
             0 => "",
             _ => " It takes the place of your unread one.",
         };
@@ -256,7 +256,7 @@ fn sent_output(seat: &Seat, queued: &[Sent]) -> ToolOutput {
         [one] => json!({
             "success": true,
             "message": message,
-            "msg_id": one.msg_id,
+            "msg_id": one.posted.msg_id,
             "routing": { "sender": seat.name, "target": format!("@{}", one.to) },
         }),
         _ => json!({ "success": true, "message": message, "recipients": names }),

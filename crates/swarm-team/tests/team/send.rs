@@ -35,7 +35,7 @@ fn a_message_carries_its_sender_colour_summary_and_urgency() {
     assert_eq!(entry.summary.as_deref(), Some("hello"));
     assert_eq!(entry.color.as_deref(), Some("green"));
     assert!(entry.is_urgent());
-    assert_eq!(entry.msg_id.as_ref(), Some(&sent[0].msg_id));
+    assert_eq!(entry.msg_id.as_ref(), Some(&sent[0].posted.msg_id));
     let out = AgentEvent::MailOut {
         to: "alice".to_owned(),
         line: "hello".to_owned(),

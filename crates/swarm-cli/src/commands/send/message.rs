@@ -7,11 +7,11 @@ use swarm_protocol::{
     AgentId, ControlFrame, ErrorKind, MarkKind, MemberName, SwarmMark, TeamConfig, TeamName,
 };
 use swarm_store::Draft;
-use swarm_team::{Recipient, RecipientError, SendError, summary_of};
+use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post, summary_of};
 use swarm_ui::print::counted;
 
-use super::report::{Refused, Report, Sent};
-use super::wait::{Reached, Waiting};
+use super::report::{Refused, Report, Tracked};
+use super::wait::Waiting;
 use crate::app::App;
 use crate::args::SendArgs;
 use crate::commands::acting::{Party, party_in};
@@ -28,36 +28,14 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
         .wait
         .map(|goal| Waiting::new(app, &party.team, goal, args.timeout))
         .transpose()?;
-    // An idle receiver is at work on the message before it could be looked at afterwards. What cannot be told of receivers is
-    // no reason not to send.
-    let before = app.store.member_view(&party.team).unwrap_or_default();
-    let (mut sent, mut refused) = (Vec::new(), Vec::new());
-    let letters = receivers.iter().map(|to| {
-        let draft = draft(&config, &sender, to, &text, args);
-        (to.clone(), draft)
-    });
-    let outcomes = app
-        .store
-        .post_all(&party.team, &letters.collect::<Vec<_>>())?;
-    for (to, outcome) in receivers.into_iter().zip(outcomes) {
-        match outcome {
-            Ok(posted) => sent.push(Sent {
-                to,
-                posted,
-                reached: Reached::Queued,
-            }),
-            Err(error) => refused.push(Refused {
-                to,
-                failure: error.into(),
-            }),
-        }
-    }
+    let drafted = |to: &MemberName| draft(&config, &sender, to, &text, args);
+    let delivered = post(&*app.store, &party.team, receivers, drafted)?;
+    let mut sent: Vec<Tracked> = delivered.sent.into_iter().map(Tracked::from).collect();
+    let refused: Vec<Refused> = delivered.failed.into_iter().map(Refused::from).collect();
     let waited = waiting.map_or(Ok(()), |waiting| waiting.wait(app, &mut sent));
     let report = Report {
         team: &party.team,
-        urgent: args.urgent,
         to_all: args.to.trim() == "*",
-        before: &before,
         sent: &sent,
         refused: &refused,
     };
@@ -125,16 +103,10 @@ fn receivers(
             Err(failure.with_hint("say with `--from` whose message it is, if it is not your own"))
         }
         Ok(Recipient::Member(name)) => Ok(vec![members::known(config, &name)?.name.clone()]),
-        Ok(Recipient::Everybody) => {
-            let mut names = config.names();
-            names.retain(|name| name != sender);
-            if names.is_empty() {
-                let message = format!("there is nobody but {sender} in the team {}", config.name);
-                return Err(Failure::new(ErrorKind::NotFound, message)
-                    .with_hint("start a teammate with `swarm spawn NAME`"));
-            }
-            Ok(names)
-        }
+        Ok(Recipient::Everybody) => everybody_but(sender, config).map_err(|error| {
+            Failure::new(ErrorKind::NotFound, error.to_string())
+                .with_hint("start a teammate with `swarm spawn NAME`")
+        }),
         Err(error @ RecipientError::OtherTeam(..)) => {
             let hint = "name the team with `--team` to write to its members";
             Err(Failure::usage(error.to_string()).with_hint(hint))

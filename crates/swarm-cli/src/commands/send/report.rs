@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, TeamName};
-use swarm_store::{MemberView, Posted};
-use swarm_team::Receiver;
+use swarm_store::StoreError;
+use swarm_team::Sent;
 use swarm_ui::print::counted;
 
 use super::receiver::sentence;
@@ -12,12 +12,20 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// A message that was queued.
+/// A message that was queued, and how far it has come.
 #[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) to: MemberName,
-    pub(super) posted: Posted,
+pub(super) struct Tracked {
+    pub(super) sent: Sent,
     pub(super) reached: Reached,
+}
+
+impl From<Sent> for Tracked {
+    fn from(sent: Sent) -> Self {
+        Self {
+            sent,
+            reached: Reached::Queued,
+        }
+    }
 }
 
 /// A receiver that did not get it.
@@ -27,30 +35,29 @@ pub(super) struct Refused {
     pub(super) failure: Failure,
 }
 
+impl From<(MemberName, StoreError)> for Refused {
+    fn from((to, error): (MemberName, StoreError)) -> Self {
+        Self {
+            to,
+            failure: error.into(),
+        }
+    }
+}
+
 /// What is shown of one sending.
 pub(super) struct Report<'a> {
     pub(super) team: &'a TeamName,
-    pub(super) urgent: bool,
     /// Whether everybody was written to: then there is a list, however short.
     pub(super) to_all: bool,
-    /// The members as they were when it was sent.
-    pub(super) before: &'a [MemberView],
-    pub(super) sent: &'a [Sent],
+    pub(super) sent: &'a [Tracked],
     pub(super) refused: &'a [Refused],
 }
 
 impl Report<'_> {
     /// One line, or one object, for each receiver.
     pub(super) fn show(&self, app: &App) -> Result<(), Failure> {
-        let receiver = |sent: &Sent| {
-            let view = self
-                .before
-                .iter()
-                .find(|view| view.member.name == sent.to)?;
-            Some(Receiver::of(view, self.urgent))
-        };
         if app.out.json {
-            let sent = self.sent.iter().map(|sent| record(sent, receiver(sent)));
+            let sent = self.sent.iter().map(record);
             let records: Vec<Value> = sent.chain(self.refused.iter().map(no_record)).collect();
             return match &records[..] {
                 [one] if !self.to_all && self.refused.is_empty() => app.out.json(one),
@@ -59,17 +66,13 @@ impl Report<'_> {
             };
         }
         let now = app.clock.now();
-        for sent in self.sent {
-            let doing = receiver(sent).filter(|_| sent.reached == Reached::Queued);
+        for Tracked { sent, reached } in self.sent {
+            let doing = sent.receiver.as_ref();
+            let doing = doing.filter(|_| *reached == Reached::Queued);
             let doing = doing.map_or_else(String::new, |receiver| {
-                format!(" ({})", sentence(&receiver, self.team, now))
+                format!(" ({})", sentence(receiver, self.team, now))
             });
-            let line = format!(
-                "{} {}{}{doing}",
-                words(sent.reached),
-                sent.to,
-                instead(sent)
-            );
+            let line = format!("{} {}{}{doing}", words(*reached), sent.to, instead(sent));
             app.out.data(&plain(&line))?;
             if let Some(kept) = &sent.posted.set_aside {
                 app.out.say(&format!(
@@ -101,14 +104,14 @@ fn instead(sent: &Sent) -> String {
     }
 }
 
-fn record(sent: &Sent, receiver: Option<Receiver>) -> Value {
+fn record(Tracked { sent, reached }: &Tracked) -> Value {
     json!({
         "to": sent.to,
         "msg_id": sent.posted.msg_id,
-        "state": sent.reached.word(),
+        "state": reached.word(),
         "superseded": sent.posted.superseded,
         "set_aside": sent.posted.set_aside,
-        "receiver": receiver.map(|receiver| json!({
+        "receiver": sent.receiver.as_ref().map(|receiver| json!({
             "state": receiver.state,
             "since": receiver.since,
             "detail": receiver.detail,

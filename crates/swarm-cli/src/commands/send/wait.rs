@@ -7,7 +7,9 @@ use swarm_fs::NameFilter;
 use swarm_protocol::{ErrorKind, Event, MemberName, MessageId, TeamName};
 use swarm_store::Inbox;
 
-use super::report::Sent;
+use swarm_team::Sent;
+
+use super::report::Tracked;
 use crate::app::App;
 use crate::args::WaitFor;
 use crate::commands::members::is_over;
@@ -86,7 +88,7 @@ impl Waiting {
     }
 
     /// Waits until every message has come so far; notes in each how far it has.
-    pub(super) fn wait(mut self, app: &App, sent: &mut [Sent]) -> Result<(), Failure> {
+    pub(super) fn wait(mut self, app: &App, sent: &mut [Tracked]) -> Result<(), Failure> {
         // Until here nothing was sent that could be told of.
         self.watch.heed_ctrl_c()?;
         let mut in_time = true;
@@ -94,7 +96,7 @@ impl Waiting {
             // A receiver may take the message in and end, so who has ended is asked before how far it came.
             let ended = self.ended(app)?;
             self.look(app, sent)?;
-            let late: Vec<&Sent> = sent
+            let late: Vec<&Tracked> = sent
                 .iter()
                 .filter(|sent| sent.reached < self.goal)
                 .collect();
@@ -104,23 +106,23 @@ impl Waiting {
             if let Some(gone) = late.iter().find(|sent| sent.reached.is_gone()) {
                 return Err(Self::gone(gone));
             }
-            if let Some(lost) = late.iter().find(|sent| ended.contains(&sent.to)) {
-                return Err(self.never(lost));
+            if let Some(lost) = late.iter().find(|sent| ended.contains(&sent.sent.to)) {
+                return Err(self.never(&lost.sent));
             }
             if self.watch.was_interrupted() {
-                return Err(self.interrupted(first));
+                return Err(self.interrupted(&first.sent));
             }
             if !in_time {
-                return Err(self.too_late(first));
+                return Err(self.too_late(&first.sent));
             }
             in_time = self.watch.wait(self.deadline);
         }
     }
 
-    fn look(&mut self, app: &App, sent: &mut [Sent]) -> Result<(), Failure> {
+    fn look(&mut self, app: &App, sent: &mut [Tracked]) -> Result<(), Failure> {
         self.follow_journal(app)?;
-        for sent in sent {
-            if sent.reached >= self.goal || sent.reached.is_gone() {
+        for Tracked { sent, reached } in sent {
+            if *reached >= self.goal || reached.is_gone() {
                 continue;
             }
             let inbox = match app.store.inbox(&self.team, &sent.to) {
@@ -129,9 +131,9 @@ impl Waiting {
                 Err(error) if error.kind() == ErrorKind::Damaged => continue,
                 Err(error) => return Err(error.into()),
             };
-            sent.reached = match self.standing(&inbox, sent) {
+            *reached = match self.standing(&inbox, sent) {
                 Some(reached) => reached,
-                None => self.fate(app, sent)?,
+                None => self.fate(app, sent, *reached)?,
             };
         }
         Ok(())
@@ -152,12 +154,12 @@ impl Waiting {
     }
 
     /// What became of a message that was not found in its inbox.
-    fn fate(&mut self, app: &App, sent: &Sent) -> Result<Reached, Failure> {
+    fn fate(&mut self, app: &App, sent: &Sent, reached: Reached) -> Result<Reached, Failure> {
         // Another program may just have been writing. Whoever takes a message out enters why before letting the inbox
         // go.
         let inbox = match app.store.inbox_at_rest(&self.team, &sent.to) {
             Ok(inbox) => inbox,
-            Err(error) if error.kind() == ErrorKind::Damaged => return Ok(sent.reached),
+            Err(error) if error.kind() == ErrorKind::Damaged => return Ok(reached),
             Err(error) => return Err(error.into()),
         };
         self.follow_journal(app)?;
@@ -202,8 +204,8 @@ impl Waiting {
         Ok(over.map(|view| view.member.name).collect())
     }
 
-    fn gone(sent: &Sent) -> Failure {
-        if sent.reached == Reached::Superseded {
+    fn gone(Tracked { sent, reached }: &Tracked) -> Failure {
+        if *reached == Reached::Superseded {
             let message = format!(
                 "a newer message of the same key took the place of this one before {} read it",
                 sent.to
