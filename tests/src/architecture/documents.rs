@@ -1,4 +1,4 @@
-//! Rules about prose: what the pages name must exist, and the project's top folder stays small.
+//! Rules about prose: what the pages name must exist, and the project's top directory stays small.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,11 +8,13 @@ use anyhow::{Context, Result};
 use super::map::HouseMap;
 
 /// What may stand in the top folder, beside dot-files.
-const TOP: [&str; 11] = [
+const TOP: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
     "README.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
     "LICENSE-MIT",
     "LICENSE-APACHE",
     "config",
