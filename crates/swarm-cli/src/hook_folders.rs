@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use swarm_fs::process::{self, Target};
 use swarm_hooks::{HookOutcome, Hooks, Subject};
 use swarm_policy::HookEvent;
 use swarm_protocol::AgentId;
-use swarm_tools::processes::{self, Target};
 use swarm_worktree::{FolderMaker, Owner, Record, Slug};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -65,7 +65,7 @@ impl HookFolders {
                 marks: vec![(HOOK_MARK.to_owned(), mark)],
                 ..Target::default()
             };
-            let ended = processes::end_blocking(&target, GRACE);
+            let ended = process::end_blocking(&target, GRACE);
             if ended.left > 0 {
                 tracing::error!(left = ended.left, "processes of a hook are left");
             }

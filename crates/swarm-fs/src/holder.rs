@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::process::{Process, ProcessStat};
+
 /// The length of a record: always the same, so that one write replaces the last holder's.
 const RECORD_BYTES: usize = 48;
 
@@ -24,15 +26,16 @@ pub(crate) fn describe(sidecar: &File) -> String {
     let text = String::from_utf8_lossy(&record[..read]);
     let mut words = text.split_ascii_whitespace();
     let (Some(Ok(pid)), Some(Ok(start))) = (
-        words.next().map(str::parse::<u32>),
+        words.next().map(str::parse::<i32>),
         words.next().map(str::parse::<u64>),
     ) else {
         return "an unknown process".to_owned();
     };
-    if pid == std::process::id() {
+    let process = Process { pid, start };
+    if process.id() == std::process::id() {
         return format!("this process itself ({pid})");
     }
-    if start_time(pid) != Some(start) {
+    if ProcessStat::of(process.id()).map(|stat| stat.process) != Some(process) {
         return format!("an unknown process (process {pid}, the last one known, has ended)");
     }
     let mut told = format!("process {pid}");
@@ -40,7 +43,7 @@ pub(crate) fn describe(sidecar: &File) -> String {
         // Writing into a String cannot fail.
         let _infallible = write!(told, " ({})", name.trim_end());
     }
-    if let Some(age) = age_of_start(start) {
+    if let Some(age) = process.age() {
         let _infallible = write!(told, ", which began {} ago", in_words(age));
     }
     let taken = words.next().and_then(|word| word.parse::<u64>().ok());
@@ -56,7 +59,8 @@ fn own_record() -> Vec<u8> {
     // A process does not change its own.
     let own = SELF.get_or_init(|| {
         let pid = std::process::id();
-        format!("{pid} {}", start_time(pid).unwrap_or(0))
+        let start = ProcessStat::of(pid).map_or(0, |stat| stat.process.start);
+        format!("{pid} {start}")
     });
     let words = format!("{own} {}", now().as_millis());
     format!("{words:<width$}\n", width = RECORD_BYTES - 1).into_bytes()
@@ -68,15 +72,6 @@ fn now() -> Duration {
         .unwrap_or_default()
 }
 
-/// How long ago a process began that has this start time in clock ticks since the machine did.
-fn age_of_start(start: u64) -> Option<Duration> {
-    let uptime = fs::read_to_string("/proc/uptime").ok()?;
-    let uptime: f64 = uptime.split(' ').next()?.parse().ok()?;
-    let second = rustix::param::clock_ticks_per_second().max(1);
-    let began = Duration::from_millis(start.saturating_mul(1000) / second);
-    Duration::try_from_secs_f64(uptime).ok()?.checked_sub(began)
-}
-
 /// To a tenth of a second as long as that matters.
 fn in_words(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -85,13 +80,4 @@ fn in_words(time: Duration) -> String {
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
-}
-
-/// When a process began, in clock ticks since the machine did: field 22 of `/proc/<pid>/stat`, see
-/// `proc_pid_stat(5)`. Together with the pid it names a process that will never come again.
-fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may hold any character.
-    let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
 }

@@ -1,7 +1,6 @@
-//! How swarm touches a shared disk: locks, atomic replace, life locks, contained paths, watching.
+//! What swarm asks of the operating system: locks, atomic replace, life locks, contained paths, watching, processes.
 //!
-//! Knows paths and bytes, no formats. Everything here is synchronous and may block; only
-//! [`Subscription::changed`] can be awaited.
+//! Knows paths, bytes and processes, no formats. What is not `async` may block.
 
 mod append;
 mod breaking;
@@ -19,6 +18,7 @@ mod lock;
 mod lockdir;
 mod parallel;
 mod private;
+pub mod process;
 mod refresh;
 mod relocate;
 mod replace;

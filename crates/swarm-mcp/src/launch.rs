@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use swarm_tools::processes::{self, Target};
+use swarm_fs::process::{self, Target};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use uuid::Uuid;
 
@@ -92,8 +92,8 @@ impl Program {
     /// Ends the whole tree, once its input was closed: it may go by itself, then SIGTERM, then SIGKILL. The child is waited
     /// for only afterwards, so that its number stays its own meanwhile.
     pub(crate) async fn end(mut self, grace: Duration) {
-        processes::gone_within(self.target.clone(), grace).await;
-        let ended = processes::end(self.target.clone(), grace).await;
+        process::gone_within(self.target.clone(), grace).await;
+        let ended = process::end(self.target.clone(), grace).await;
         self.over = ended.left == 0;
         if ended.left > 0 {
             tracing::warn!(left = ended.left, "processes of an MCP server live on");
@@ -108,7 +108,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if !self.over {
-            processes::end_now(&self.target);
+            process::end_now(&self.target);
         }
     }
 }

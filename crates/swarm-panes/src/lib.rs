@@ -13,7 +13,6 @@ mod layout;
 mod log;
 mod pane;
 mod place;
-mod process;
 pub mod recording;
 mod text;
 mod tmux;

@@ -3,29 +3,20 @@
 use std::fs;
 
 use serde_json::Map;
+use swarm_fs::process::{Process, ProcessStat};
 use swarm_protocol::{LeadProcess, UnixMs};
 
 /// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as decimal text. `None`
 /// when there is no such process, when it has ended and only waits to be collected, or where there is no `/proc`.
 pub fn start_time(pid: u32) -> Option<String> {
-    stat(pid).map(|(_, began)| began)
-}
-
-/// State letter and start time of a process that has not ended.
-fn stat(pid: u32) -> Option<(String, String)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses and may contain anything, spaces and `)` included.
-    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
-    let letter = fields.next()?;
-    // Fields are counted from 1 and this letter, the state, is the third.
-    let began = fields.nth(22 - 4)?;
-    (!matches!(letter, "Z" | "X" | "x")).then(|| (letter.to_owned(), began.to_owned()))
+    Process::running(pid).map(|process| process.start.to_string())
 }
 
 /// Whether the process that has this pid and start time stands still by a signal (SIGSTOP, Ctrl-Z) until another one lets
 /// it go on.
 pub fn is_stopped(pid: u32, start: &str) -> bool {
-    stat(pid).is_some_and(|(letter, began)| letter == "T" && began == start)
+    ProcessStat::of(pid)
+        .is_some_and(|stat| stat.is_stopped() && stat.process.start.to_string() == start)
 }
 
 /// Whether the process that had this pid and start time still runs. `None` where that cannot be known.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use swarm_fs::process;
 use swarm_protocol::{
     ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, TeamName, UnixMs,
 };
 use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamStore, TeamView};
-use swarm_tools::processes;
 
 use crate::SpawnOrder;
 use crate::marked::processes_of_members;
@@ -113,7 +113,7 @@ fn end_leftovers(store: &dyn TeamStore, team: &TeamName, spawns: &[(&MemberName,
         return;
     }
     let target = processes_of_members(store, team, spawns.iter().copied());
-    let ended = processes::end_blocking(&target, LEFTOVER_GRACE);
+    let ended = process::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
         tracing::error!(%team, left = ended.left, "processes of spawns that are no more are left");
     }

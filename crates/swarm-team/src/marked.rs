@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use swarm_fs::process::{Process, Target};
 use swarm_fs::{Liveness, probe_and_read};
 use swarm_protocol::{
     LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId, TeamName,
 };
 use swarm_store::{TeamStore, process};
-use swarm_tools::processes::{Process, Target};
 
 /// What bears the mark of a spawn of the teams below a root folder. Those of another root bear the same mark where that root, or
 /// this one, is a copy; they are not meant.

@@ -12,7 +12,6 @@ mod line_ends;
 mod mode;
 mod one_line;
 mod plan;
-pub mod processes;
 mod question;
 mod read;
 pub mod sandbox;

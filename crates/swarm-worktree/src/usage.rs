@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use swarm_fs::process::Process;
 use swarm_fs::{Liveness, probe, read_optional};
 use swarm_protocol::{AgentId, Hello, LifeRecord};
 
@@ -45,16 +46,8 @@ fn owner_lives(owner: &Owner) -> Result<bool, String> {
     })
 }
 
-fn runs(process: &ProcessMark) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
-    // The program's name is in parentheses and may hold any character; the start time is field 22, see proc_pid_stat(5).
-    let mut after = stat
-        .rsplit_once(')')
-        .map(|(_, after)| after.split_ascii_whitespace())
-        .into_iter()
-        .flatten();
-    let ended = matches!(after.next(), Some("Z" | "X") | None);
-    !ended && after.nth(18) == Some(process.start.as_str())
+fn runs(mark: &ProcessMark) -> bool {
+    Process::running(mark.pid).is_some_and(|process| process.start.to_string() == mark.start)
 }
 
 /// A process that has its working folder in here, other than this one. Where the kernel does not tell, nobody is found.

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use swarm_fs::process::forbid_inspection;
 use swarm_member::{LeadParts, Outcome, RunReport, run_headless};
 use swarm_protocol::{ErrorKind, SessionId, TeamName, Usage};
 use swarm_store::StoreError;
 use swarm_supervisor::{Deployment, LeadStanding, lead_standing};
-use swarm_tools::processes::forbid_inspection;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use swarm_fs::process::{self, Process, Target};
 use swarm_fs::{FolderWatcher, NameFilter};
 use swarm_protocol::{MemberState, SPAWN_MARK, SpawnId};
-use swarm_tools::processes::{self, Process, Target};
 use tokio::runtime::Handle;
 
 use crate::teammate::assemble::{Assembled, assemble};
@@ -140,7 +140,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     life.sub_agents.shut_down().await;
     life.end_session(ending.as_ref().ok().copied()).await;
     servers.close().await;
-    processes::end(started, processes::GRACE).await;
+    process::end(started, process::GRACE).await;
     if matches!(ending, Ok(Ending::Terminated)) {
         // Not by the handshake, so the lead is to hear of it as of any other death. Said last: whoever reads it may start
         // another member of this name at once.

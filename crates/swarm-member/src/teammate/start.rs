@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use swarm_fs::process::forbid_inspection;
 use swarm_fs::{FolderWatcher, LifeHolder, NameFilter};
 use swarm_protocol::{DefinitionReport, Hello, LifeKind, LifeRecord, Member, UnixMs};
 use swarm_store::{StoreError, TeamStore};
 use swarm_team::SpawnOrder;
-use swarm_tools::processes::forbid_inspection;
 
 use crate::teammate::{ProcessFacts, TeammateError};
 

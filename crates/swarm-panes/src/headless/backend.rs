@@ -16,11 +16,11 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
 use super::record::{self, End, Record, default_log, pane_id, spawn_of};
-use crate::process::Process;
 use crate::{
     Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
     WindowView, log, text,
 };
+use swarm_fs::process::Process;
 
 /// How long a process may take to end by itself when its pane is closed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -311,7 +311,7 @@ async fn end_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
     }
     Err(PaneError::Undying {
         pane: pane.clone(),
-        pid: process.pid,
+        pid: process.id(),
     })
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{MemberName, PaneId, SpawnId, TeamName};
 
-use crate::process::Process;
 use crate::{PaneError, PaneStatus};
+use swarm_fs::process::Process;
 
 /// What the ids of this backend begin with; the spawn id follows. The pid would be shorter, but is not known before
 /// the program runs and may come to mean another process.
@@ -48,7 +48,7 @@ impl Record {
             (Some(end), _) => end.status(),
             (None, None) => PaneStatus::Empty,
             (None, Some(process)) if process.is_running() => {
-                PaneStatus::Running { pid: process.pid }
+                PaneStatus::Running { pid: process.id() }
             }
             (None, Some(_)) => PaneStatus::Dead {
                 code: None,

@@ -11,8 +11,8 @@ use tmux_interface::{ListPanes, TmuxCommand};
 
 use super::batch::Batch;
 use super::server::Server;
-use crate::process::Process;
 use crate::{PaneError, PaneSpec, PaneStatus, Size, text};
+use swarm_fs::process::Process;
 
 /// The fields of one line, in the order of [`PaneRow::parse`]. Options that anybody may set to anything come last.
 const FIELDS: [&str; 31] = [

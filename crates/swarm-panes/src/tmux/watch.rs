@@ -1,8 +1,8 @@
 //! Waiting for the end of a pane's process.
 
 use super::backend::TmuxBackend;
-use crate::process::Process;
 use crate::{Pane, PaneError, PaneStatus};
+use swarm_fs::process::Process;
 
 /// See [`crate::PaneBackend::exited`]. The kernel wakes us, then tmux is asked what is left.
 pub(crate) async fn exited(backend: &TmuxBackend, pane: &Pane) -> Result<PaneStatus, PaneError> {

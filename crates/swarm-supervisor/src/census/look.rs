@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_fs::process::{Marked, Process, all_marked, command_line};
 use swarm_protocol::ROOT_VARIABLE as ROOT;
 use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SpawnId, TeamName};
 use swarm_store::process::{is_running, is_stopped, start_time};
 use swarm_store::{StoreError, TeamStore};
 use swarm_team::{LifeHolder, life_holders};
-use swarm_tools::processes::{Marked, Process, all_marked, command_line};
 
 use super::rosters::Rosters;
 use super::{ProcessKind, Seen, Standing, Stray};

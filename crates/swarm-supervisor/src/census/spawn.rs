@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use swarm_fs::process::{self, Ended};
 use swarm_protocol::{MemberName, SpawnId, TeamName};
 use swarm_team::{processes_of_members, processes_of_spawn, processes_of_spawns};
-use swarm_tools::processes::{self, Ended};
 
 use crate::Deployment;
 
@@ -18,7 +18,7 @@ pub(crate) async fn end_member(
     grace: Duration,
 ) -> Ended {
     let target = processes_of_members(&*deployment.store, team, [(name, spawn)]);
-    processes::end(target, grace).await
+    process::end(target, grace).await
 }
 
 /// Ends some spawns of a team, whoever their members are, with all that they have started.
@@ -28,10 +28,10 @@ pub(crate) async fn end_spawns(
     spawns: &HashSet<SpawnId>,
 ) -> Ended {
     let target = processes_of_spawns(&*deployment.store, team, spawns.iter().copied());
-    processes::end(target, deployment.kill_grace).await
+    process::end(target, deployment.kill_grace).await
 }
 
 /// Ends what a lead of this root has started.
 pub async fn end_marked(deployment: &Deployment, spawn: SpawnId, grace: Duration) -> Ended {
-    processes::end(processes_of_spawn(&deployment.root, spawn), grace).await
+    process::end(processes_of_spawn(&deployment.root, spawn), grace).await
 }

@@ -84,7 +84,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     );
     let target = processes_of_members(store, team, [(&bob, spawn)]);
     let grace = std::time::Duration::from_secs(20);
-    let ended = swarm_tools::processes::end_blocking(&target, grace);
+    let ended = swarm_fs::process::end_blocking(&target, grace);
     assert_eq!((ended.found, ended.left), (1, 0), "{ended:?}");
     child.wait().unwrap();
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::capture::Capture;
 use super::surround::Surrounded;
 use crate::ToolContext;
-use crate::processes::{self, Ended, Process, Target};
+use swarm_fs::process::{self, Ended, Process, Target};
 
 /// The variable that marks every process of one call, besides those that the context gives.
 const CALL_MARK: &str = "SWARM_CALL_ID";
@@ -66,7 +66,7 @@ pub(super) async fn run(
     let background = if closed {
         Vec::new()
     } else {
-        processes::find_by_env(CALL_MARK, &running.mark)
+        process::find_by_env(CALL_MARK, &running.mark)
     };
     let capture = output.capture();
     let (output, lines) = (capture.text(ctx.limits.bash_chars), capture.lines());
@@ -145,7 +145,7 @@ impl Running {
 
     /// Ends the whole tree. The child is waited for only afterwards, so that its number stays its own meanwhile.
     async fn end(&mut self, grace: Duration) -> Ended {
-        let ended = processes::end(self.target(), grace).await;
+        let ended = process::end(self.target(), grace).await;
         if let Err(error) = self.child.wait().await {
             tracing::warn!(%error, "cannot wait for a command");
         }
@@ -156,7 +156,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.over {
-            processes::end_now(&self.target());
+            process::end_now(&self.target());
         }
     }
 }

@@ -11,8 +11,8 @@ use swarm_protocol::ToolKind;
 use super::run::{Outcome, Ran, run};
 use crate::input::Input;
 use crate::one_line::{counted, one_line};
-use crate::processes::Ended;
 use crate::{Tool, ToolContext, ToolLimits, ToolOutput};
+use swarm_fs::process::Ended;
 
 /// Runs shell commands.
 #[derive(Debug, Clone, Copy, Default)]

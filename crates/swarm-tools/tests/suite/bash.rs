@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::scene::{self, Scene};
 use serde_json::json;
-use swarm_tools::{ToolOutput, processes};
+use swarm_fs::process;
+use swarm_tools::ToolOutput;
 
 /// Longer than any test may take: what runs into it hangs.
 const LONG: &str = "1000";
@@ -23,7 +24,7 @@ fn marked() -> Scene {
 
 /// The processes of a scene that are alive.
 fn alive(scene: &Scene) -> usize {
-    processes::find_by_env("SWARM_SPAWN_ID", &scene.ctx.env["SWARM_SPAWN_ID"]).len()
+    process::find_by_env("SWARM_SPAWN_ID", &scene.ctx.env["SWARM_SPAWN_ID"]).len()
 }
 
 #[tokio::test]
@@ -203,10 +204,10 @@ async fn a_background_process_that_holds_the_output_does_not_hold_the_call() {
         output.content
     );
     assert_eq!(alive(&scene), 1, "it lives on");
-    let ended = processes::end_marked(
+    let ended = process::end_marked(
         "SWARM_SPAWN_ID",
         &scene.ctx.env["SWARM_SPAWN_ID"],
-        processes::GRACE,
+        process::GRACE,
     )
     .await;
     assert_eq!((ended.found, ended.killed, ended.left), (1, 0, 0));

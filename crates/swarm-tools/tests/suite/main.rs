@@ -7,6 +7,5 @@
 mod bash;
 mod files;
 mod guard;
-mod processes;
 mod scene;
 mod search;

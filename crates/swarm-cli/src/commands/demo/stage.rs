@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use swarm_fs::process;
 use swarm_fs::{create_private_dir, ensure_private_dir, remove_tree, replace_alone};
 use swarm_protocol::{ErrorKind, SpawnId};
-use swarm_tools::processes;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -116,7 +116,7 @@ impl Stage {
     /// gone ends its team in order, which takes a moment.
     pub(super) async fn end_processes(&self) {
         let home = self.home().display().to_string();
-        let ended = processes::end_marked("HOME", &home, FAREWELL).await;
+        let ended = process::end_marked("HOME", &home, FAREWELL).await;
         if ended.left > 0 {
             tracing::warn!(left = ended.left, "processes of the stage are left");
         }

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use swarm_fs::process::forbid_inspection;
 use swarm_member::LeadParts;
 use swarm_protocol::{ErrorKind, Member, MemberName, SessionId, TeamConfig};
-use swarm_tools::processes::forbid_inspection;
 
 use crate::app::App;
 use crate::args::ResumeArgs;

@@ -323,7 +323,7 @@ async fn nothing_that_its_shell_started_outlives_it() {
     let running = world.run(Some("go"), &model);
     let spawn = running.spawn_id.to_string();
     world.idle(1).await;
-    let left = || swarm_tools::processes::find_by_env("SWARM_SPAWN_ID", &spawn).len();
+    let left = || swarm_fs::process::find_by_env("SWARM_SPAWN_ID", &spawn).len();
     assert!(heard(&model.requests()[1]).contains("started"));
     assert_eq!(left(), 1);
     world.ask_to_stop();

@@ -1,9 +1,10 @@
 //! Finding and ending processes by their environment.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use swarm_tools::processes::{self, Ended, Process, Target};
+use swarm_fs::process::{self, Ended, Process, Target};
 
 const MARK: &str = "SWARM_TEST_MARK";
 
@@ -28,7 +29,7 @@ fn until(mut holds: impl FnMut() -> bool) {
 }
 
 fn count(mark: &str) -> usize {
-    processes::find_by_env(MARK, mark).len()
+    process::find_by_env(MARK, mark).len()
 }
 
 #[test]
@@ -37,9 +38,9 @@ fn a_value_must_fit_as_a_whole() {
     let mut child = start(&mark, "exec sleep 1000");
     until(|| count(&mark) == 1);
     let pid = i32::try_from(child.id()).unwrap();
-    assert_eq!(processes::find_by_env(MARK, &mark)[0].pid, pid);
+    assert_eq!(process::find_by_env(MARK, &mark)[0].pid, pid);
     assert_eq!(count(&mark[..mark.len() - 1]), 0);
-    assert_eq!(processes::find_by_env("SWARM_TEST", &mark), []);
+    assert_eq!(process::find_by_env("SWARM_TEST", &mark), []);
     child.kill().unwrap();
     until(|| count(&mark) == 0);
     child.wait().unwrap();
@@ -50,7 +51,7 @@ async fn a_process_that_wiped_its_environment_is_found_through_its_parent() {
     let mark = mark("wiped");
     let mut child = start(&mark, "env -i setsid sleep 1001 & sleep 1002; sleep 1003");
     until(|| count(&mark) == 2);
-    let ended = processes::end_marked(MARK, &mark, Duration::from_secs(20)).await;
+    let ended = process::end_marked(MARK, &mark, Duration::from_secs(20)).await;
     assert_eq!((ended.found >= 3, ended.left), (true, 0), "{ended:?}");
     child.wait().unwrap();
 }
@@ -60,7 +61,7 @@ async fn what_ignores_sigterm_is_killed_and_counted() {
     let mark = mark("stubborn");
     let mut child = start(&mark, "trap '' TERM; sleep 1004");
     until(|| count(&mark) == 2);
-    let ended = processes::end_marked(MARK, &mark, Duration::from_millis(50)).await;
+    let ended = process::end_marked(MARK, &mark, Duration::from_millis(50)).await;
     assert_eq!(
         ended,
         Ended {
@@ -80,7 +81,7 @@ async fn processes_that_keep_coming_back_are_ended_too() {
         "trap '' TERM; while :; do sh -c 'trap \"\" TERM; sleep 0.01'; setsid -f sleep 1005; done",
     );
     until(|| count(&mark) > 4);
-    let ended = processes::end_marked(MARK, &mark, Duration::from_millis(20)).await;
+    let ended = process::end_marked(MARK, &mark, Duration::from_millis(20)).await;
     assert_eq!(ended.left, 0);
     assert_eq!(count(&mark), 0);
     child.wait().unwrap();
@@ -92,7 +93,7 @@ async fn nobody_else_is_touched() {
     let mut one = start(&ours, "exec sleep 1006");
     let mut other = start(&theirs, "exec sleep 1007");
     until(|| count(&ours) + count(&theirs) == 2);
-    processes::end_marked(MARK, &ours, Duration::from_secs(20)).await;
+    process::end_marked(MARK, &ours, Duration::from_secs(20)).await;
     assert_eq!((count(&ours), count(&theirs)), (0, 1));
     one.wait().unwrap();
     other.kill().unwrap();
@@ -121,7 +122,7 @@ async fn those_that_name_another_home_are_spared_and_those_whose_home_is_gone_ar
         home: Some((HOME.to_owned(), ours)),
         ..Target::default()
     };
-    processes::end(target, Duration::from_secs(20)).await;
+    process::end(target, Duration::from_secs(20)).await;
     let other = children.last_mut().unwrap();
     assert_eq!(other.try_wait().unwrap(), None);
     assert_eq!(count(&mark), 1);
@@ -144,7 +145,7 @@ async fn a_known_process_ends_with_what_it_started_though_nothing_marks_it() {
             processes: vec![process],
             ..Target::default()
         };
-        processes::end(target, Duration::from_secs(20))
+        process::end(target, Duration::from_secs(20))
     };
     let earlier = Process {
         start: process.start - 1,
@@ -161,10 +162,7 @@ async fn a_known_process_ends_with_what_it_started_though_nothing_marks_it() {
 }
 
 fn known(pid: i32) -> Process {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let (_, fields) = text.rsplit_once(')').unwrap();
-    let start = fields.split_whitespace().nth(19).unwrap().parse().unwrap();
-    Process { pid, start }
+    Process::running(pid.cast_unsigned()).unwrap()
 }
 
 /// Set in the process that ends what it has started, where nothing of another test may run.
@@ -173,11 +171,7 @@ const ALONE: &str = "SWARM_TEST_ALONE";
 #[test]
 fn our_own_number_means_what_we_started_and_not_us() {
     let ran = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "processes::alone_we_end_what_we_started",
-            "--ignored",
-        ])
+        .args(["--exact", "alone_we_end_what_we_started", "--ignored"])
         .env(ALONE, "1")
         .output()
         .unwrap();
@@ -204,7 +198,7 @@ async fn alone_we_end_what_we_started() {
         processes: vec![known(i32::try_from(std::process::id()).unwrap())],
         ..Target::default()
     };
-    let ended = processes::end(target, Duration::from_secs(20)).await;
+    let ended = process::end(target, Duration::from_secs(20)).await;
     assert_eq!((ended.found, ended.left), (1, 0), "{ended:?}");
     child.wait().unwrap();
 }
@@ -221,7 +215,7 @@ async fn several_marks_are_ended_together() {
             .collect(),
         ..Target::default()
     };
-    let ended = processes::end(target, Duration::from_secs(20)).await;
+    let ended = process::end(target, Duration::from_secs(20)).await;
     assert_eq!((ended.found, ended.left), (2, 0), "{ended:?}");
     for child in &mut children {
         child.wait().unwrap();
@@ -230,9 +224,9 @@ async fn several_marks_are_ended_together() {
 
 #[tokio::test]
 async fn nothing_to_end_is_no_error() {
-    let ended = processes::end_marked(MARK, "no such mark", Duration::from_secs(20)).await;
+    let ended = process::end_marked(MARK, "no such mark", Duration::from_secs(20)).await;
     assert_eq!(ended, Ended::default());
-    processes::end_now(&Target {
+    process::end_now(&Target {
         marks: vec![(MARK.into(), "no such mark".into())],
         ..Target::default()
     });
@@ -254,7 +248,7 @@ async fn a_container_that_carries_our_mark_is_told_apart_and_left_alone() {
     let script = "setsid -f unshare -Urm sleep 1008; setsid -f sleep 1009";
     start(&mark, script).wait().unwrap();
     let sleeping = |time: &str| {
-        let mut all = processes::all_marked(MARK, &[MARK]);
+        let mut all = process::all_marked(MARK, &[MARK]);
         let command = format!("sleep {time}");
         all.retain(|one| one.variables[MARK] == mark && one.command == command);
         all.pop()
@@ -262,7 +256,7 @@ async fn a_container_that_carries_our_mark_is_told_apart_and_left_alone() {
     until(|| sleeping("1008").is_some() && sleeping("1009").is_some());
     let theirs = sleeping("1008").unwrap();
     assert!(!theirs.is_ours && sleeping("1009").unwrap().is_ours);
-    let ended = processes::end_marked(MARK, &mark, Duration::from_secs(20)).await;
+    let ended = process::end_marked(MARK, &mark, Duration::from_secs(20)).await;
     assert_eq!((ended.found, ended.left), (1, 0), "{ended:?}");
     assert!(sleeping("1008").is_some() && sleeping("1009").is_none());
     let pid = rustix::process::Pid::from_raw(theirs.process.pid).unwrap();
@@ -280,7 +274,7 @@ async fn what_we_started_ends_with_us_whatever_mounts_it_gave_itself() {
         "exec unshare -Urm sh -c 'trap \"\" TERM; sleep 1010'",
     );
     until(|| count(&mark) >= 2);
-    let ended = processes::end_marked(MARK, &mark, Duration::from_millis(50)).await;
+    let ended = process::end_marked(MARK, &mark, Duration::from_millis(50)).await;
     assert_eq!(ended.left, 0, "{ended:?}");
     assert_eq!(count(&mark), 0);
     child.wait().unwrap();

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::table::{self, Stat};
+use super::stat::ProcessStat;
+use super::table;
 
 /// The living processes at one moment.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    pub(super) table: BTreeMap<i32, Stat>,
+    pub(super) table: BTreeMap<i32, ProcessStat>,
     /// Read when the first caller asks for one.
     environs: OnceLock<BTreeMap<i32, Vec<u8>>>,
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
 
 use super::scanner::snapshot;
+use super::stat::Process;
 use super::surroundings::Surroundings;
-use super::table::Process;
 
 /// A process that carries a mark in its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,18 +39,6 @@ pub fn all_marked(mark: &str, variables: &[&str]) -> Vec<Marked> {
     snapshot.environs().iter().filter_map(describe).collect()
 }
 
-impl Process {
-    /// How long it has been running. `None` where the kernel does not say.
-    pub fn age(&self) -> Option<Duration> {
-        let uptime = fs::read_to_string("/proc/uptime").ok()?;
-        let up: f64 = uptime.split_whitespace().next()?.parse().ok()?;
-        let up = Duration::try_from_secs_f64(up).ok()?;
-        let ticks = rustix::param::clock_ticks_per_second();
-        let started = Duration::from_millis(self.start.saturating_mul(1000) / ticks.max(1));
-        Some(up.saturating_sub(started))
-    }
-}
-
 fn wanted(environ: &BTreeMap<String, String>, variables: &[&str]) -> BTreeMap<String, String> {
     let found = variables.iter().filter_map(|name| {
         let value = environ.get(*name)?;
@@ -80,6 +67,8 @@ pub fn command_line(pid: i32) -> String {
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};
+
+    use std::time::Duration;
 
     use super::*;
 

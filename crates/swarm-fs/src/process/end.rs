@@ -12,8 +12,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 
 use super::scan::variables_of;
 use super::scanner::{Snapshot, snapshot};
+use super::stat::{Process, ProcessStat};
 use super::surroundings::Surroundings;
-use super::table::{self, Process, Stat};
+use super::table;
 
 /// How long processes usually get between SIGTERM and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -200,7 +201,7 @@ fn names_another(environ: &[u8], variable: &str, folder: &Path) -> bool {
 }
 
 /// Whether a process has `ancestor` above it: what we started is ours wherever it went.
-fn descends(table: &BTreeMap<i32, Stat>, pid: i32, ancestor: i32) -> bool {
+fn descends(table: &BTreeMap<i32, ProcessStat>, pid: i32, ancestor: i32) -> bool {
     let parent = |pid: &i32| table.get(pid).map(|stat| stat.parent);
     std::iter::successors(parent(&pid), parent)
         .take(table.len())
@@ -210,7 +211,7 @@ fn descends(table: &BTreeMap<i32, Stat>, pid: i32, ancestor: i32) -> bool {
 fn open(process: Process) -> Option<OwnedFd> {
     let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
     // The number may have gone to another process between the look and the opening.
-    let same = table::stat(process.pid).is_some_and(|stat| stat.process == process && !stat.ended);
+    let same = process.is_running();
     same.then_some(pidfd)
 }
 

@@ -1,4 +1,4 @@
-//! Finding and ending processes that were marked through their environment.
+//! Processes: what the kernel tells of one, finding those that were marked through their environment, and ending them.
 //!
 //! A teammate and a lead close their own environment, so they are known by pid and start time, from the file whose lock they
 //! hold. What they start can be read as ever.
@@ -16,10 +16,12 @@ mod end;
 mod inspection;
 mod scan;
 mod scanner;
+mod stat;
 mod surroundings;
 mod table;
 
 pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now, gone_within};
 pub use inspection::forbid_inspection;
 pub use scan::{Marked, all_marked, command_line};
-pub use table::{Process, find_by_env};
+pub use stat::{Process, ProcessStat};
+pub use table::find_by_env;

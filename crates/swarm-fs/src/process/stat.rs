@@ -1,0 +1,194 @@
+//! What the kernel tells of a process in `/proc/PID/stat`, and processes that pids alone do not name.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use serde::{Deserialize, Serialize};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// A process, for as long as the machine runs: the start time tells it from a later one with the same pid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Process {
+    /// Its pid.
+    pub pid: i32,
+    /// When it was started, in clock ticks since boot (field 22 of `/proc/PID/stat`).
+    pub start: u64,
+}
+
+/// What `/proc/PID/stat` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Which process.
+    pub process: Process,
+    /// The letter of its state, such as `S`.
+    pub state: char,
+    /// Pid of its parent.
+    pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its session.
+    pub session: i32,
+}
+
+impl ProcessStat {
+    /// What is known of the process that has this pid; `None` when there is none, or no `/proc`.
+    pub fn of(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Reads the line. The format is in `proc_pid_stat(5)`: the program's name is in parentheses and may hold any
+    /// character, so fields are counted from the last parenthesis.
+    pub fn parse(line: &str) -> Option<Self> {
+        let (head, rest) = line.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
+        Some(Self {
+            process: Process {
+                pid: head.split_once(' ')?.0.parse().ok()?,
+                start: fields.get(19)?.parse().ok()?,
+            },
+            state: fields.first()?.chars().next()?,
+            parent: number(1)?,
+            group: number(2)?,
+            session: number(3)?,
+        })
+    }
+
+    /// Whether it has ended and only waits to be collected by its parent.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    /// Whether a signal (SIGSTOP, Ctrl-Z) holds it until another one continues it.
+    pub fn is_stopped(&self) -> bool {
+        self.state == 'T'
+    }
+}
+
+impl Process {
+    /// The process that has this pid at present; `None` when there is none, or it has ended.
+    pub fn running(pid: u32) -> Option<Self> {
+        let stat = ProcessStat::of(pid)?;
+        (!stat.has_ended()).then_some(stat.process)
+    }
+
+    /// The same, if it is a child of `parent`. A pid that a dead child had is soon another process's, but hardly
+    /// another child's.
+    pub fn running_child(pid: u32, parent: u32) -> Option<Self> {
+        let stat = ProcessStat::of(pid).filter(|stat| !stat.has_ended())?;
+        (stat.parent.cast_unsigned() == parent).then_some(stat.process)
+    }
+
+    /// Its pid, as the standard library writes pids.
+    pub fn id(self) -> u32 {
+        self.pid.cast_unsigned()
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(self) -> bool {
+        Self::running(self.id()) == Some(self)
+    }
+
+    /// How long ago it began. `None` where the kernel does not tell.
+    pub fn age(self) -> Option<Duration> {
+        let uptime = fs::read_to_string("/proc/uptime").ok()?;
+        let uptime: f64 = uptime.split(' ').next()?.parse().ok()?;
+        let second = rustix::param::clock_ticks_per_second().max(1);
+        let began = Duration::from_millis(self.start.saturating_mul(1000) / second);
+        Duration::try_from_secs_f64(uptime).ok()?.checked_sub(began)
+    }
+
+    /// Resolves when the process has ended; the kernel wakes the waiter.
+    ///
+    /// # Errors
+    /// When the system has no pidfd or no descriptors left.
+    pub async fn ended(self) -> io::Result<()> {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return Ok(());
+        };
+        let descriptor = match pidfd_open(pid, PidfdFlags::NONBLOCK) {
+            Ok(descriptor) => descriptor,
+            Err(rustix::io::Errno::SRCH) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if !self.is_running() {
+            return Ok(());
+        }
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe; what that asks for holds here, an OwnedFd stays open inside"
+        )]
+        let watched = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
+        watched.readable().await.map(drop)
+    }
+
+    /// Signals the process and its group, of which it must be the leader.
+    pub fn signal_group(self, signal: Signal) {
+        if let (true, Some(pid)) = (self.is_running(), Pid::from_raw(self.pid))
+            && let Err(error) = kill_process_group(pid, signal)
+        {
+            tracing::debug!(pid = self.pid, ?signal, %error, "process group not signalled");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_name_with_parentheses_and_blanks_is_read() {
+        let line = "42 (a) b (c)) S 1 42 40 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1";
+        let process = Process {
+            pid: 42,
+            start: 777,
+        };
+        let wanted = ProcessStat {
+            process,
+            state: 'S',
+            parent: 1,
+            group: 42,
+            session: 40,
+        };
+        assert_eq!(ProcessStat::parse(line), Some(wanted));
+        assert_eq!(ProcessStat::parse("42 (a Z"), None);
+    }
+    #[test]
+    fn a_pid_with_another_start_time_is_another_process() {
+        let own = Process::running(std::process::id()).unwrap();
+        assert!(own.is_running());
+        let other = Process {
+            start: own.start + 1,
+            ..own
+        };
+        assert!(!other.is_running());
+    }
+
+    #[test]
+    fn a_child_is_known_by_its_parent() {
+        let own = std::process::id();
+        let parent = std::os::unix::process::parent_id();
+        assert!(Process::running_child(own, parent).is_some());
+        assert_eq!(Process::running_child(own, own), None);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_process_wakes_its_watcher() {
+        let mut child = std::process::Command::new("/bin/cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = Process::running(child.id()).unwrap();
+        let early = tokio::time::timeout(std::time::Duration::from_millis(50), process.ended());
+        assert!(early.await.is_err(), "it still runs");
+        let watcher = tokio::spawn(process.ended());
+        drop(child.stdin.take());
+        watcher.await.unwrap().unwrap();
+        child.wait().unwrap();
+        assert!(!process.is_running());
+        process.ended().await.unwrap();
+    }
+}
