@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use swarm_fs::{Liveness, probe};
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
@@ -50,6 +51,8 @@ pub struct Seat {
     hooks: OnceLock<AgentHooks>,
     events: Box<EventFn>,
     merger: OnceLock<Arc<dyn WorkMerger>>,
+    /// Whether another program led the team when the member started.
+    led_by_another: OnceLock<bool>,
 }
 
 impl fmt::Debug for Seat {
@@ -83,6 +86,7 @@ impl Seat {
             hooks: OnceLock::new(),
             events: Box::new(events),
             merger: OnceLock::new(),
+            led_by_another: OnceLock::new(),
         }
     }
 
@@ -106,6 +110,7 @@ impl Seat {
             hooks: OnceLock::new(),
             events: Box::new(events),
             merger: OnceLock::new(),
+            led_by_another: OnceLock::new(),
         }
     }
 
@@ -176,6 +181,25 @@ impl Seat {
         self.merger.get().map(|merger| &**merger)
     }
 
+    /// Notes who leads, before the member's agent can change any file. The first call counts.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub fn note_who_leads(&self, team: &TeamName) -> Result<(), StoreError> {
+        if self.led_by_another.get().is_none() {
+            let led = is_led_by_another_program(&*self.store, team)?;
+            self.led_by_another.get_or_init(|| led);
+        }
+        Ok(())
+    }
+
+    /// Whether an answer counts that came by mail alone: only where another program leads, and has done so since the
+    /// member started. An agent that removes the life file of a lead of ours gains nothing by it.
+    pub(crate) fn takes_mailed_answers(&self, team: &TeamName) -> Result<bool, StoreError> {
+        let led_at_start = self.led_by_another.get().copied().unwrap_or(true);
+        Ok(led_at_start && is_led_by_another_program(&*self.store, team)?)
+    }
+
     /// Shows something to whoever watches.
     pub fn emit(&self, event: AgentEvent) {
         (self.events)(event);
@@ -188,4 +212,12 @@ impl Seat {
             line: line.to_owned(),
         });
     }
+}
+
+/// Whether the team's lead is a process that is not ours: it has no life lock, and its answers come by mail alone.
+fn is_led_by_another_program(store: &dyn TeamStore, team: &TeamName) -> Result<bool, StoreError> {
+    let config = store.config(team)?;
+    let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
+    let life = store.life_path(team, &MemberName::lead());
+    Ok(is_led && probe(&life)? == Liveness::Foreign)
 }

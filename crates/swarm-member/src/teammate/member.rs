@@ -71,6 +71,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     for problem in servers.problems() {
         assembled.reporter.notice(problem.to_string());
     }
+    assembled.seat.note_who_leads(&order.agent.team)?;
     let tools = assembled.tool_names.clone();
     store.write_hello(
         &order.agent.team,

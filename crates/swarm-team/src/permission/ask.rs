@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use swarm_fs::{Liveness, probe};
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PermissionRequestFrame,
@@ -149,7 +148,7 @@ fn answered(
             Heard::Nothing => None,
         };
         match response {
-            Some(response) if is_led_by_another_program(seat, team)? => {
+            Some(response) if seat.takes_mailed_answers(team)? => {
                 let outcome = outcome::mailed(&response, &open.request);
                 if settle(seat, team, id, for_the_record(&outcome), AnsweredBy::lead())? {
                     seat.store.close_request(team, id)?;
@@ -162,14 +161,6 @@ fn answered(
             }
         }
     }
-}
-
-/// Whether the team's lead is a process that is not ours: it has no life lock, and its answers come by mail alone.
-fn is_led_by_another_program(seat: &Seat, team: &TeamName) -> Result<bool, StoreError> {
-    let config = seat.store.config(team)?;
-    let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
-    let life = seat.store.life_path(team, &MemberName::lead());
-    Ok(is_led && probe(&life)? == Liveness::Foreign)
 }
 
 /// Tells people that something looked like an answer and was none.

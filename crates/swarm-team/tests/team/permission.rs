@@ -435,6 +435,23 @@ async fn a_mailed_answer_is_none_where_a_person_or_a_lead_of_ours_leads() {
 }
 
 #[tokio::test]
+async fn a_mailed_answer_is_none_where_the_life_file_of_our_lead_was_removed_meanwhile() {
+    let world = World::new();
+    let seated = world.seat_of_new("bob");
+    let bob = &seated.seat;
+    led_by_another_program(&world);
+    let lead = world.hold_life("team-lead", swarm_protocol::SpawnId::random());
+    bob.note_who_leads(&world.team).unwrap();
+    let open = open(bob, &world, LONG);
+    std::fs::remove_file(world.store.life_path(&world.team, &name("team-lead"))).unwrap();
+    let id = &open.record.id;
+    mail_response(&world, "team-lead", &success(id, None));
+    assert_eq!(look(bob, &world, &open).await, None);
+    assert_eq!(ignored(&world), 1);
+    drop(lead);
+}
+
+#[tokio::test]
 async fn a_mailed_yes_does_not_beat_a_recorded_no() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
