@@ -7,7 +7,7 @@ use swarm_policy::RuleSet;
 use swarm_supervisor::RuleTexts;
 
 use super::file::File;
-use super::{FoundHooks, rules, unsupported, variables};
+use super::{EnabledPlugins, FoundHooks, rules, unsupported, variables};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::{Given, Layer, repository_folders};
@@ -27,8 +27,8 @@ pub(crate) struct ClaudeSettings {
     pub(crate) env: BTreeMap<String, String>,
     /// The hooks that they list.
     pub(crate) hooks: FoundHooks,
-    /// Which plugins are on or off, by `PLUGIN@MARKETPLACE`.
-    pub(crate) plugins: BTreeMap<String, bool>,
+    /// Which plugins are on.
+    pub(crate) plugins: EnabledPlugins,
     /// What a user should know about the files.
     pub(super) remarks: Vec<String>,
 }
@@ -99,13 +99,7 @@ impl ClaudeSettings {
         let unsupported = unsupported::in_settings(&file.document, &file.name());
         self.remarks.extend(unsupported);
         for (plugin, on) in file.plugins() {
-            // A repository turns on none that the user has turned off.
-            let set = file.layer != Layer::Project || !on;
-            if set {
-                self.plugins.insert(plugin, on);
-            } else {
-                self.plugins.entry(plugin).or_insert(on);
-            }
+            self.plugins.add(plugin, on, file.layer);
         }
         // A repository that nobody has trusted may forbid and ask. It allows nothing and sets no variables.
         if file.layer != Layer::Project {

@@ -3,12 +3,14 @@
 mod file;
 mod hooks;
 mod load;
+mod plugins;
 mod rules;
 mod unsupported;
 mod variables;
 
 pub(crate) use hooks::FoundHooks;
 pub(crate) use load::ClaudeSettings;
+pub(crate) use plugins::EnabledPlugins;
 pub(crate) use unsupported::refuse_coordinator;
 
 #[cfg(test)]

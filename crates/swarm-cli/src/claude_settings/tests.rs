@@ -303,6 +303,17 @@ fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
 }
 
 #[test]
+fn a_repository_that_names_plugins_turns_off_no_other() {
+    let machine = Machine::new().file(
+        "repo/.claude/settings.json",
+        r#"{"enabledPlugins": {"a@m": true, "b@m": false}}"#,
+    );
+    let settings = machine.load().unwrap();
+    let on = ["a@m", "b@m", "c@m"].map(|plugin| settings.plugins.is_on(plugin));
+    assert_eq!(on, [true, false, true]);
+}
+
+#[test]
 fn a_repository_turns_on_no_plugin_that_the_user_has_turned_off() {
     let machine = Machine::new()
         .file(
@@ -314,8 +325,8 @@ fn a_repository_turns_on_no_plugin_that_the_user_has_turned_off() {
             r#"{"enabledPlugins": {"b@m": true, "c@m": false, "d@m": true}}"#,
         );
     let settings = machine.load().unwrap();
-    let on = settings.plugins.iter().filter(|(_, on)| **on);
-    let on: Vec<_> = on.map(|(plugin, _)| plugin.as_str()).collect();
-    assert_eq!(on, ["a@m", "d@m"]);
+    let plugins = ["a@m", "b@m", "c@m", "d@m", "e@m"];
+    let on = plugins.map(|plugin| settings.plugins.is_on(plugin));
+    assert_eq!(on, [true, false, false, true, false]);
     assert!(settings.remarks.is_empty(), "{:?}", settings.remarks);
 }

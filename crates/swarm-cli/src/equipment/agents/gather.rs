@@ -10,6 +10,7 @@ use swarm_policy::{
 
 use super::places::Place;
 use super::{built_in, folder, places};
+use crate::claude_settings::EnabledPlugins;
 use crate::failure::Failure;
 use crate::models::resolve;
 
@@ -48,7 +49,7 @@ pub(crate) struct Looking<'a> {
     /// Whether what is the repository's own may run.
     pub(crate) trusted: bool,
     /// Which plugins settings turn on or off, by `PLUGIN@MARKETPLACE`.
-    pub(crate) plugins: &'a BTreeMap<String, bool>,
+    pub(crate) plugins: &'a EnabledPlugins,
     /// Short names of models.
     pub(crate) aliases: &'a BTreeMap<String, String>,
 }

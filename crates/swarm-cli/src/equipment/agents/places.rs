@@ -1,11 +1,11 @@
 //! The folders that definitions are read from.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use swarm_policy::AgentSource;
 
 use super::plugins::plugins;
+use crate::claude_settings::EnabledPlugins;
 use crate::settings::repository_folders;
 
 /// The machine's own.
@@ -21,7 +21,7 @@ pub(super) struct Place {
 }
 
 /// All of them, strongest first; of a repository the nearest first, up to its top.
-pub(super) fn places(root: &Path, cwd: &Path, enabled: &BTreeMap<String, bool>) -> Vec<Place> {
+pub(super) fn places(root: &Path, cwd: &Path, enabled: &EnabledPlugins) -> Vec<Place> {
     below(Path::new(MANAGED), root, cwd, enabled)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn below(
     managed: &Path,
     root: &Path,
     cwd: &Path,
-    enabled: &BTreeMap<String, bool>,
+    enabled: &EnabledPlugins,
 ) -> Vec<Place> {
     let place = |folder: PathBuf, source| Place {
         folder,

@@ -1,11 +1,13 @@
 //! Plugins below the config directory: in folders of the user's own, and where Claude Code installs them.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
+
+use crate::claude_settings::EnabledPlugins;
 
 /// Folders of Claude Code's own beside the plugins that are put there by hand.
 const CACHE: &str = "cache";
@@ -22,9 +24,8 @@ pub(super) struct Plugin {
 }
 
 /// The plugins that count, each once: those put there by hand, then the newest copy of each installed one, then those of
-/// marketplaces that are not installed. `enabled` is what settings say by `PLUGIN@MARKETPLACE`; where it says nothing at
-/// all, every plugin counts.
-pub(super) fn plugins(root: &Path, enabled: &BTreeMap<String, bool>) -> Vec<Plugin> {
+/// marketplaces that are not installed.
+pub(super) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
     let top = root.join("plugins");
     let mut plugins: Vec<_> = folders(&top)
         .into_iter()
@@ -36,8 +37,7 @@ pub(super) fn plugins(root: &Path, enabled: &BTreeMap<String, bool>) -> Vec<Plug
         .into_iter()
         .chain(offered(&top.join(MARKETPLACES)))
     {
-        let counts = enabled.get(&key).copied().unwrap_or(enabled.is_empty());
-        if counts && seen.insert(key) {
+        if enabled.is_on(&key) && seen.insert(key) {
             plugins.push(plugin);
         }
     }

@@ -10,6 +10,7 @@ use swarm_protocol::ErrorKind;
 
 use super::gather::{FoundAgents, Looking, gather_from};
 use super::places;
+use crate::claude_settings::EnabledPlugins;
 
 struct Machine(tempfile::TempDir);
 
@@ -49,8 +50,7 @@ impl Machine {
         enabled: &[(&str, bool)],
     ) -> FoundAgents {
         let (root, cwd) = (self.path("root"), self.path("repo/src/deep"));
-        let enabled = enabled.iter().map(|(name, on)| ((*name).to_owned(), *on));
-        let plugins = enabled.collect();
+        let plugins = EnabledPlugins::of_user(enabled);
         let places = places::below(&self.path("managed"), &root, &cwd, &plugins);
         let looking = Looking {
             root: &root,
@@ -174,7 +174,7 @@ fn c1_a_model_that_nobody_knows_costs_the_definition() {
         cwd: &cwd,
         flag: Some(json),
         trusted: true,
-        plugins: &BTreeMap::new(),
+        plugins: &EnabledPlugins::default(),
         aliases: &BTreeMap::new(),
     };
     let failure = gather_from(Vec::new(), looking).unwrap_err();
@@ -255,7 +255,7 @@ fn a_mistake_in_the_flag_comes_with_an_example_that_is_right() {
             cwd,
             flag: Some(flag),
             trusted: true,
-            plugins: &BTreeMap::new(),
+            plugins: &EnabledPlugins::default(),
             aliases: &aliases,
         };
         gather_from(Vec::new(), looking)
@@ -363,7 +363,7 @@ fn a_wrong_flag_stops_the_command() {
         cwd: Path::new("/nowhere"),
         flag: Some("{\"a\": {}}"),
         trusted: false,
-        plugins: &BTreeMap::new(),
+        plugins: &EnabledPlugins::default(),
         aliases: &BTreeMap::new(),
     };
     let failure = gather_from(Vec::new(), looking).unwrap_err();
