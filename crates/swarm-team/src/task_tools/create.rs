@@ -20,7 +20,6 @@ pub(super) struct TaskCreate(pub(super) Arc<Seat>);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
     subject: String,
-    #[serde(default)]
     description: String,
     #[serde(default)]
     active_form: Option<String>,

@@ -9,7 +9,7 @@ use swarm_protocol::{Task, TaskId, TeamName, ToolKind};
 use swarm_store::StoreError;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::pool::parse;
+use super::pool::{named_task, parse};
 use crate::Seat;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Tool for TaskGet {
     }
 
     fn one_line(&self, input: &Value) -> String {
-        format!("TaskGet #{}", input["taskId"].as_str().unwrap_or("?"))
+        format!("TaskGet #{}", named_task(input))
     }
 
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {

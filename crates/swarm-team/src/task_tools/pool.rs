@@ -78,9 +78,35 @@ pub fn refuse_parameters(tool: &str, input: &Value) -> Result<(), String> {
 
 /// Parses an input, or says what is wrong with it.
 pub(super) fn parse<T: DeserializeOwned>(tool: &str, input: Value) -> Result<T, ToolOutput> {
-    serde_json::from_value(input).map_err(|error| {
+    serde_json::from_value(with_ids_as_text(input)).map_err(|error| {
         ToolOutput::error(format!(
             "{tool}: the input does not fit its schema: {error}"
         ))
     })
+}
+
+/// Models write the id of a task as a number as often as in quotes, and both name the same task.
+fn with_ids_as_text(mut input: Value) -> Value {
+    let write = |id: &mut Value| {
+        if let Some(number) = id.as_u64() {
+            *id = Value::from(number.to_string());
+        }
+    };
+    for field in ["taskId", "blockedBy", "addBlocks", "addBlockedBy"] {
+        match input.get_mut(field) {
+            Some(Value::Array(ids)) => ids.iter_mut().for_each(write),
+            Some(id) => write(id),
+            None => {}
+        }
+    }
+    input
+}
+
+/// The id of the task that an input names, for a line on the screen.
+pub(super) fn named_task(input: &Value) -> String {
+    match &input["taskId"] {
+        Value::String(id) => id.clone(),
+        Value::Number(id) => id.to_string(),
+        _ => "?".to_owned(),
+    }
 }

@@ -10,7 +10,7 @@ use swarm_store::{TaskChange, TaskUpdated};
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
-use super::pool::{check_owner, check_subject, parse};
+use super::pool::{check_owner, check_subject, named_task, parse};
 use crate::{Completion, Seat, announce_assignment, announce_unblocked};
 
 /// What a pane shows of a change that was made.
@@ -94,7 +94,7 @@ impl Tool for TaskUpdate {
     }
 
     fn one_line(&self, input: &Value) -> String {
-        let id = input["taskId"].as_str().unwrap_or("?");
+        let id = named_task(input);
         match (input["status"].as_str(), input["owner"].as_str()) {
             (Some(status), _) => format!("TaskUpdate #{id} → {status}"),
             (None, Some(owner)) => format!("TaskUpdate #{id} owner {owner}"),

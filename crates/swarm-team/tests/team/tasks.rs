@@ -44,6 +44,22 @@ fn complete(number: u64) -> Value {
 }
 
 #[tokio::test]
+async fn an_id_may_be_a_number_and_a_task_has_a_description() {
+    let world = World::new();
+    let lead = world.lead().seat;
+    let first = json!({"subject": "one", "description": "the first"});
+    ok(&use_tool(&lead, "TaskCreate", first).await);
+    let second = json!({"subject": "two", "description": "the second", "blockedBy": [1]});
+    ok(&use_tool(&lead, "TaskCreate", second).await);
+    assert_eq!(world.task(2).blocked_by, [id(1)]);
+    ok(&update(&lead, json!({"taskId": 1, "subject": "uno"})).await);
+    assert_eq!(world.task(1).subject, "uno");
+    error(&use_tool(&lead, "TaskGet", json!({"taskId": 1.5})).await);
+    let bare = use_tool(&lead, "TaskCreate", json!({"subject": "three"})).await;
+    assert!(error(&bare).contains("`description`"), "{}", bare.content);
+}
+
+#[tokio::test]
 async fn parameters_that_a_task_tool_does_not_have_are_refused_by_name_and_change_nothing() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
