@@ -61,6 +61,10 @@ impl TeamFiles<'_> {
     pub(crate) fn write_former(&self, member: &Member) -> Result<()> {
         let path = self.at.former(&member.name);
         swarm_fs::ensure_private_dir(&self.at.member(&member.name))?;
+        if let Err(error) = self.former(&member.name) {
+            let kept = swarm_fs::set_aside(&path)?;
+            tracing::warn!(%error, kept = %kept.display(), "record of a former member set aside");
+        }
         write_alone(&path, member)
     }
 

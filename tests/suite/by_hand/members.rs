@@ -124,6 +124,34 @@ fn s3_a_program_that_dies_at_once_is_no_member_and_its_last_words_are_shown() {
 }
 
 #[test]
+fn a_damaged_record_of_a_former_member_blocks_no_fresh_spawn_and_is_kept() {
+    let (world, model) = world_of(POLITE);
+    let spawn = |more: &[&str]| {
+        let words = ["spawn", "bob", "--model", &model, "--backend", "headless"];
+        world.swarm(&[&words, more].concat())
+    };
+    spawn(&[]).ok();
+    world.swarm(&["shutdown", "bob"]).ok();
+    let folder = world.team("demo").folder().join("swarm/members/bob");
+    std::fs::write(folder.join("former.json"), "{garbage").unwrap();
+    let refused = spawn(&[]);
+    refused.assert_code(8);
+    assert!(refused.stderr.contains("--fresh"), "{}", refused.story());
+    spawn(&["--fresh"]).ok();
+    world.swarm(&["shutdown", "bob"]).ok();
+    let names = std::fs::read_dir(&folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let kept: Vec<String> = names
+        .filter(|name| name.starts_with("former.json.damaged-"))
+        .collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let text = std::fs::read_to_string(folder.join(&kept[0])).unwrap();
+    assert_eq!(text, "{garbage");
+    spawn(&[]).ok();
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
 fn s3_a_program_that_never_answers_is_no_member_and_ends() {
     let (world, model) = world_of(POLITE);
     let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_ignores-shutdown")));

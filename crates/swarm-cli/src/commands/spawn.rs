@@ -35,8 +35,19 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     };
     let mut prepared = deployment(app, &choices)?;
     // A member that died or has left comes back as it was, unless flags say otherwise.
-    let dead =
-        swarm_supervisor::namesake(&prepared.deployment, &team, &name)?.filter(|_| !args.fresh);
+    let dead = if args.fresh {
+        None
+    } else {
+        let found = swarm_supervisor::namesake(&prepared.deployment, &team, &name);
+        found.map_err(|error| {
+            let failure = Failure::from(error);
+            let hint = format!("start {name} without its former conversation with `--fresh`");
+            match failure.kind {
+                ErrorKind::Damaged => failure.with_hint(hint),
+                _ => failure,
+            }
+        })?
+    };
     let mode = args.mode.or_else(|| dead.as_ref()?.known_mode());
     if let Some(mode) = mode {
         prepared.let_have(mode)?;
