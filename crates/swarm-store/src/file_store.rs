@@ -257,6 +257,10 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.inbox(name))
     }
 
+    fn archived_mail(&self, team: &TeamName, name: &MemberName) -> Result<Vec<InboxEntry>> {
+        self.on(team, |files| files.archived_mail(name))
+    }
+
     fn inbox_at_rest(&self, team: &TeamName, name: &MemberName) -> Result<Inbox> {
         self.on(team, |files| files.inbox_at_rest(name))
     }

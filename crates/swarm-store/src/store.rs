@@ -192,6 +192,13 @@ pub trait TeamStore: Send + Sync + Debug {
     /// [`StoreError::Damaged`] when the file is no inbox at all; it is left as it is.
     fn inbox(&self, team: &TeamName, name: &MemberName) -> Result<Inbox>;
 
+    /// Messages that were acknowledged and moved out of the inbox, oldest first. One may also still be in the inbox. Lines
+    /// that are no message are left out.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    fn archived_mail(&self, team: &TeamName, name: &MemberName) -> Result<Vec<InboxEntry>>;
+
     /// The same while nobody writes: what its writers enter in the journal is there on return.
     ///
     /// # Errors

@@ -98,6 +98,27 @@ fn a_star_reaches_everybody_but_the_sender() {
 }
 
 #[test]
+fn archived_messages_are_shown_with_all_and_each_once() {
+    let world = world_with_team("demo");
+    let entry = |text: &str| json!({"from": "bob", "text": text, "timestamp": "2026-11-20T17:27:26.590Z", "read": true, "msg_id": text});
+    let team = world.team("demo");
+    let inbox = json!([entry("two"), entry("three")]);
+    std::fs::write(team.inbox_path("team-lead"), inbox.to_string()).unwrap();
+    // A writer that was killed between archive and inbox leaves "two" in both, and perhaps half a line.
+    let archive = format!("{}\n{}\n{{\"from\": \"bo", entry("one"), entry("two"));
+    world.write("root/teams/demo/swarm/archive/team-lead.jsonl", &archive);
+    let shown = |more: &[&str]| {
+        let words = ["inbox", "team-lead", "--json"];
+        column(&world.swarm(&[&words, more].concat()).json(), "text")
+    };
+    assert_eq!(shown(&[]), ["two", "three"]);
+    assert_eq!(shown(&["--all"]), ["one", "two", "three"]);
+    world
+        .swarm(&["inbox", "team-lead", "--all", "--unread"])
+        .assert_code(2);
+}
+
+#[test]
 fn malformed_elements_are_set_aside_and_the_good_ones_stay() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);

@@ -51,13 +51,18 @@ Looking acknowledges nothing: that takes `--ack`, and is for a member whose inbo
 
 Examples:
   swarm inbox alice --unread                      what she has still to read
+  swarm inbox alice --all                         everything, archived messages included
   swarm inbox team-lead --unread --follow --ack   read mail as it comes")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(crate) struct InboxArgs {
     /// The member whose inbox it is.
     pub(crate) name: MemberName,
     /// Show only what is not acknowledged.
     #[arg(long)]
     pub(crate) unread: bool,
+    /// Show archived messages too: older ones that were acknowledged.
+    #[arg(long, conflicts_with = "unread")]
+    pub(crate) all: bool,
     /// Go on with messages as they come.
     #[arg(long)]
     pub(crate) follow: bool,

@@ -1,6 +1,6 @@
 //! Looking into an inbox without changing it.
 
-use swarm_protocol::{MemberName, count_unread, parse_inbox};
+use swarm_protocol::{InboxEntry, MemberName, count_unread, parse_inbox};
 
 use super::Inbox;
 use super::file::BadInbox;
@@ -35,6 +35,15 @@ impl TeamFiles<'_> {
                 reason: error.to_string(),
             }),
         })
+    }
+
+    pub(crate) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
+        self.require_inbox(name)?;
+        let bytes = swarm_fs::read_optional(&self.at.mail_archive(name))?.unwrap_or_default();
+        // A writer that was killed leaves half a line, and has then left its entry in the inbox.
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let entries = lines.filter_map(|line| serde_json::from_slice(line).ok());
+        Ok(entries.collect())
     }
 
     /// How many messages wait; `None` where the file cannot be read, because a view of the team must not fail on it, and

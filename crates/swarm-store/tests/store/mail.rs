@@ -233,6 +233,15 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
     all.extend(message_ids(&world.inbox_path("alice")));
     assert_eq!(all.len(), 10_000);
     assert_eq!(all[0].as_str(), "0-0", "the oldest go first");
+    let archived = world
+        .store
+        .archived_mail(&world.team, &name("alice"))
+        .unwrap();
+    let ids: Vec<_> = archived
+        .into_iter()
+        .filter_map(|entry| entry.msg_id)
+        .collect();
+    assert_eq!(ids, message_ids(&archive));
     assert_eq!(all.into_iter().collect::<HashSet<_>>().len(), 10_000);
 }
 

@@ -85,7 +85,12 @@ impl Reading<'_> {
     /// Shows what there is.
     fn begin(&mut self) -> Result<(), Failure> {
         let inbox = self.read()?;
-        let mut entries = self.seen.take_new(inbox.entries);
+        let mut entries = Vec::new();
+        if self.args.all {
+            entries = self.app.store.archived_mail(&self.team, &self.args.name)?;
+        }
+        entries.extend(inbox.entries);
+        let mut entries = self.seen.take_new(entries);
         entries.retain(|entry| !self.args.unread || !entry.read);
         let states = self.states(&entries)?;
         let out = self.app.out;
