@@ -6,16 +6,16 @@ use swarm_policy::AgentKind;
 /// What to do with definitions of agents.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
-A definition is a Markdown file with YAML before its text, in `.claude/agents` of the repository or in `agents` below \
-the root folder. Its text is the agent's system prompt.
+A definition is a Markdown file with YAML frontmatter in `.claude/agents` of the repository or in `agents` of the \
+config directory. Its text is the agent's system prompt.
 
 Examples:
   swarm agents list
   swarm agents show Explore --effective")]
 pub(crate) enum AgentsCommand {
-    /// List all types, where each comes from, and which definition of a name counts.
+    /// List agent types, their sources, and which definition of a name is used.
     List(AgentsListArgs),
-    /// Show one type, as it is written or as it comes out.
+    /// Show an agent type as defined, or its effective configuration.
     Show(AgentsShowArgs),
 }
 
@@ -32,13 +32,13 @@ impl AgentsCommand {
 /// Definitions to be listed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Files that are wrong are named on stderr; the other definitions count.
+Invalid files are reported on stderr and skipped.
 
 Examples:
   swarm agents list
   swarm agents list --json | jq -r '.[] | select(.counts) | .name'")]
 pub(crate) struct AgentsListArgs {
-    /// Further definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
+    /// Additional definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
     #[arg(long, value_name = "JSON")]
     agents: Option<String>,
 }
@@ -51,22 +51,22 @@ Examples:
   swarm agents show reviewer --effective
   swarm agents show reviewer --effective --as background --mode plan")]
 pub(crate) struct AgentsShowArgs {
-    /// The type; letter case, `-` and `_` do not matter.
+    /// Agent type; case, `-` and `_` are ignored.
     #[arg(value_name = "TYPE")]
     pub(crate) name: String,
-    /// Show what an agent of this type gets, and what each filter layer took away and why.
+    /// Show the tools, model and mode that an agent of this type gets, and why others were removed.
     #[arg(long)]
     pub(crate) effective: bool,
-    /// What it is to whoever starts it.
+    /// Role in which the agent is started.
     #[arg(long = "as", value_enum, default_value_t = Role::Teammate, requires = "effective")]
     pub(crate) role: Role,
-    /// The model that the call asks for [default: none].
+    /// Model requested by the caller [default: none].
     #[arg(long, requires = "effective")]
     pub(crate) model: Option<String>,
-    /// The permission mode that the call asks for [default: none].
+    /// Permission mode requested by the caller [default: none].
     #[arg(long, requires = "effective")]
     pub(crate) mode: Option<swarm_protocol::PermissionMode>,
-    /// Further definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
+    /// Additional definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
     #[arg(long, value_name = "JSON")]
     agents: Option<String>,
 }
@@ -74,11 +74,11 @@ pub(crate) struct AgentsShowArgs {
 /// The kinds of agents that have definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Role {
-    /// A member of a team.
+    /// Team member.
     Teammate,
-    /// An agent that its caller waits for.
+    /// Sub-agent; the caller waits for it.
     SubAgent,
-    /// An agent that works while its caller goes on.
+    /// Background agent; the caller continues.
     Background,
 }
 

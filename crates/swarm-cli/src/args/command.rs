@@ -10,7 +10,7 @@ use super::{
     StatusArgs, TaskCommand, TeamCommand, TrustArgs, WorktreeCommand,
 };
 
-/// A team of coding agents at work in tmux panes.
+/// Run a team of coding agents in tmux panes.
 #[derive(Debug, Parser)]
 #[command(
     name = "swarm",
@@ -20,10 +20,10 @@ use super::{
     help_template = overview(),
     after_help = "\
 Examples:
-  swarm demo                                      watch a team at work
-  swarm run \"Find out why the import is slow\"     let a team work on something
-  swarm spawn alice --prompt \"Explain src/date\"   start a teammate by hand
-  swarm status --watch                            see what everybody does"
+  swarm demo                                      watch a team work
+  swarm run \"Find out why the import is slow\"     let a team work on a task
+  swarm spawn alice --prompt \"Explain src/date\"   start a teammate
+  swarm status --watch                            watch all members"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -38,19 +38,19 @@ const GLOBAL: &str = "Global options";
 /// Flags of every command.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct GlobalArgs {
-    /// The team to act on [default: `SWARM_TEAM`, else the newest team that works in this repository or directory, else the newest].
+    /// Team to use [default: `SWARM_TEAM`, else the newest team of this repository or directory, else the newest team].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "TEAM")]
     pub(crate) team: Option<String>,
-    /// Print JSON, errors as well.
+    /// Print JSON, including errors.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
-    /// Print data, errors and which guards are off.
+    /// Print only data, errors and warnings about disabled safeguards.
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
-    /// Write a log into `swarm/logs` below the root folder.
+    /// Write a log file to `swarm/logs` in the config directory.
     #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Print this help.
+    /// Print help.
     #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Help)]
     help: Option<bool>,
 }
@@ -58,87 +58,85 @@ pub(crate) struct GlobalArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Let a team lead work on a prompt until everything is done.
+    /// Run a team lead on a prompt until the work is done.
     Run(RunArgs),
-    /// Make, list, show and delete teams.
+    /// Create, list, show and delete teams.
     #[command(subcommand)]
     Team(TeamCommand),
-    /// Start a teammate, or bring one back.
+    /// Start a teammate, or restart one with its conversation.
     Spawn(SpawnArgs),
-    /// Send a message to one member or to all.
+    /// Send a message to one member or all members.
     Send(SendArgs),
-    /// Show the messages of a member.
+    /// Show a member's messages.
     Inbox(InboxArgs),
-    /// Make, list, change, claim and release tasks.
+    /// Create, list, update, claim and release tasks.
     #[command(subcommand)]
     Task(TaskCommand),
-    /// List, merge and remove isolated git work trees.
+    /// List, merge and remove git worktrees.
     #[command(subcommand)]
     Worktree(WorktreeCommand),
-    /// Show who does what, the tasks, and who waits for an answer.
+    /// Show members, tasks and pending requests.
     Status(StatusArgs),
-    /// Bring a member's pane to this terminal.
+    /// Show a member's pane in this terminal.
     Attach(AttachArgs),
     /// Print the last lines of a member's pane.
     Peek(PeekArgs),
-    /// Print everything that a member has printed.
+    /// Print a member's output.
     Logs(LogsArgs),
-    /// Print the journal: messages, task changes, spawns, stops.
+    /// Print the journal of messages, task changes, spawns and stops.
     Log(LogArgs),
-    /// Let a member take no turn after its present one.
+    /// Pause a member after its current turn.
     Pause(PauseArgs),
-    /// Let a paused member go on.
+    /// Resume a paused member.
     Continue(ContinueArgs),
-    /// Ask members to stop, and end those that say nothing.
+    /// Shut members down; terminate those that do not respond.
     Shutdown(ShutdownArgs),
-    /// End members now, with everything that they started.
+    /// Terminate members and their processes immediately.
     Kill(KillArgs),
-    /// List the requests that wait for an answer.
+    /// List pending requests.
     #[command(after_help = "\
 Examples:
   swarm requests --team parser
   swarm requests --json | jq -r '.[].id'")]
     Requests,
-    /// Answer a request with yes.
+    /// Approve a request.
     Approve(ApproveArgs),
-    /// Answer a request with no.
+    /// Deny a request.
     Deny(DenyArgs),
-    /// Show a member's permission rules, and where each comes from.
+    /// Show a member's permission rules and their sources.
     Permissions(PermissionsArgs),
-    /// Take over a team whose lead was lost.
+    /// Take over a team that lost its lead.
     Resume(ResumeArgs),
-    /// List every process of swarm, and tell which are strays.
+    /// List swarm's processes and mark orphaned ones.
     #[command(after_help = "\
-A stray is a process whose team is gone, or that has no place in it any more. `swarm reap` ends strays.
+A process is orphaned when its team is gone or no longer lists it. `swarm reap` terminates orphaned processes.
 
 Examples:
   swarm ps
   swarm ps --json | jq -r '.[].pid'")]
     Ps,
-    /// End strays: processes that belong to no team any more.
+    /// Terminate orphaned processes.
     Reap(ReapArgs),
-    /// Clear away what crashes have left behind.
+    /// Remove what crashed processes left behind.
     Gc(GcArgs),
-    /// Watch a team at work in a throw-away folder: no key, no network.
+    /// Watch a demo team at work; needs no key and no network.
     Demo(DemoArgs),
-    /// Check what swarm needs, and say what to do where it is missing.
-    #[command(
-        after_help = "Ends with 0 when everything that is needed is there, with 7 otherwise."
-    )]
+    /// Check the installation and suggest fixes.
+    #[command(after_help = "Exits with 0 if all requirements are met, with 7 otherwise.")]
     Doctor,
-    /// List definitions of agents, and show what they come to.
+    /// List and show agent definitions.
     #[command(subcommand)]
     Agents(AgentsCommand),
     /// List the instruction files that agents read.
     Instructions(InstructionsArgs),
-    /// Let a repository run its own hooks and servers.
+    /// Trust a repository's hooks, servers and definitions.
     Trust(TrustArgs),
-    /// Show the settings in force.
+    /// Show the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Print a script that teaches a shell to complete what you type.
+    /// Generate shell completions.
     Completions(CompletionsArgs),
-    /// Print the manual pages.
+    /// Print or install manual pages.
     Man(ManArgs),
 }
 

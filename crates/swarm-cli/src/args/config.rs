@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 /// What to do with settings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// List the settings in force, with the layer that gave each.
+    /// List settings with the layer that set each.
     List(ConfigListArgs),
 }
 
@@ -14,14 +14,14 @@ pub(crate) enum ConfigCommand {
 #[command(after_help = "\
 Examples:
   swarm config list                    all settings
-  swarm config list --origins          also file and line of each
-  swarm config list spawn              those of one table
-  swarm config list permissions.mode   a single one")]
+  swarm config list --origins          with file and line
+  swarm config list spawn              one table
+  swarm config list permissions.mode   one setting")]
 pub(crate) struct ConfigListArgs {
-    /// A setting or the beginning of several, such as `spawn` or `permissions.mode` [default: all].
+    /// Setting or prefix, such as `spawn` or `permissions.mode` [default: all].
     #[arg(value_name = "KEY")]
     pub(crate) key: Option<String>,
-    /// Show where each value stands, and the values that have no effect because of it.
+    /// Show the file and line of each value, and the values that it overrides.
     #[arg(long)]
     pub(crate) origins: bool,
 }

@@ -11,7 +11,7 @@ Examples:
   swarm status --watch                          until Ctrl-C
   swarm status --json | jq -r '.members[].name'")]
 pub(crate) struct StatusArgs {
-    /// Stay and show every change.
+    /// Keep running and show every change.
     #[arg(long)]
     pub(crate) watch: bool,
 }
@@ -20,10 +20,10 @@ pub(crate) struct StatusArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  swarm attach          the first pane that there is
+  swarm attach          the first pane
   swarm attach alice")]
 pub(crate) struct AttachArgs {
-    /// The member whose pane it is [default: the first that has one].
+    /// Member whose pane is shown [default: the first with a pane].
     pub(crate) name: Option<MemberName>,
 }
 
@@ -34,9 +34,9 @@ Examples:
   swarm peek alice
   swarm peek alice -n 200")]
 pub(crate) struct PeekArgs {
-    /// The member whose pane it is.
+    /// Member whose pane is shown.
     pub(crate) name: MemberName,
-    /// Lines, counted from the end [default: what the pane shows].
+    /// Number of lines, from the end [default: the visible pane].
     #[arg(short = 'n', long = "lines", value_name = "N")]
     pub(crate) lines: Option<usize>,
 }
@@ -45,12 +45,12 @@ pub(crate) struct PeekArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  swarm logs alice            also after she has ended
+  swarm logs alice            even after she has stopped
   swarm logs alice --follow")]
 pub(crate) struct LogsArgs {
-    /// The member whose output it is.
+    /// Member whose output is printed.
     pub(crate) name: MemberName,
-    /// Go on until the member ends.
+    /// Keep printing until the member stops.
     #[arg(long)]
     pub(crate) follow: bool,
 }
@@ -62,16 +62,16 @@ Examples:
   swarm log --from alice --to bob
   swarm log --type task --follow")]
 pub(crate) struct LogArgs {
-    /// Only what this member did.
+    /// Only events caused by this member.
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
-    /// Only what was sent or given to this member.
+    /// Only events addressed to this member.
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
-    /// Only events of this type (such as `queued` or `task_changed`) or kind (the word before the colon, such as `task`).
+    /// Only events of this type (such as `queued` or `task_changed`) or kind (such as `task`).
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
-    /// Go on with events as they come.
+    /// Keep printing new events.
     #[arg(long)]
     pub(crate) follow: bool,
 }

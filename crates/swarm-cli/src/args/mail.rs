@@ -11,26 +11,26 @@ Examples:
   swarm send bob - --urgent < notes.txt
   swarm send '*' \"The branch is frozen until noon\" --wait acked --timeout 60")]
 pub(crate) struct SendArgs {
-    /// A member, `*` for all but the sender, or an agent id (name@team).
+    /// Recipient: a member, `*` for everyone else, or an agent ID (NAME@TEAM).
     pub(crate) to: String,
-    /// The message, or - for standard input.
+    /// Message text, or - for standard input.
     pub(crate) text: String,
-    /// A few words that lists show [default: the first line].
+    /// Summary for lists [default: the first line].
     #[arg(long)]
     pub(crate) summary: Option<String>,
-    /// Let it in between two tool calls instead of after the receiver's turn.
+    /// Deliver between tool calls instead of after the recipient's turn.
     #[arg(long)]
     pub(crate) urgent: bool,
-    /// Replace the sender's unread message that has the same key.
+    /// Replace the sender's unread message with the same key.
     #[arg(long, value_name = "KEY")]
     pub(crate) supersede: Option<String>,
-    /// The member in whose name it is sent [default: a member's own, else team-lead].
+    /// Sender [default: the calling member, else team-lead].
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<MemberName>,
-    /// Return only when every receiver has got this far with it [default: return at once].
+    /// Wait until every recipient reaches this state [default: do not wait].
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) wait: Option<WaitFor>,
-    /// Seconds to wait at most [default: as long as it takes].
+    /// Maximum wait in seconds [default: no limit].
     #[arg(long, value_name = "SECONDS", requires = "wait")]
     pub(crate) timeout: Option<u64>,
 }
@@ -38,35 +38,35 @@ pub(crate) struct SendArgs {
 /// How far a message has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WaitFor {
-    /// It is in the receiver's durable transcript.
+    /// Stored in the recipient's transcript.
     Delivered,
-    /// The receiver has acknowledged it.
+    /// Acknowledged by the recipient.
     Acked,
 }
 
 /// An inbox to be looked at.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Looking acknowledges nothing: that takes `--ack`, and is for a member whose inbox no program reads.
+Messages stay unread unless `--ack` is given, which is for members whose inbox no program reads.
 
 Examples:
-  swarm inbox alice --unread                      what she has still to read
-  swarm inbox alice --all                         everything, archived messages included
-  swarm inbox team-lead --unread --follow --ack   read mail as it comes")]
+  swarm inbox alice --unread                      messages she has not read yet
+  swarm inbox alice --all                         archived messages too
+  swarm inbox team-lead --unread --follow --ack   read new messages")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(crate) struct InboxArgs {
-    /// The member whose inbox it is.
+    /// Member whose inbox is shown.
     pub(crate) name: MemberName,
-    /// Show only what is not acknowledged.
+    /// Show only unread messages.
     #[arg(long)]
     pub(crate) unread: bool,
-    /// Show archived messages too: older ones that were acknowledged.
+    /// Include archived messages.
     #[arg(long, conflicts_with = "unread")]
     pub(crate) all: bool,
-    /// Go on with messages as they come.
+    /// Keep printing new messages.
     #[arg(long)]
     pub(crate) follow: bool,
-    /// Acknowledge what was shown.
+    /// Mark the shown messages as read.
     #[arg(long)]
     pub(crate) ack: bool,
 }

@@ -8,19 +8,19 @@ use super::Command;
 /// The groups. clap has headings for options only, so the list is drawn here from what the commands say of themselves.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
-        "Work with a team",
+        "Teams and messages",
         &["run", "team", "spawn", "send", "inbox"],
     ),
-    ("Share out work", &["task", "worktree"]),
-    ("Watch", &["status", "attach", "peek", "logs", "log"]),
-    ("Steer and end", &["pause", "continue", "shutdown", "kill"]),
+    ("Tasks and worktrees", &["task", "worktree"]),
+    ("Monitoring", &["status", "attach", "peek", "logs", "log"]),
+    ("Lifecycle", &["pause", "continue", "shutdown", "kill"]),
     (
-        "Answer questions",
+        "Requests and permissions",
         &["requests", "approve", "deny", "permissions"],
     ),
-    ("After a crash", &["resume", "ps", "reap", "gc"]),
+    ("Recovery", &["resume", "ps", "reap", "gc"]),
     (
-        "Try and set up",
+        "Setup",
         &[
             "demo",
             "doctor",
@@ -36,7 +36,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 ];
 
 /// `help` is added by clap, which says more of it than fits a line.
-const HELP: &str = "Explain a command, such as `swarm help task create`";
+const HELP: &str = "Show help for a command, such as `swarm help task create`";
 
 /// The template of `swarm --help`.
 pub(super) fn overview() -> StyledStr {
@@ -93,7 +93,7 @@ mod tests {
         for line in commands {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        assert!(help.contains("\nWatch:\n  status "), "{help}");
+        assert!(help.contains("\nMonitoring:\n  status "), "{help}");
         assert!(!help.contains("{options}"), "{help}");
     }
 }

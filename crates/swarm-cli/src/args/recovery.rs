@@ -8,47 +8,47 @@ use super::OutputFormat;
 /// A team to be taken over.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-By hand, every member that lives goes on, and what there is to do is listed. With a prompt, a new lead carries on \
-the conversation of the old one, as `swarm run` would.
+Without a prompt, you lead the team from the shell; running members continue. With a prompt, a new lead continues \
+the conversation of the lost one, as `swarm run` does.
 
 Examples:
-  swarm resume demo                     by hand: you lead it from here on
-  swarm resume demo --respawn           and those that died come back
-  swarm resume demo \"finish the work\"   a lead carries on the old one's work")]
+  swarm resume demo                     lead the team from the shell
+  swarm resume demo --respawn           and restart dead members
+  swarm resume demo \"finish the work\"   continue with a new lead")]
 pub(crate) struct ResumeArgs {
-    /// The team whose lead was lost.
+    /// Team that lost its lead.
     #[arg(value_name = "TEAM_NAME")]
     pub(crate) name: String,
-    /// What the lead is told, or - for standard input; without it you take the team over by hand.
+    /// Prompt for the new lead, or - for standard input [default: no lead].
     pub(crate) prompt: Option<String>,
-    /// Start every dead member again, each with the tasks that it had.
+    /// Restart dead members with their tasks.
     #[arg(long)]
     pub(crate) respawn: bool,
-    /// The lead's model [default: the one it had].
+    /// Model of the lead [default: its previous model].
     #[arg(long, requires = "prompt")]
     pub(crate) model: Option<String>,
-    /// The lead's permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: `permissions.mode` of the settings].
+    /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
     #[arg(long, requires = "prompt")]
     pub(crate) mode: Option<PermissionMode>,
-    /// Where members that are started run: auto, tmux or headless [default: `spawn.backend` of the settings].
+    /// Backend for started members: auto, tmux or headless [default: setting `spawn.backend`].
     #[arg(long)]
     pub(crate) backend: Option<String>,
-    /// MCP servers for this command: a file with `mcpServers`, or the JSON itself; may be given several times.
+    /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) mcp_config: Vec<String>,
-    /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
+    /// Trust this repository's hooks, MCP servers and definitions for this command.
     #[arg(long)]
     pub(crate) trust: bool,
-    /// What is printed on stdout.
+    /// Output format.
     #[arg(long, requires = "prompt", value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) output: OutputFormat,
-    /// Model requests in one turn, at most [default: `turn.max_requests` of the settings].
+    /// Maximum model requests per turn [default: setting `turn.max_requests`].
     #[arg(long, requires = "prompt", value_name = "N")]
     pub(crate) max_turns: Option<u32>,
-    /// Seconds after which the run is ended in order [default: never].
+    /// Stop the run gracefully after this many seconds [default: never].
     #[arg(long, requires = "prompt", value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
-    /// Delete the team at the end; its tasks and journal go to the archive.
+    /// Delete the team at the end and archive its tasks and journal.
     #[arg(long, requires = "prompt")]
     pub(crate) rm: bool,
 }
@@ -56,20 +56,20 @@ pub(crate) struct ResumeArgs {
 /// Strays to be ended.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A stray is a process whose team is gone, or that has no place in it any more. `swarm ps` lists them.
+A process is orphaned when its team is gone or no longer lists it. `swarm ps` lists orphaned processes.
 
 Examples:
-  swarm reap --dry-run       what would be ended
-  swarm reap                 end the strays of all teams
-  swarm reap --parked demo   end the members of demo, whose lead is lost")]
+  swarm reap --dry-run       show what would be terminated
+  swarm reap                 terminate all orphaned processes
+  swarm reap --parked demo   terminate the members of demo, which lost its lead")]
 pub(crate) struct ReapArgs {
-    /// Only strays of these teams or members, each as TEAM, NAME or NAME@TEAM [default: all].
+    /// Only processes of these teams or members (TEAM, NAME or NAME@TEAM) [default: all].
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// Only say what would be ended.
+    /// Show what would be terminated, without doing it.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also end members whose lead was lost, though they have their place.
+    /// Also terminate members of teams that lost their lead.
     #[arg(long)]
     pub(crate) parked: bool,
 }
@@ -78,14 +78,14 @@ pub(crate) struct ReapArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  swarm gc --dry-run      what would be cleared away
-  swarm gc                clear it away
-  swarm gc --unfinished   also teams that could still be resumed")]
+  swarm gc --dry-run      show what would be removed
+  swarm gc                remove it
+  swarm gc --unfinished   also archive teams that could still be resumed")]
 pub(crate) struct GcArgs {
-    /// Only say what would be cleared.
+    /// Show what would be removed, without doing it.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also archive teams with open tasks or unread mail, which could still be resumed.
+    /// Also archive teams with open tasks or unread messages.
     #[arg(long)]
     pub(crate) unfinished: bool,
 }

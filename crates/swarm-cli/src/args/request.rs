@@ -7,18 +7,16 @@ use swarm_protocol::MemberName;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  swarm approve                      the only open request
-  swarm approve bob --always         bob's, and others like it
-  swarm approve 3nun9be --answer 2   an answer to its question")]
+  swarm approve                      the only pending request
+  swarm approve bob --always         bob's request and similar ones
+  swarm approve 3nun9be --answer 2   answer a question")]
 pub(crate) struct ApproveArgs {
-    /// The request: its ID, the start of its ID or of the end of its ID, or the name of the member that asks
-    /// [default: the only open request].
+    /// Request ID or a unique part of it, or the name of the requesting member [default: the only pending request].
     pub(crate) id: Option<String>,
-    /// Also allow those like it, for as long as the member lives.
+    /// Also allow similar requests while the member runs.
     #[arg(long)]
     pub(crate) always: bool,
-    /// The answer to a question: the number of an option, or your own words (`other: 7` for a number of your own). Once for each
-    /// question, in their order.
+    /// Answer to a question: the number of an option, or your own text (`other: 7` for a literal number); repeat for each question.
     #[arg(long, value_name = "TEXT", conflicts_with = "always")]
     pub(crate) answer: Vec<String>,
 }
@@ -30,10 +28,9 @@ Examples:
   swarm deny bob
   swarm deny 3nun9be --why \"use the staging database\"")]
 pub(crate) struct DenyArgs {
-    /// The request: its ID, the start of its ID or of the end of its ID, or the name of the member that asks
-    /// [default: the only open request].
+    /// Request ID or a unique part of it, or the name of the requesting member [default: the only pending request].
     pub(crate) id: Option<String>,
-    /// Why; the member's model is told [default: only that it was denied].
+    /// Reason, shown to the member's model.
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: Option<String>,
 }
@@ -44,6 +41,6 @@ pub(crate) struct DenyArgs {
 Examples:
   swarm permissions alice")]
 pub(crate) struct PermissionsArgs {
-    /// The member whose rules are shown.
+    /// Member whose rules are shown.
     pub(crate) name: MemberName,
 }

@@ -8,54 +8,54 @@ use super::worktree::no_prompt;
 /// A headless run.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The lead makes a team where it needs one. The run ends when the lead has finished and every task is completed or \
-failed: with 0 when all went well, 9 when the lead or a task failed, 6 when the timeout passed. Ctrl-C once shuts the \
-team down, twice kills it. When the timeout passes or the terminal closes, the members wait for `swarm resume`.
+The lead creates a team when it needs one. The run ends when the lead has finished and every task is completed or \
+failed. Exit codes: 0 on success, 9 if the lead or a task failed, 6 on timeout. Press Ctrl-C once to shut the team \
+down, twice to kill it. After a timeout or a closed terminal, members wait for `swarm resume`.
 
 Examples:
   swarm run \"Find out why the import is slow, and prove it.\"
   swarm run - --mode acceptEdits --timeout 1800 < prompt.txt
   swarm run \"Review the last commit\" --output json | jq -r .result")]
 pub(crate) struct RunArgs {
-    /// What is to be done, or - for standard input.
+    /// Prompt for the lead, or - for standard input.
     pub(crate) prompt: String,
-    /// The model, which members inherit: provider/model, an alias, or a model id [default: `model.default` of the settings].
+    /// Model, inherited by members: PROVIDER/MODEL, an alias, or a model ID [default: setting `model.default`].
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// Definitions for this run: {"NAME": {"description": …, "prompt": …}}.
+    /// Agent definitions for this run: {"NAME": {"description": …, "prompt": …}}.
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
-    /// The permission mode, which members inherit: plan, dontAsk, default, acceptEdits or bypassPermissions [default: `permissions.mode` of the settings].
+    /// Permission mode, inherited by members: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
     #[arg(long)]
     pub(crate) mode: Option<PermissionMode>,
-    /// Work in a git work tree of this name instead of the present folder [default: a name of its own].
+    /// Work in a git worktree with this name instead of the current directory [default: a generated name].
     #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "", value_parser = no_prompt)]
     pub(crate) worktree: Option<String>,
-    /// Take uncommitted changes along into the work tree.
+    /// Copy uncommitted changes into the worktree.
     #[arg(long, requires = "worktree")]
     pub(crate) snapshot: bool,
-    /// Where members run: auto, tmux or headless [default: `spawn.backend` of the settings].
+    /// Backend for members: auto, tmux or headless [default: setting `spawn.backend`].
     #[arg(long)]
     pub(crate) backend: Option<String>,
-    /// What is printed on stdout.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) output: OutputFormat,
-    /// Model requests in one turn, at most [default: `turn.max_requests` of the settings].
+    /// Maximum model requests per turn [default: setting `turn.max_requests`].
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
-    /// Seconds after which the run ends; its members then wait for `swarm resume` [default: never].
+    /// Stop the run after this many seconds; members then wait for `swarm resume` [default: never].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
-    /// Delete the team at the end; its tasks and journal go to the archive.
+    /// Delete the team at the end and archive its tasks and journal.
     #[arg(long)]
     pub(crate) rm: bool,
-    /// MCP servers for this command: a file with `mcpServers`, or the JSON itself; may be given several times.
+    /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) mcp_config: Vec<String>,
-    /// Trust the present repository for this command: its hooks, MCP servers and definitions run.
+    /// Trust this repository's hooks, MCP servers and definitions for this command.
     #[arg(long)]
     pub(crate) trust: bool,
-    /// Also write the report into this file.
+    /// Also write the report to this file.
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) report: Option<std::path::PathBuf>,
 }
@@ -63,10 +63,10 @@ pub(crate) struct RunArgs {
 /// What `run` prints on stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// The lead's last words.
+    /// The lead's final report.
     Text,
-    /// One document at the end.
+    /// One JSON document at the end.
     Json,
-    /// One line for each event, and the document at the end.
+    /// One JSON line per event, then the document.
     StreamJson,
 }

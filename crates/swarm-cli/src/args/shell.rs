@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// A shell to be taught.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Names of teams, members, tasks, requests and settings are completed as well.
+Completes names of teams, members, tasks, requests and settings.
 
 Examples:
   source <(swarm completions bash)           in ~/.bashrc
@@ -16,7 +16,7 @@ Examples:
   eval (swarm completions elvish | slurp)    in ~/.config/elvish/rc.elv
   swarm completions powershell | Out-String | Invoke-Expression    in $PROFILE")]
 pub(crate) struct CompletionsArgs {
-    /// The shell that shall read the script.
+    /// Shell.
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }
@@ -40,14 +40,14 @@ pub(crate) enum Shell {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  swarm man | man -l -                              read the page of swarm
-  swarm man task create | man -l -                  read that of a command
+  swarm man | man -l -                              read swarm's page
+  swarm man task create | man -l -                  read a command's page
   swarm man --dir ~/.local/share/man/man1           install all pages")]
 pub(crate) struct ManArgs {
-    /// The command whose page is printed, such as `task create` [default: `swarm` itself].
+    /// Command, such as `task create` [default: `swarm`].
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-    /// Write all pages into this folder instead of printing one.
+    /// Write all pages to this directory.
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub(crate) dir: Option<PathBuf>,
 }

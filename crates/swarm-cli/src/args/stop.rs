@@ -33,10 +33,10 @@ impl FromStr for MemberWord {
 /// A member, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Whom {
-    /// The member, as NAME or NAME@TEAM.
+    /// Member, as NAME or NAME@TEAM.
     #[arg(required_unless_present = "all")]
     pub(crate) name: Option<MemberWord>,
-    /// Every member that swarm started.
+    /// All members that swarm started.
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
 }
@@ -44,8 +44,8 @@ pub(crate) struct Whom {
 /// Members to be asked to stop.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The agent is asked and may refuse, with a reason: then the member goes on, and the exit code is 5. One that does not answer \
-within `stop.grace_s` shuts down. With --force nobody is asked: a request to the model or a running command is interrupted.
+The agent is asked and may refuse with a reason; then it continues and the exit code is 5. A member that does not \
+respond within `stop.grace_s` is shut down. With --force, running model requests and commands are interrupted.
 
 Examples:
   swarm shutdown alice --reason \"thank you\"
@@ -53,13 +53,13 @@ Examples:
 pub(crate) struct ShutdownArgs {
     #[command(flatten)]
     pub(crate) whom: Whom,
-    /// Why; the member is told [default: no reason].
+    /// Reason, shown to the member.
     #[arg(long)]
     pub(crate) reason: Option<String>,
-    /// Seconds until a member that does not answer is terminated [default: `stop.grace_s` of the settings and 2 more; 1.5 with --force].
+    /// Seconds before an unresponsive member is terminated [default: setting `stop.grace_s` plus 2; 1.5 with --force].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
-    /// Shut members down now, without asking their agents.
+    /// Shut members down immediately, without asking their agents.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) struct ShutdownArgs {
 /// Members to be ended at once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nobody is asked and no turn is finished; `swarm shutdown` is the gentle way.
+Running turns are cut off; use `swarm shutdown` for a graceful stop.
 
 Examples:
   swarm kill bob
@@ -81,21 +81,21 @@ pub(crate) struct KillArgs {
 /// A member that is to take no turn.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Its present turn is finished first. Its mail waits until `swarm continue`.
+The current turn is finished first. Messages wait until `swarm continue`.
 
 Examples:
   swarm pause alice --reason \"the branch is frozen\"
   swarm pause alice --wait --timeout 120")]
 pub(crate) struct PauseArgs {
-    /// The member that shall pause, as NAME or NAME@TEAM.
+    /// Member to pause, as NAME or NAME@TEAM.
     pub(crate) name: MemberWord,
-    /// Why; its pane and `swarm status` show it [default: no reason].
+    /// Reason, shown in its pane and in `swarm status`.
     #[arg(long)]
     pub(crate) reason: Option<String>,
-    /// Return only when its present turn is over [default: return at once].
+    /// Wait until its current turn is over.
     #[arg(long)]
     pub(crate) wait: bool,
-    /// Seconds to wait at most [default: as long as it takes].
+    /// Maximum wait in seconds [default: no limit].
     #[arg(long, value_name = "SECONDS", requires = "wait")]
     pub(crate) timeout: Option<u64>,
 }
@@ -106,6 +106,6 @@ pub(crate) struct PauseArgs {
 Examples:
   swarm continue alice")]
 pub(crate) struct ContinueArgs {
-    /// The member that is paused, as NAME or NAME@TEAM.
+    /// Paused member, as NAME or NAME@TEAM.
     pub(crate) name: MemberWord,
 }

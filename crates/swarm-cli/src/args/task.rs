@@ -9,27 +9,27 @@ use swarm_protocol::{MemberName, TaskId, TaskState, TaskStatus};
 /// What to do with the task list.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
-    /// Make a task, or all tasks of a file, and print their numbers.
+    /// Create a task, or all tasks in a file, and print their numbers.
     Create(TaskCreateArgs),
-    /// List the tasks: who owns each, and what it waits for.
+    /// List tasks with owners and dependencies.
     List(TaskListArgs),
-    /// Show one task in full.
+    /// Show a task.
     Show {
-        /// Its number, as `swarm task list` shows it.
+        /// Task number.
         id: TaskId,
     },
-    /// Change a task.
+    /// Update a task.
     Update(Box<TaskUpdateArgs>),
-    /// Claim a task: become its owner and start on it.
+    /// Claim a task and start working on it.
     Claim(TaskClaimArgs),
-    /// Release a task, so that anybody may claim it; also one that failed.
+    /// Release a claimed or failed task so that others can claim it.
     Release {
-        /// Its number, as `swarm task list` shows it.
+        /// Task number.
         id: TaskId,
     },
-    /// Delete a task; none waits for it any more, and its number is not used again.
+    /// Delete a task and remove it from other tasks' dependencies.
     Delete {
-        /// Its number, as `swarm task list` shows it.
+        /// Task number.
         id: TaskId,
     },
 }
@@ -41,10 +41,10 @@ Examples:
   swarm task list
   swarm task list --status pending,blocked --owner bob")]
 pub(crate) struct TaskListArgs {
-    /// Only tasks in these states, with commas between them [default: all].
+    /// Only tasks in these states, comma-separated [default: all].
     #[arg(long, value_enum, value_name = "STATES", value_delimiter = ',')]
     pub(crate) status: Vec<StateWord>,
-    /// Only tasks that this member owns.
+    /// Only tasks owned by this member.
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<MemberName>,
 }
@@ -52,16 +52,16 @@ pub(crate) struct TaskListArgs {
 /// The states of a task as they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StateWord {
-    /// To be done, nothing in its way.
+    /// Ready to start.
     Pending,
-    /// It waits for others.
+    /// Waiting for other tasks.
     Blocked,
-    /// Its owner works on it.
+    /// In progress.
     #[value(name = "in_progress", alias = "in-progress")]
     InProgress,
-    /// It is done.
+    /// Done.
     Completed,
-    /// It was given up.
+    /// Given up.
     Failed,
 }
 
@@ -82,32 +82,32 @@ impl From<StateWord> for TaskState {
 #[command(after_help = "\
 Examples:
   swarm task create \"Find the cause\" --owner alice
-  swarm task create \"Mend it\" --blocked-by 1
+  swarm task create \"Fix it\" --blocked-by 1
   swarm task create --file tasks.json
 
-In a file, tasks may wait for others by their `ref`:
+In a file, tasks can depend on each other by `ref`:
   [{\"ref\": \"a\", \"subject\": \"Find it\"},
-   {\"subject\": \"Mend it\", \"blockedBy\": [\"a\"]}]")]
+   {\"subject\": \"Fix it\", \"blockedBy\": [\"a\"]}]")]
 pub(crate) struct TaskCreateArgs {
-    /// What is to be done, in a few words.
+    /// Short description of the task.
     #[arg(required_unless_present = "file")]
     pub(crate) subject: Option<String>,
-    /// What is to be done, in full.
+    /// Full description of the task.
     #[arg(long)]
     pub(crate) description: Option<String>,
-    /// The subject as it reads while somebody works on it.
+    /// Subject to show while the task is in progress.
     #[arg(long, value_name = "TEXT")]
     pub(crate) active_form: Option<String>,
-    /// The member who shall do it [default: nobody; whoever claims it].
+    /// Owner [default: none; any member can claim it].
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<MemberName>,
-    /// Tasks that must be completed first, with commas between them.
+    /// Tasks that must be completed first, comma-separated.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) blocked_by: Vec<TaskId>,
-    /// Free data of the task, a JSON object.
+    /// Metadata as a JSON object.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
-    /// Make all tasks of a JSON list, or none of them; - reads standard input.
+    /// Create all tasks in a JSON list, or none; - reads standard input.
     #[arg(
         long,
         value_name = "FILE|-",
@@ -123,36 +123,36 @@ Examples:
   swarm task update 2 --owner bob --add-blocked-by 1
   swarm task update 1 --status completed --result \"commit 4f2c1e\" --force")]
 pub(crate) struct TaskUpdateArgs {
-    /// Its number, as `swarm task list` shows it.
+    /// Task number.
     pub(crate) id: TaskId,
-    /// Its new status.
+    /// New status.
     #[arg(long, value_enum)]
     pub(crate) status: Option<StatusWord>,
-    /// Its new subject.
+    /// New subject.
     #[arg(long)]
     pub(crate) subject: Option<String>,
-    /// Its new description.
+    /// New description.
     #[arg(long)]
     pub(crate) description: Option<String>,
-    /// The subject as it reads while somebody works on it.
+    /// Subject to show while the task is in progress.
     #[arg(long, value_name = "TEXT")]
     pub(crate) active_form: Option<String>,
-    /// The member who shall do it; to have none, release the task.
+    /// New owner; use `release` to remove the owner.
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<MemberName>,
-    /// Tasks that shall wait for this one, with commas between them.
+    /// Tasks that must wait for this one, comma-separated.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) add_blocks: Vec<TaskId>,
-    /// Tasks that this one shall wait for, with commas between them.
+    /// Tasks that this one must wait for, comma-separated.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) add_blocked_by: Vec<TaskId>,
-    /// Free data to set, a JSON object; a key with null is taken away.
+    /// Metadata to set as a JSON object; null removes a key.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
-    /// What came out: a text, a commit, a path. A member must give it to complete a task.
+    /// Result, such as a text, a commit or a path; required when a member completes a task.
     #[arg(long, value_name = "TEXT")]
     pub(crate) result: Option<String>,
-    /// Change it though another member owns it; only a person may.
+    /// Update a task that another member owns; people only.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -160,12 +160,12 @@ pub(crate) struct TaskUpdateArgs {
 /// The status words of a task on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatusWord {
-    /// Nobody works on it.
+    /// Not started.
     Pending,
-    /// Its owner works on it.
+    /// In progress.
     #[value(name = "in_progress", alias = "in-progress")]
     InProgress,
-    /// It is done.
+    /// Done.
     Completed,
 }
 
@@ -186,13 +186,13 @@ Examples:
   swarm task claim 2
   swarm task claim --next --as bob")]
 pub(crate) struct TaskClaimArgs {
-    /// Its number, as `swarm task list` shows it.
+    /// Task number.
     #[arg(required_unless_present = "next")]
     pub(crate) id: Option<TaskId>,
-    /// Claim the free task with the lowest number, the member's own first.
+    /// Claim the next available task, preferring the member's own.
     #[arg(long, conflicts_with = "id")]
     pub(crate) next: bool,
-    /// The member who claims it [default: a member itself, else team-lead].
+    /// Member that claims the task [default: the calling member, else team-lead].
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) member: Option<MemberName>,
 }

@@ -5,17 +5,17 @@ use clap::{Args, Subcommand};
 /// What to do with teams.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
-    /// Make a team: a roster with its lead, inboxes and a task list.
+    /// Create a team.
     Create(TeamCreateArgs),
-    /// List the teams, and what each is at.
+    /// List teams and their state.
     List,
-    /// Show a team's roster.
+    /// Show a team and its members.
     Show {
-        /// The team [default: the one that `--team` would mean].
+        /// Team [default: as for `--team`].
         #[arg(value_name = "TEAM_NAME")]
         name: Option<String>,
     },
-    /// Delete a team; its tasks and journal go to the archive.
+    /// Delete a team and archive its tasks and journal.
     Delete(TeamDeleteArgs),
 }
 
@@ -25,9 +25,9 @@ pub(crate) enum TeamCommand {
 Examples:
   swarm team create parser --description \"The date parser\"")]
 pub(crate) struct TeamCreateArgs {
-    /// Its name: letters, digits, `_` and `-`, beginning with a letter or digit.
+    /// Name: letters, digits, `_` and `-`, starting with a letter or digit.
     pub(crate) name: String,
-    /// What the team is for, for lists and for its members.
+    /// Purpose of the team, shown in lists and to members.
     #[arg(long)]
     pub(crate) description: Option<String>,
 }
@@ -35,19 +35,19 @@ pub(crate) struct TeamCreateArgs {
 /// A team to be deleted.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Refuses while members live, unless `--force` is given.
+Fails while members are running, unless `--force` is given.
 
 Examples:
   swarm team delete parser
-  swarm team delete parser --force   end its members first")]
+  swarm team delete parser --force   stop its members first")]
 pub(crate) struct TeamDeleteArgs {
-    /// The team [default: the one that `--team` would mean].
+    /// Team [default: as for `--team`].
     #[arg(value_name = "TEAM_NAME")]
     pub(crate) name: Option<String>,
-    /// End its members first, whatever they are doing.
+    /// Stop running members first, without asking them.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Keep nothing: tasks and journal are not archived.
+    /// Do not archive tasks and journal.
     #[arg(long)]
     pub(crate) purge: bool,
 }

@@ -166,3 +166,30 @@ fn words_of_later_versions_are_told_from_slips() {
         assert_eq!(said(words), None, "{words:?}");
     }
 }
+
+/// Every help page as a terminal of 80 columns shows it. Accept a changed wording with `INSTA_UPDATE=always`.
+#[test]
+fn the_help_of_every_command() {
+    fn add(command: &mut clap::Command, path: &str, pages: &mut String) {
+        let global = command.render_help().to_string();
+        // The same under every command, and shown once by the overview.
+        let own = global.find("\nGlobal options:").map(|at| {
+            let rest = &global[at + 1..];
+            let end = rest.find("\n\n").map_or(rest.len(), |end| end + 2);
+            format!("{}{}", &global[..=at], &rest[end..])
+        });
+        let page = own.unwrap_or(global);
+        pages.extend(["=== ", path, "\n", page.trim_end(), "\n"]);
+        for inner in command.get_subcommands_mut() {
+            let name = inner.get_name().to_owned();
+            if name != "help" {
+                add(inner, &format!("{path} {name}"), pages);
+            }
+        }
+    }
+    let mut pages = String::new();
+    let mut swarm = Args::command().term_width(80);
+    swarm.build();
+    add(&mut swarm, "swarm", &mut pages);
+    insta::assert_snapshot!(pages);
+}

@@ -7,21 +7,21 @@ use clap::Args;
 /// A repository to be trusted.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A repository's own hooks, MCP servers and definitions run programs of whoever wrote them, as you. They wait until you \
-trust it. Trust is for the place: what changes there later is trusted as well. Rules that forbid hold at once.
+A repository's hooks, MCP servers and agent definitions run with your permissions, so they are ignored until you trust \
+the repository. Trust covers later changes too. Deny rules always apply.
 
 Examples:
-  swarm trust                    trust the repository around this folder
-  swarm trust ~/src/parser       trust another one
-  swarm trust --list             which are trusted
-  swarm trust --remove           no longer")]
+  swarm trust                    trust the current repository
+  swarm trust ~/src/parser       trust another repository
+  swarm trust --list             list trusted repositories
+  swarm trust --remove           revoke trust")]
 pub(crate) struct TrustArgs {
-    /// A folder in the repository [default: the present one].
+    /// Directory in the repository [default: the current directory].
     pub(crate) path: Option<PathBuf>,
-    /// Trust it no longer.
+    /// Revoke trust.
     #[arg(long, conflicts_with = "list")]
     pub(crate) remove: bool,
-    /// List what is trusted.
+    /// List trusted repositories.
     #[arg(long, conflicts_with = "path")]
     pub(crate) list: bool,
 }

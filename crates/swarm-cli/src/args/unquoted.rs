@@ -19,7 +19,7 @@ pub(crate) fn with_tip(
         && let Some(ContextValue::String(extra)) = error.get(ContextKind::InvalidArg)
         && let Some(text) = text_around(&words, extra)
     {
-        let tip = format!("a text of several words stands in quotes: {text}");
+        let tip = format!("quote text of several words: {text}");
         error.insert(
             ContextKind::Suggested,
             ContextValue::StyledStrs(vec![tip.into()]),

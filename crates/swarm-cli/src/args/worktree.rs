@@ -5,33 +5,33 @@ use clap::{Args, Subcommand};
 /// What to do with work trees.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorktreeCommand {
-    /// List the work trees of this repository: whose, where from, how large, and how they stand.
+    /// List this repository's worktrees with owner, base, size and state.
     List,
-    /// Remove a work tree and its branch, if nothing would be lost.
+    /// Remove a worktree and its branch if no work would be lost.
     Remove(WorktreeRemoveArgs),
-    /// Remove the work trees that hold nothing which is not elsewhere.
+    /// Remove all worktrees without unsaved work.
     #[command(after_help = "Examples:\n  swarm worktree prune --dry-run\n  swarm worktree prune")]
     Prune {
-        /// Only say which.
+        /// Show which would be removed, without doing it.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Merge the branch of a work tree into the branch that it was made from.
+    /// Merge a worktree's branch into its base branch.
     Merge(WorktreeMergeArgs),
 }
 
 /// A work tree to be removed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Refuses when something in it is not committed, merged or pushed, when somebody works in it, and when git cannot tell.
+Fails if the worktree has uncommitted, unmerged or unpushed work, is in use, or cannot be checked by git.
 
 Examples:
   swarm worktree remove alice
-  swarm worktree remove alice --force   save what it holds as a ref and a patch")]
+  swarm worktree remove alice --force   save its work, then remove it")]
 pub(crate) struct WorktreeRemoveArgs {
-    /// The name it goes by.
+    /// Name of the worktree.
     pub(crate) slug: String,
-    /// Save what it holds, and remove it all the same.
+    /// Save its work and remove it.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -39,17 +39,17 @@ pub(crate) struct WorktreeRemoveArgs {
 /// Work to be merged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The target changes as a whole or not at all. On a conflict it stays as it was and the files are named; a checkout with \
-uncommitted changes is never touched.
+The merge is atomic: on a conflict the base branch is unchanged and the conflicting files are listed. A checkout with \
+uncommitted changes is never modified.
 
 Examples:
   swarm worktree merge alice
   swarm worktree merge --all")]
 pub(crate) struct WorktreeMergeArgs {
-    /// The name of the work tree.
+    /// Name of the worktree.
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     pub(crate) slug: Option<String>,
-    /// All work trees in which nobody works, one after the other.
+    /// Merge all worktrees that are not in use, one after another.
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -58,9 +58,7 @@ pub(crate) struct WorktreeMergeArgs {
 /// would be missed under another name.
 pub(super) fn no_prompt(name: &str) -> Result<String, String> {
     if name.trim().contains(char::is_whitespace) {
-        return Err(
-            "a work tree's name has no spaces; let your prompt stand before --worktree".to_owned(),
-        );
+        return Err("a worktree's name has no spaces; put the prompt before --worktree".to_owned());
     }
     Ok(name.to_owned())
 }
