@@ -154,7 +154,16 @@ async fn part(
             && matches!(report.state, MemberState::Stopping | MemberState::Stopped)
     });
     if in_order {
-        finish(deployment, team, name, spawn_id, StopOutcome::Approved).await?;
+        let grace = deployment.kill_grace;
+        finish(
+            deployment,
+            team,
+            name,
+            spawn_id,
+            StopOutcome::Approved,
+            grace,
+        )
+        .await?;
     }
     Ok(())
 }

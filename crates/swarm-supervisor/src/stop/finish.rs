@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures::future::join_all;
 use swarm_engine::find_transcript;
@@ -19,15 +20,16 @@ use crate::reconcile::reconcile;
 use crate::{Deployment, LeadError};
 
 /// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
-/// the journal. A spawn that was ended under way is undone. Whoever comes second finds nothing left to do.
+/// the journal. A spawn that was ended under way is undone. Processes that are left get SIGTERM and after `grace` SIGKILL. Whoever
+/// comes second finds nothing left to do.
 pub async fn finish(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,
     spawn_id: SpawnId,
     outcome: StopOutcome,
+    grace: Duration,
 ) -> Result<StopReport, LeadError> {
-    let grace = deployment.kill_grace;
     let mut report = StopReport::new(name.clone(), outcome);
     if cancel_spawn(deployment, team, spawn_id, grace, &mut report).await? {
         return Ok(report);
@@ -186,7 +188,8 @@ pub async fn clear_dead(
             return Ok(None);
         };
         let outcome = StopOutcome::AlreadyGone;
-        let report = finish(deployment, team, &dead.name, spawn_id, outcome).await?;
+        let grace = deployment.kill_grace;
+        let report = finish(deployment, team, &dead.name, spawn_id, outcome, grace).await?;
         Ok::<_, LeadError>(Some(report))
     });
     // All at the same time: they share the looks through the processes of this machine.

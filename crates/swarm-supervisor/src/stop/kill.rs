@@ -48,7 +48,7 @@ pub(crate) async fn kill_spawn(
         _ => StopOutcome::Killed,
     };
     end_processes(deployment, team, name, spawn_id, Duration::ZERO).await?;
-    finish(deployment, team, name, spawn_id, outcome).await
+    finish(deployment, team, name, spawn_id, outcome, Duration::ZERO).await
 }
 
 /// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says. Returns what was

@@ -7,6 +7,7 @@ use serde::Serialize;
 use swarm_protocol::{MemberName, TaskId};
 
 use super::LeftWorktree;
+use crate::Deployment;
 
 /// How a member is to be stopped.
 #[derive(Debug, Clone)]
@@ -34,13 +35,22 @@ impl StopOptions {
             at_once: true,
         }
     }
+
+    /// How long processes may take between SIGTERM and SIGKILL.
+    pub(super) fn grace(&self, deployment: &Deployment) -> Duration {
+        if self.at_once {
+            deployment.kill_grace.min(FORCED_GRACE)
+        } else {
+            deployment.kill_grace
+        }
+    }
 }
 
 /// How long a member may take to end when it is stopped by force, before its processes are terminated.
 pub const FORCED_PATIENCE: Duration = Duration::from_millis(1500);
 
 /// How long its processes may then take after SIGTERM.
-pub(super) const FORCED_GRACE: Duration = Duration::from_millis(500);
+const FORCED_GRACE: Duration = Duration::from_millis(500);
 
 /// How a member ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

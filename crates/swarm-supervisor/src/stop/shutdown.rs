@@ -7,7 +7,6 @@ use swarm_team::{ShutdownAsk, request_shutdown};
 use tokio_util::sync::CancellationToken;
 
 use super::escalate::{death, end_processes};
-use super::outcome::FORCED_GRACE;
 use super::{StopOptions, StopOutcome, StopReport, finish};
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
@@ -45,7 +44,15 @@ pub(super) async fn shutdown_unless(
     if matches!(outcome, StopOutcome::Refused { .. }) {
         return Ok(StopReport::new(name.clone(), outcome));
     }
-    finish(deployment, team, name, spawn_id, outcome).await
+    finish(
+        deployment,
+        team,
+        name,
+        spawn_id,
+        outcome,
+        options.grace(deployment),
+    )
+    .await
 }
 
 /// The spawn of a member that swarm started.
@@ -77,11 +84,7 @@ async fn ask(
     cancel: &CancellationToken,
 ) -> Result<StopOutcome, LeadError> {
     let store = &deployment.store;
-    let grace = if options.at_once {
-        deployment.kill_grace.min(FORCED_GRACE)
-    } else {
-        deployment.kill_grace
-    };
+    let grace = options.grace(deployment);
     let terminate = || end_processes(deployment, team, name, spawn_id, grace);
     let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
     let mut mail = deployment
