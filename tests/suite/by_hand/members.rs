@@ -101,7 +101,7 @@ fn s3_a_program_that_dies_at_once_is_no_member_and_its_last_words_are_shown() {
             "--backend",
             backend,
             "--timeout",
-            "10",
+            "60",
         ]);
         failed.assert_code(9);
         assert!(

@@ -137,7 +137,7 @@ fn d4_three_hundred_messages_reach_a_lead_that_is_killed_meanwhile_in_order_and_
         _ => Reply::tool(
             "loop",
             "Bash",
-            json!({"command": command, "timeout": 60000}),
+            json!({"command": command, "timeout": 180_000}),
         ),
     });
     let world = world.with_api(&api);
@@ -166,7 +166,7 @@ fn d4_three_hundred_messages_reach_a_lead_that_is_killed_meanwhile_in_order_and_
     assert_eq!(running.wait().code, None);
     world.write("project/go", "");
     gate.open();
-    let resumed = world.swarm(&["resume", "demo", "go on", "--json", "--timeout", "60"]);
+    let resumed = world.swarm(&["resume", "demo", "go on", "--json", "--timeout", "180"]);
     resumed.ok();
 
     let letters = letters(&world);
