@@ -1,4 +1,4 @@
-//! The rules of the house and whole teams, tested: the harness of the suite.
+//! Tests of the architecture rules and of whole teams, and their harness.
 
 #![allow(
     clippy::unwrap_used,

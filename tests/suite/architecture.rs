@@ -1,16 +1,16 @@
-//! The rules of the house, applied to the whole project.
+//! The architecture rules, applied to the whole project.
 
 use std::path::{Path, PathBuf};
 
-use swarm_tests::architecture::{self, HouseMap, RustFile};
+use swarm_tests::architecture::{self, ArchitecturePage, RustFile};
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = architecture::root().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn map() -> HouseMap {
-    HouseMap::parse(&read("docs/architecture.md")).unwrap()
+fn map() -> ArchitecturePage {
+    ArchitecturePage::parse(&read("docs/architecture.md")).unwrap()
 }
 
 fn rust_files() -> Vec<RustFile> {
@@ -25,14 +25,14 @@ fn assert_none(found: &[String]) {
 }
 
 #[test]
-fn every_arrow_and_every_package_is_on_the_map() {
+fn every_dependency_is_listed() {
     let packages = architecture::packages().unwrap();
     assert!(
         packages.len() > 10,
         "cargo named only {} packages",
         packages.len()
     );
-    assert_none(&architecture::check_arrows(&packages, &map()));
+    assert_none(&architecture::check_dependencies(&packages, &map()));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn every_test_is_run() {
 }
 
 #[test]
-fn the_top_folder_holds_what_belongs_there() {
+fn the_top_directory_contains_only_listed_entries() {
     let names = architecture::names_in(&architecture::root()).unwrap();
     assert_none(&architecture::check_top(&names));
 }

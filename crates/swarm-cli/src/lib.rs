@@ -1,4 +1,5 @@
-//! The command line: reads arguments, environment and settings, wires the house together, and prints.
+//! The command line: reads arguments, environment and settings, connects the other crates, and
+//! prints.
 
 mod app;
 mod args;

@@ -1,4 +1,5 @@
-//! What swarm asks of the operating system: locks, atomic replace, life locks, contained paths, watching, processes.
+//! Operating system services: locks, atomic replace, life locks, contained paths, watching,
+//! processes.
 //!
 //! Knows paths, bytes and processes, no formats. What is not `async` may block.
 

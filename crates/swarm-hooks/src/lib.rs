@@ -1,4 +1,4 @@
-//! Running the user's hooks: what they are told, how long they may take, and what their answers mean together.
+//! Runs the user's hooks: their input, their timeouts, and the combined meaning of their answers.
 //!
 //! [`Hooks`] runs the commands of an event; [`AgentHooks`] does so for one agent, whose [`Subject`] every hook is told.
 //! Which commands there are is read by `swarm-policy`; when an event happens is known by whoever calls.

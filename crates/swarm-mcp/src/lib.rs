@@ -1,4 +1,4 @@
-//! MCP client: servers of others as tools, over standard streams and streamable HTTP.
+//! MCP client: tools of MCP servers over stdio and streamable HTTP.
 //!
 //! [`McpServers`] holds the servers that the agents of one process share: each has one connection and, where we start
 //! it, one process. A server that belongs to one agent alone ends with the [`AgentServers`] that were made for it.

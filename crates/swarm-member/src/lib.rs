@@ -1,4 +1,4 @@
-//! The loop of a member: mail, turns, permission, shutdown, for the lead and for teammates.
+//! The member loop: mail, turns, permission and shutdown, for the lead and for teammates.
 
 mod broker;
 mod lead;

@@ -1,5 +1,5 @@
-//! Where a member's process lives: a pane of tmux, a process without a terminal, or a fake that only writes down
-//! what it was asked.
+//! Where a member's process runs: a tmux pane, a headless process, or a fake that only records
+//! calls.
 //!
 //! One trait, [`PaneBackend`], about a dozen verbs. A pane is first *opened* (it exists, is tagged, titled and in
 //! its place, but runs nothing) and then *started* with a program and its arguments as separate words: no shell

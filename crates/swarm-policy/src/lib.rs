@@ -1,5 +1,5 @@
-//! Decisions without I/O: what an agent is by its definition, which tools, model and mode it gets, and which calls it may
-//! make, by rules and mode, and why.
+//! Decisions without I/O: an agent's definition, tools, model and mode, and which calls rules and
+//! mode allow, with the reason.
 
 mod anchors;
 mod command;

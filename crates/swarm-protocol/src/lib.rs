@@ -1,4 +1,4 @@
-//! What is on disk and on the wire: names, ids, files, control frames, tasks, events and exit codes.
+//! Types on disk and on the wire: names, ids, files, control frames, tasks, events and exit codes.
 //!
 //! This crate does no I/O and depends on almost nothing, so that every other crate can speak the same words.
 //! Formats that Claude Code also writes keep fields this crate does not know.

@@ -1,4 +1,5 @@
-//! Members as processes: spawn, stop, process list, clean-up, take-over, with a lead or without one.
+//! Members as processes: spawn, stop, process list, cleanup and takeover, with or without a lead
+//! process.
 
 mod census;
 mod deployment;

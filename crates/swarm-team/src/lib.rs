@@ -1,5 +1,5 @@
-//! What members do to each other: messages and their routing, task tools, hello, permission bridging, and the
-//! shutdown handshake. Both halves of each handshake live here, side by side.
+//! Interactions between members: messages and their routing, task tools, hello, permission
+//! bridging, and the shutdown handshake. Both halves of each handshake live here, side by side.
 
 mod completion;
 mod effects;

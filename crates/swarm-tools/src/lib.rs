@@ -1,5 +1,5 @@
-//! The Tool trait and the built-in tools Read, Write, Edit, Glob, Grep and Bash, with the names, parameters and
-//! meaning that models trained for Claude Code expect.
+//! The Tool trait and the built-in tools, with the names, parameters and meaning that models
+//! trained for Claude Code expect.
 
 mod background;
 mod bash;

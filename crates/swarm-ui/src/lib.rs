@@ -1,4 +1,4 @@
-//! All drawing, fed by typed events: a teammate's pane, tables for lists, pictures of panes.
+//! All drawing, from typed events: a teammate's pane, tables, pictures of panes.
 //!
 //! Nothing here decides anything or looks at the environment: [`Theme`] says how to draw, and every text of others
 //! passes [`clean_text`] or [`clean_line`] before it reaches a terminal.

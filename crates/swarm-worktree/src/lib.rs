@@ -1,4 +1,4 @@
-//! Git worktree isolation: slug, create or reuse, what is carried over, keep or remove, merge.
+//! Git worktree isolation: slug, create or reuse, copied files, keep or remove, merge.
 //!
 //! Built on the git program. Whatever git fails to answer is *unknown* and never taken for "nothing there": what is not
 //! known to be safe is not removed. Everything here blocks.

@@ -1,4 +1,5 @@
-//! What the tests of several crates share: conditions, a scripted model, a team with simulated members.
+//! Test support shared by several crates: conditions, a scripted model, a team with simulated
+//! members.
 #![expect(
     missing_docs,
     clippy::missing_panics_doc,

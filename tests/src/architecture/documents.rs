@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::map::HouseMap;
+use super::map::ArchitecturePage;
 
 /// What may stand in the top folder, beside dot-files.
 const TOP: [&str; 13] = [
@@ -51,7 +51,7 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// When a crate's root file cannot be read.
-pub fn check_sentences(root: &Path, map: &HouseMap) -> Result<Vec<String>> {
+pub fn check_sentences(root: &Path, map: &ArchitecturePage) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for (name, row) in &map.crates {
         let path = root.join(&row.folder).join("src/lib.rs");

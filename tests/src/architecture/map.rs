@@ -1,4 +1,4 @@
-//! The map of the house as `docs/architecture.md` gives it: which crate may use which, and where a package from
+//! The tables of `docs/architecture.md`: which crate may use which, and where a package from
 //! outside may be used. The page is the only place where either is written down.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 
 /// Heading of the table of crates.
 const CRATES: &str = "## Crates";
-/// Heading of the table of packages from elsewhere.
-const PACKAGES: &str = "## Packages from elsewhere";
+/// Heading of the table of external packages.
+const PACKAGES: &str = "## Dependencies";
 
 /// What the page says of one crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +17,11 @@ pub struct CrateRow {
     pub folder: String,
     /// The first sentence of its documentation.
     pub sentence: String,
-    /// The crates of the house that it may use.
+    /// The workspace crates that it may use.
     pub uses: Uses,
 }
 
-/// Which crates of the house a crate may use.
+/// Which workspace crates a crate may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uses {
     /// Every one.
@@ -32,7 +32,7 @@ pub enum Uses {
 
 /// Where a package from outside may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fence {
+pub struct AllowedUse {
     /// In every crate.
     pub anywhere: bool,
     /// In tests: dev-dependencies of every crate, and the tests package.
@@ -43,14 +43,14 @@ pub struct Fence {
 
 /// The two tables of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HouseMap {
+pub struct ArchitecturePage {
     /// The crates by package name.
     pub crates: BTreeMap<String, CrateRow>,
     /// The packages from outside by name.
-    pub packages: BTreeMap<String, Fence>,
+    pub packages: BTreeMap<String, AllowedUse>,
 }
 
-impl HouseMap {
+impl ArchitecturePage {
     /// Reads the page.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl HouseMap {
                 );
             };
             for name in list(names) {
-                packages.insert(name, parse_fence(places));
+                packages.insert(name, parse_allowed_use(places));
             }
         }
         Ok(Self { crates, packages })
@@ -95,22 +95,22 @@ fn parse_uses(cell: &str) -> Uses {
     }
 }
 
-fn parse_fence(cell: &str) -> Fence {
-    let mut fence = Fence {
+fn parse_allowed_use(cell: &str) -> AllowedUse {
+    let mut allowed = AllowedUse {
         anywhere: false,
         tests: false,
         crates: BTreeSet::new(),
     };
     for word in list(cell) {
         match word.as_str() {
-            "anywhere" => fence.anywhere = true,
-            "tests" => fence.tests = true,
+            "anywhere" => allowed.anywhere = true,
+            "tests" => allowed.tests = true,
             _ => {
-                fence.crates.insert(package_name(&word));
+                allowed.crates.insert(package_name(&word));
             }
         }
     }
-    fence
+    allowed
 }
 
 /// Tables leave out the `swarm-` that all names share; the command line's package is called `swarm` itself.
@@ -160,16 +160,16 @@ fn cells(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# House\n\n## Crates\n\nText.\n\n| crate | folder | sentence | uses |\n|---|---|---|---|\n\
+    const PAGE: &str = "# Architecture\n\n## Crates\n\nText.\n\n| crate | folder | sentence | uses |\n|---|---|---|---|\n\
         | `swarm-fs` | `crates/swarm-fs` | The disk. | – |\n\
         | `swarm-store` | `crates/swarm-store` | The store. | fs, protocol |\n\
         | `swarm` | `crates/swarm-cli` | The commands. | all |\n\n\
-        ## Packages from elsewhere\n\n| package | used in | why |\n|---|---|---|\n\
+        ## Dependencies\n\n| package | used in | why |\n|---|---|---|\n\
         | `serde`, `serde_json` | anywhere | JSON. |\n| `tempfile` | fs, tests | Names. |\n\n## More\n";
 
     #[test]
     fn both_tables_are_read() {
-        let map = HouseMap::parse(PAGE).unwrap();
+        let map = ArchitecturePage::parse(PAGE).unwrap();
         assert_eq!(map.crates["swarm"].uses, Uses::All);
         assert_eq!(map.crates["swarm-fs"].uses, Uses::Some(BTreeSet::new()));
         let expected = BTreeSet::from(["swarm-fs".to_owned(), "swarm-protocol".to_owned()]);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_page_without_its_tables_is_refused() {
-        assert!(HouseMap::parse("# House\n").is_err());
-        assert!(HouseMap::parse(&PAGE.replace("| fs, protocol |", "|")).is_err());
+        assert!(ArchitecturePage::parse("# Architecture\n").is_err());
+        assert!(ArchitecturePage::parse(&PAGE.replace("| fs, protocol |", "|")).is_err());
     }
 }

@@ -1,20 +1,20 @@
-//! The rules of the house as functions that return what breaks them. Each is tried here on small made-up input and
+//! The architecture rules as functions that return violations. Each is tried here on small made-up input and
 //! applied to the whole project by the suite.
 
-mod arrows;
+mod dependencies;
 mod documents;
 mod files;
 mod map;
 mod source;
 mod workspace;
 
-pub use arrows::check_arrows;
+pub use dependencies::check_dependencies;
 pub use documents::{
     check_links, check_scripts, check_sentences, check_top, names_in, shown_commands,
 };
 pub use files::{
     RustFile, check_ignored, check_names, check_roots, check_silence, check_size, rust_files,
 };
-pub use map::{CrateRow, Fence, HouseMap, Uses};
+pub use map::{AllowedUse, ArchitecturePage, CrateRow, Uses};
 pub use source::Source;
 pub use workspace::{Dependency, DependencyKind, Package, packages, root};

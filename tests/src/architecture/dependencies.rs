@@ -1,6 +1,6 @@
-//! Arrows between the crates of the house, and fences around packages from elsewhere.
+//! Dependencies between the workspace crates, and where external packages may be used.
 
-use super::map::{HouseMap, Uses};
+use super::map::{ArchitecturePage, Uses};
 use super::workspace::{Dependency, DependencyKind, Package};
 
 /// The package of this harness, which may use what tests may use.
@@ -9,7 +9,7 @@ const TESTS: &str = "swarm-tests";
 const TEST_KIT: &str = "swarm-testkit";
 
 /// Every dependency that the map does not allow, and every row of the map that nothing answers to.
-pub fn check_arrows(packages: &[Package], map: &HouseMap) -> Vec<String> {
+pub fn check_dependencies(packages: &[Package], map: &ArchitecturePage) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages {
         match map.crates.get(&package.name) {
@@ -39,7 +39,7 @@ fn complaint(
     package: &Package,
     dependency: &Dependency,
     uses: &Uses,
-    map: &HouseMap,
+    map: &ArchitecturePage,
 ) -> Option<String> {
     let (from, to) = (&package.name, &dependency.package);
     if map.crates.contains_key(to) {
@@ -48,19 +48,25 @@ fn complaint(
             Uses::All => true,
             Uses::Some(names) => names.contains(to),
         };
-        return (!allowed).then(|| format!("{from} may not use {to}: the map has no such arrow"));
+        return (!allowed)
+            .then(|| format!("{from} may not use {to}: docs/architecture.md does not list it"));
     }
-    let Some(fence) = map.packages.get(to) else {
+    let Some(allowed) = map.packages.get(to) else {
         return Some(format!(
             "{from} uses {to}, which the table of packages in docs/architecture.md does not explain"
         ));
     };
     let is_test = dependency.kind == DependencyKind::Dev || from == TESTS;
-    let inside = fence.anywhere || fence.crates.contains(from) || (fence.tests && is_test);
-    (!inside).then(|| format!("{from} may not use {to}: it belongs in {:?}", fence.crates))
+    let inside = allowed.anywhere || allowed.crates.contains(from) || (allowed.tests && is_test);
+    (!inside).then(|| {
+        format!(
+            "{from} may not use {to}: it belongs in {:?}",
+            allowed.crates
+        )
+    })
 }
 
-fn rows_without_use(packages: &[Package], map: &HouseMap) -> Vec<String> {
+fn rows_without_use(packages: &[Package], map: &ArchitecturePage) -> Vec<String> {
     let crates = map
         .crates
         .keys()
@@ -89,10 +95,10 @@ mod tests {
     const PAGE: &str = "## Crates\n| a | b | c | d |\n|--|--|--|--|\n\
         | `swarm-fs` | `crates/swarm-fs` | Disk. | – |\n\
         | `swarm-store` | `crates/swarm-store` | Store. | fs |\n\
-        ## Packages from elsewhere\n| a | b | c |\n|--|--|--|\n\
+        ## Dependencies\n| a | b | c |\n|--|--|--|\n\
         | `serde` | anywhere | JSON. |\n| `fd-lock` | fs | Locks. |\n| `tempfile` | fs, tests | Names. |\n";
 
-    fn house(store_uses: &[(&str, DependencyKind)], fs_uses: &[&str]) -> Vec<String> {
+    fn violations(store_uses: &[(&str, DependencyKind)], fs_uses: &[&str]) -> Vec<String> {
         let package = |name: &str, uses: Vec<(&str, DependencyKind)>| Package {
             name: name.to_owned(),
             folder: PathBuf::from(format!("/x/crates/{name}")),
@@ -113,42 +119,42 @@ mod tests {
             package("swarm-fs", fs),
             package("swarm-store", store_uses.to_vec()),
         ];
-        check_arrows(&packages, &HouseMap::parse(PAGE).unwrap())
+        check_dependencies(&packages, &ArchitecturePage::parse(PAGE).unwrap())
     }
 
     #[test]
     fn what_the_map_allows_passes() {
         use DependencyKind::{Dev, Normal};
         let uses = [("swarm-fs", Normal), ("serde", Normal), ("tempfile", Dev)];
-        assert_eq!(house(&uses, &[]), Vec::<String>::new());
+        assert_eq!(violations(&uses, &[]), Vec::<String>::new());
     }
 
     #[test]
-    fn an_arrow_against_the_map_is_found_even_in_tests() {
-        let found = house(&[], &["swarm-store"]);
+    fn a_dependency_that_is_not_listed_is_found_even_in_tests() {
+        let found = violations(&[], &["swarm-store"]);
         assert_eq!(
             found,
-            ["swarm-fs may not use swarm-store: the map has no such arrow"]
+            ["swarm-fs may not use swarm-store: docs/architecture.md does not list it"]
         );
     }
 
     #[test]
-    fn a_package_outside_its_fence_is_found() {
-        let found = house(&[("fd-lock", DependencyKind::Normal)], &[]);
+    fn a_package_outside_its_listed_crates_is_found() {
+        let found = violations(&[("fd-lock", DependencyKind::Normal)], &[]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("swarm-store may not use fd-lock"));
-        let found = house(&[("tempfile", DependencyKind::Normal)], &[]);
+        let found = violations(&[("tempfile", DependencyKind::Normal)], &[]);
         assert_eq!(found.len(), 1, "{found:?}");
-        let found = house(&[("fd-lock", DependencyKind::Dev)], &[]);
+        let found = violations(&[("fd-lock", DependencyKind::Dev)], &[]);
         assert_eq!(found.len(), 1, "{found:?}");
     }
 
     #[test]
     fn what_the_map_does_not_know_is_found() {
-        let found = house(&[("left-pad", DependencyKind::Normal)], &[]);
+        let found = violations(&[("left-pad", DependencyKind::Normal)], &[]);
         assert!(found[0].contains("left-pad"), "{found:?}");
-        let map = HouseMap::parse(PAGE).unwrap();
-        let found = check_arrows(&[], &map);
+        let map = ArchitecturePage::parse(PAGE).unwrap();
+        let found = check_dependencies(&[], &map);
         assert_eq!(
             found.len(),
             5,
