@@ -46,4 +46,4 @@ pub use shutdown::{
 pub use state_keeper::StateKeeper;
 pub use sub_agent_event::enter_sub_agent;
 pub use task_hooks::created_hooks;
-pub use task_tools::{refuse_parameters, task_tools};
+pub use task_tools::task_tools;

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use swarm_protocol::{LEAD_NAME, MemberName, RequestId, TeamName, ToolKind};
-use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput};
+use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 
 use crate::send::{summary_of, told};
 use crate::{
@@ -23,18 +24,21 @@ pub struct SendMessageTool {
     background: Option<Weak<dyn BackgroundAgents>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
+    /// Name of the member, `*` for all other members, or the id or name of one of your sub-agents
     to: String,
-    #[serde(default)]
+    /// The message in 5 to 10 words
     summary: Option<String>,
+    #[serde(deserialize_with = "message")]
+    #[schemars(schema_with = "message_schema")]
+    message: Message,
+    /// Deliver it between two tool calls of a working receiver
     #[serde(default)]
     urgent: bool,
-    #[serde(default)]
+    /// A key such as `progress`: replaces your unread message to the same member with the same key
     supersede: Option<String>,
-    #[serde(deserialize_with = "message")]
-    message: Message,
 }
 
 #[derive(Debug)]
@@ -56,6 +60,22 @@ enum Structured {
         #[serde(default)]
         reason: Option<String>,
     },
+}
+
+fn message_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "description": "The text, or a structured message",
+        "anyOf": [
+            { "type": "string" },
+            { "type": "object", "properties": {
+                "type": { "const": "shutdown_request" }, "reason": { "type": "string" } },
+              "required": ["type"] },
+            { "type": "object", "properties": {
+                "type": { "const": "shutdown_response" }, "request_id": { "type": "string" },
+                "approve": { "type": "boolean" }, "reason": { "type": "string" } },
+              "required": ["type", "request_id", "approve"] }
+        ]
+    })
 }
 
 /// Reads the message: serde's own words for an enum without a tag do not say what is wrong.
@@ -271,53 +291,21 @@ impl Tool for SendMessageTool {
     }
 
     fn description(&self) -> String {
-        let stop = if self.seat.is_lead() {
-            "To end a teammate, send {\"type\":\"shutdown_request\",\"reason\":\"…\"} as the message."
+        let shutdown = if self.seat.is_lead() {
+            "To stop a teammate, send {\"type\":\"shutdown_request\",\"reason\":\"…\"} as the message."
         } else {
             "To refuse a shutdown request of the lead, send {\"type\":\"shutdown_response\",\"request_id\":\"…\",\
              \"approve\":false,\"reason\":\"…\"} to \"team-lead\"."
         };
-        format!(
-            "Send a message to another member of your team. Plain text that you write is not seen by the others; \
-             this tool is how you talk to them. `to` is a member's name, or `*` for everybody but you (use it \
-             rarely: it wakes them all). The message waits in the receiver's inbox and is read when its turn \
-             ends; with `urgent` it is read between two tool calls. {stop}"
-        )
+        tool_prompt!("SendMessage").replace("{shutdown}", shutdown)
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "to": { "type": "string", "description": "Name of the member, * for everybody but you, or the id or name of a sub-agent of yours" },
-                "summary": { "type": "string", "description": "What the message says in 5 to 10 words" },
-                "message": {
-                    "description": "The text, or a structured message",
-                    "anyOf": [
-                        { "type": "string" },
-                        { "type": "object", "properties": {
-                            "type": { "const": "shutdown_request" }, "reason": { "type": "string" } },
-                          "required": ["type"] },
-                        { "type": "object", "properties": {
-                            "type": { "const": "shutdown_response" }, "request_id": { "type": "string" },
-                            "approve": { "type": "boolean" }, "reason": { "type": "string" } },
-                          "required": ["type", "request_id", "approve"] }
-                    ]
-                },
-                "urgent": { "type": "boolean", "description": "Let it in between tool calls of a busy receiver" },
-                "supersede": { "type": "string", "description": "A key such as \"progress\": an unread message that you sent to the same member under the same key is replaced by this one" }
-            },
-            "required": ["to", "message"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -330,11 +318,11 @@ impl Tool for SendMessageTool {
     }
 
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        let input: Input = match serde_json::from_value(input) {
+        let input: Input = match parse(self.name(), input) {
             Ok(input) => input,
-            Err(error) => {
+            Err(why) => {
                 return refused(&format!(
-                    "nothing was sent: {error}. Pass `to` and `message`: a text, or an object of type \
+                    "nothing was sent: {why}. Pass `to` and `message`: a text, or an object of type \
                      shutdown_request or shutdown_response"
                 ));
             }

@@ -1,26 +1,59 @@
 //! The `TodoWrite` tool.
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use crate::input::Input;
 use crate::one_line::{counted, one_line};
-use crate::{Tool, ToolContext, ToolOutput};
+use crate::parameters::{parse, schema};
+use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
 
 /// Items that a pane shows of a list.
 const SHOWN: usize = 8;
 
-/// Keeps an agent's own list of steps. The list stands in its conversation, for the model, and in its pane, for people;
-/// nobody else takes part in it, unlike in the team's tasks.
+/// Keeps an agent's own to-do list, which is in its conversation for the model and in its pane for people. Other members
+/// do not see it, unlike the team's tasks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TodoWrite;
 
-/// One step.
-struct Item<'a> {
-    content: &'a str,
-    status: &'a str,
-    active_form: &'a str,
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The whole list
+    todos: Vec<Item>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Item {
+    /// What to do
+    #[schemars(length(min = 1))]
+    content: String,
+    status: Status,
+    /// The same in progress: `Running the tests`
+    active_form: Option<String>,
+    #[schemars(skip)]
+    #[expect(dead_code, reason = "accepted, since models pass it")]
+    id: Option<Value>,
+    #[schemars(skip)]
+    #[expect(dead_code, reason = "accepted, since models pass it")]
+    priority: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+impl Item {
+    fn active_form(&self) -> &str {
+        self.active_form.as_deref().unwrap_or(&self.content)
+    }
 }
 
 #[async_trait]
@@ -30,55 +63,30 @@ impl Tool for TodoWrite {
     }
 
     fn description(&self) -> String {
-        "Writes your own list of steps, as a whole, in place of the one before. For work of three steps or more: one \
-         step is `in_progress` at a time, and each is set to `completed` as soon as it is done, not later. Nobody else \
-         works on this list; for work that the team shares, use the task tools."
-            .into()
+        tool_prompt!("TodoWrite").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "todos": {
-                    "type": "array",
-                    "description": "The whole list",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "content": {"type": "string", "minLength": 1, "description": "What is to be done"},
-                            "status": {"type": "string", "enum": ["pending", "in_progress", "completed"]},
-                            "activeForm": {"type": "string", "description": "The same while it is under way: `Running the tests`"}
-                        },
-                        "required": ["content", "status", "activeForm"],
-                        "additionalProperties": false
-                    }
-                }
-            },
-            "required": ["todos"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Own
     }
 
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
-    }
-
     fn one_line(&self, input: &Value) -> String {
         let Ok(items) = items(input) else {
             return "TodoWrite".into();
         };
-        let now = items.iter().find(|item| item.status == "in_progress");
-        let now = now.map_or(String::new(), |item| format!(": {}", item.active_form));
+        let now = items.iter().find(|item| item.status == Status::InProgress);
+        let now = now.map_or(String::new(), |item| format!(": {}", item.active_form()));
         one_line(&format!("TodoWrite {}{now}", progress(&items)))
     }
 
     fn shown(&self, input: &Value) -> Vec<String> {
-        let items = items(input).unwrap_or_default();
+        let Ok(items) = items(input) else {
+            return Vec::new();
+        };
         let mut lines: Vec<String> = items.iter().take(SHOWN).map(line).collect();
         if items.len() > SHOWN {
             lines.push(format!("and {} more", items.len() - SHOWN));
@@ -89,7 +97,7 @@ impl Tool for TodoWrite {
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
         match items(&input) {
             Ok(_) => ToolOutput::ok(
-                "The list is written. Go on with the step that is in progress, and keep the list true.",
+                "The list is saved. Continue with the item in progress and keep the list up to date.",
                 "noted",
             ),
             Err(why) => ToolOutput::error(why),
@@ -97,56 +105,35 @@ impl Tool for TodoWrite {
     }
 }
 
-fn items(input: &Value) -> Result<Vec<Item<'_>>, String> {
-    let parameters = Input::new("TodoWrite", input, &["todos"])?;
-    let Some(todos) = parameters.list("todos")? else {
-        return Err("TodoWrite needs the parameter `todos`.".into());
-    };
-    todos.iter().map(item).collect()
+fn items(input: &Value) -> Result<Vec<Item>, String> {
+    let Parameters { todos } = parse("TodoWrite", input.clone())?;
+    if todos.iter().any(|item| item.content.trim().is_empty()) {
+        return Err("TodoWrite: an item has no content.".into());
+    }
+    Ok(todos)
 }
 
-fn item(todo: &Value) -> Result<Item<'_>, String> {
-    let todo = Input::new(
-        "A step",
-        todo,
-        &["content", "status", "activeForm", "id", "priority"],
-    )?;
-    let (content, status) = (todo.text("content")?, todo.text("status")?);
-    if content.trim().is_empty() {
-        return Err("A step of TodoWrite has no content.".into());
-    }
-    if !["pending", "in_progress", "completed"].contains(&status) {
-        return Err(format!(
-            "`{}` is no status of a step: use pending, in_progress or completed.",
-            status.escape_debug()
-        ));
-    }
-    Ok(Item {
-        content,
-        status,
-        active_form: todo.optional_text("activeForm")?.unwrap_or(content),
-    })
-}
-
-fn progress(items: &[Item<'_>]) -> String {
+fn progress(items: &[Item]) -> String {
     let done = items
         .iter()
-        .filter(|item| item.status == "completed")
+        .filter(|item| item.status == Status::Completed)
         .count();
-    format!("{done} of {} done", counted(items.len(), "step"))
+    format!("{done} of {} done", counted(items.len(), "item"))
 }
 
-fn line(item: &Item<'_>) -> String {
+fn line(item: &Item) -> String {
     let (sign, text) = match item.status {
-        "completed" => ("[x]", item.content),
-        "in_progress" => ("[>]", item.active_form),
-        _ => ("[ ]", item.content),
+        Status::Completed => ("[x]", item.content.as_str()),
+        Status::InProgress => ("[>]", item.active_form()),
+        Status::Pending => ("[ ]", item.content.as_str()),
     };
     one_line(&format!("{sign} {text}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn list(count: usize) -> Value {
@@ -167,7 +154,7 @@ mod tests {
     fn a_list_is_short_lines_in_a_pane() {
         assert_eq!(
             TodoWrite.one_line(&list(3)),
-            "TodoWrite 1 of 3 steps done: doing 1"
+            "TodoWrite 1 of 3 items done: doing 1"
         );
         assert_eq!(
             TodoWrite.shown(&list(3)),
@@ -181,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_no_list_of_steps_is_refused_by_name() {
         for (input, part) in [
-            (json!({}), "todos"),
+            (json!({}), "`todos`"),
             (json!({"todos": "x"}), "`todos`"),
             (
                 json!({"todos": [{"content": "a", "status": "done", "activeForm": "a"}]}),

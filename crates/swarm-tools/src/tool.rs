@@ -33,8 +33,10 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// The family that permission modes speak of.
     fn kind(&self) -> ToolKind;
 
-    /// Whether this very call changes nothing, so that it may run beside other such calls.
-    fn is_read_only(&self, input: &Value) -> bool;
+    /// Whether this call changes nothing, so that it may run in parallel with other such calls.
+    fn is_read_only(&self, _input: &Value) -> bool {
+        false
+    }
 
     /// Whether this very call may run beside others of the same message: it only reads, or it minds its own business.
     fn runs_beside_others(&self, input: &Value) -> bool {

@@ -5,17 +5,28 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use crate::files::{self, Freshness, Target, touched};
-use crate::input::Input;
 use crate::one_line::{counted, with_path};
-use crate::{Tool, ToolContext, ToolOutput, blocking};
+use crate::parameters::{parse, schema};
+use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
 
 /// Writes a whole file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Write;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Absolute path of the file
+    file_path: String,
+    /// The new content
+    content: String,
+}
 
 #[async_trait]
 impl Tool for Write {
@@ -24,30 +35,15 @@ impl Tool for Write {
     }
 
     fn description(&self) -> String {
-        "Writes a file as a whole, and makes the folders that lead to it. A file that exists is replaced, for which it \
-         must have been read with Read in this session and be unchanged since. To change a part of a file, Edit is \
-         the better tool."
-            .into()
+        tool_prompt!("Write").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string", "description": "The absolute path of the file"},
-                "content": {"type": "string", "description": "The new content of the file"}
-            },
-            "required": ["file_path", "content"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Edit
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -60,16 +56,16 @@ impl Tool for Write {
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         blocking::run(ctx, move |ctx| {
-            write(&input, ctx).unwrap_or_else(ToolOutput::error)
+            write(input, ctx).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
 }
 
-fn write(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input = Input::new("Write", input, &["file_path", "content"])?;
-    let target = Target::to_write(input.text("file_path")?, ctx)?;
-    let content = input.text("content")?.as_bytes();
+fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let input: Parameters = parse("Write", input)?;
+    let target = Target::to_write(&input.file_path, ctx)?;
+    let content = input.content.as_bytes();
     let given = target.given.display();
     // Held throughout: of two calls on one file, the later one sees what the earlier one did.
     let mut state = ctx.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +79,7 @@ fn write(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     };
     let stamp = stamp.map_err(|error| write_error(&error, &target))?;
     state.saw(&target.real, stamp);
-    let lines = counted(input.text("content")?.lines().count(), "line");
+    let lines = counted(input.content.lines().count(), "line");
     Ok(ToolOutput::ok(
         format!("{given} was {done}; it has {lines}."),
         format!("{done}, {lines}"),
@@ -99,8 +95,8 @@ pub(crate) fn refuse_unseen(freshness: Freshness, target: &Target) -> Result<(),
             "{given} exists and was not read in this session. Read it first."
         )),
         Freshness::Changed { seen, now } => Err(format!(
-            "{given} was changed since it was last read, by a person, a program or another agent: its content was {} \
-             then and is {} now. Read it again, then redo the change on what it holds now.",
+            "{given} changed since you read it (by a person, a program or another agent): its hash was {} \
+             and is now {}. Read it again, then apply your change to the current content.",
             named(seen),
             named(now)
         )),
@@ -121,7 +117,7 @@ pub(crate) fn write_error(error: &io::Error, target: &Target) -> String {
     match error.kind() {
         io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists => {
             format!(
-                "{given} was changed by somebody else at this very moment; nothing was written. Read it again."
+                "{given} was changed by another program at the same moment; nothing was written. Read it again."
             )
         }
         _ => format!("{given} cannot be written: {error}. Nothing was changed."),

@@ -149,10 +149,7 @@ fn a_prompt_in_the_place_of_a_work_trees_name_is_told_where_to_stand() {
     let world = world();
     let words = ["run", "--worktree", "Mend the import"];
     let told = world.swarm(&words).code(2).stderr;
-    assert!(
-        told.contains("let your prompt stand before --worktree"),
-        "{told}"
-    );
+    assert!(told.contains("put the prompt before --worktree"), "{told}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a model is told of the agents that it may start.
 
 use swarm_policy::{AgentCatalog, AgentDefinition, denied_type, servers_without_tools};
+use swarm_tools::tool_prompt;
 
 use crate::subagent::Parent;
 
@@ -54,25 +55,12 @@ pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
     } else {
         format!("\n\nTypes for `subagent_type`:\n{}", lines.join("\n"))
     };
-    let knows = if forks {
-        "Without `subagent_type` it is a fork: it remembers this whole conversation, so `prompt` says only what it is \
-         to do of it, and it costs little, since the model server remembers it too. With `subagent_type` or `name` it \
-         knows nothing of your conversation, so `prompt` must say everything it needs: the goal, the files, what to \
-         hand back."
+    let context = if forks {
+        tool_prompt!("Agent-context-fork")
     } else {
-        "It knows nothing of your conversation, so `prompt` must say everything it needs: the goal, the files, what to \
-         hand back."
+        tool_prompt!("Agent-context")
     };
-    format!(
-        "Starts another agent for one piece of work. {knows}\n\
-         \n\
-         Without `name` it is a sub-agent: it works out of sight, and what it says at the end is the result of this call. \
-         Several of these calls in one message run side by side. With `run_in_background` the call returns at once and \
-         you are told when the agent ends; do not wait or ask for it. A sub-agent that has ended is taken up again by a \
-         message to its id.\n\
-         \n\
-         With `name` it is a teammate: a separate agent with its own conversation, working beside you in its own pane, \
-         that others reach by that name with SendMessage. The call returns once the teammate is ready, not when its work \
-         is done; its results reach you as messages by themselves, so do not wait or ask for them.{types}"
-    )
+    tool_prompt!("Agent")
+        .replace("{context}", context)
+        .replace("{types}", &types)
 }

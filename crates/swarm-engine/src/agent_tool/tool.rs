@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use swarm_policy::{AgentDefinition, same_agent_type};
 use swarm_protocol::{MemberName, PermissionMode, ToolKind};
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
 
 use super::describe::{description, refuse_denied, usable};
 use super::foreground;
@@ -208,15 +208,11 @@ impl Tool for AgentTool {
     }
 
     fn input_schema(&self) -> Value {
-        Input::schema()
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn runs_beside_others(&self, _input: &Value) -> bool {

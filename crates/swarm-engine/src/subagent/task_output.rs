@@ -4,10 +4,11 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 
 use super::report::words;
 use super::task_stop::known;
@@ -20,13 +21,17 @@ pub(super) struct TaskOutput(pub(super) Weak<SubAgents>);
 /// The longest wait in milliseconds.
 const LONGEST: u64 = 600_000;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
+    /// Id or name of the sub-agent
     task_id: String,
+    /// Wait for its end
     #[serde(default = "yes")]
     block: bool,
+    /// Longest wait in milliseconds
     #[serde(default = "half_a_minute")]
+    #[schemars(range(max = LONGEST))]
     timeout: u64,
 }
 
@@ -45,23 +50,11 @@ impl Tool for TaskOutput {
     }
 
     fn description(&self) -> String {
-        "Shows what a sub-agent in the background has come to. With `block` it waits for the end, `timeout` milliseconds \
-         at most (30000 when absent, 600000 at most). You are told of its end anyway, so use this only when you cannot go \
-         on without the result."
-            .to_owned()
+        tool_prompt!("TaskOutput").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "task_id": {"type": "string", "description": "Id or name of the sub-agent"},
-                "block": {"type": "boolean", "description": "Wait for its end; yes when absent"},
-                "timeout": {"type": "integer", "minimum": 0, "maximum": LONGEST, "description": "Longest wait in milliseconds"}
-            },
-            "required": ["task_id"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
@@ -91,12 +84,9 @@ impl Tool for TaskOutput {
 
 impl TaskOutput {
     async fn look(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-        let input: Input = serde_json::from_value(input)
-            .map_err(|error| format!("Nothing was looked up: {error}"))?;
+        let input: Input = parse(self.name(), input)?;
         if input.timeout > LONGEST {
-            return Err(format!(
-                "Nothing was looked up: `timeout` is at most {LONGEST}"
-            ));
+            return Err(format!("TaskOutput: `timeout` is at most {LONGEST}"));
         }
         let agents = self.0.upgrade();
         let agents = agents.ok_or("Nothing was looked up: this process is about to end")?;

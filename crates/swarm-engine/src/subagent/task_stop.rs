@@ -3,10 +3,11 @@
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 
 use super::SubAgents;
 use super::record::StoppedBy;
@@ -15,11 +16,13 @@ use super::record::StoppedBy;
 #[derive(Debug)]
 pub(super) struct TaskStop(pub(super) Weak<SubAgents>);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
+    /// Id or name of the sub-agent
     task_id: Option<String>,
     /// An older name of the same.
+    #[schemars(skip)]
     shell_id: Option<String>,
 }
 
@@ -30,28 +33,15 @@ impl Tool for TaskStop {
     }
 
     fn description(&self) -> String {
-        "Ends a sub-agent that works in the background. `task_id` is its id or its name. What it has done until then \
-         stays; a message to it lets it go on."
-            .to_owned()
+        tool_prompt!("TaskStop").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "task_id": {"type": "string", "description": "Id or name of the sub-agent"}
-            },
-            "required": ["task_id"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -73,8 +63,7 @@ impl Tool for TaskStop {
 
 impl TaskStop {
     async fn stop(&self, input: Value) -> Result<ToolOutput, String> {
-        let input: Input = serde_json::from_value(input)
-            .map_err(|error| format!("Nothing was stopped: {error}"))?;
+        let input: Input = parse(self.name(), input)?;
         let asked = input.task_id.or(input.shell_id);
         let asked =
             asked.ok_or("Nothing was stopped: pass `task_id`, the id or name of a sub-agent")?;

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace};
+use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, schema, tool_prompt};
 use swarm_worktree::{Created, Slug};
 use uuid::Uuid;
 
@@ -17,10 +18,13 @@ use super::stay::{Entered, Stay, blocking};
 #[derive(Debug)]
 pub(super) struct EnterWorktree(pub(super) Arc<Stay>);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
+    /// Name of the worktree [default: generated]
     name: Option<String>,
+    /// An existing worktree of swarm, instead of a name
+    #[schemars(with = "Option<String>")]
     path: Option<PathBuf>,
 }
 
@@ -31,30 +35,16 @@ impl Tool for EnterWorktree {
     }
 
     fn description(&self) -> String {
-        "Moves you into an isolated git worktree: a checkout with a branch of its own, begun at the present HEAD. Use it \
-         only when the user asks for a worktree. From then on files and commands are those of the worktree, until you \
-         leave it with ExitWorktree. You can be in one at a time."
-            .to_owned()
+        tool_prompt!("EnterWorktree").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "Name of the worktree; one is made up where it is left out"},
-                "path": {"type": "string", "description": "A worktree of swarm that is there already, instead of a name"}
-            },
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         // It makes and removes files of the repository.
         ToolKind::Other
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -77,7 +67,7 @@ impl Tool for EnterWorktree {
 
 impl EnterWorktree {
     async fn enter(&self, input: Value, ctx: &ToolContext) -> Result<Created, String> {
-        let input: Input = serde_json::from_value(input).map_err(|error| error.to_string())?;
+        let input: Input = parse("parameters", input)?;
         if let Some(entered) = &*self.0.entered() {
             let path = entered.created.record.path.display();
             return Err(format!(

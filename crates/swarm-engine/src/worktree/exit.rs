@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 use swarm_worktree::{Created, Hazard, Parting, Removed};
 
 use super::stay::{Stay, blocking};
@@ -15,17 +16,18 @@ use super::stay::{Stay, blocking};
 #[derive(Debug)]
 pub(super) struct ExitWorktree(pub(super) Arc<Stay>);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
     Keep,
     Remove,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     action: Action,
+    /// With `remove`: also remove uncommitted and unmerged work, which is saved as a ref and a patch first
     #[serde(default)]
     discard_changes: bool,
 }
@@ -37,31 +39,16 @@ impl Tool for ExitWorktree {
     }
 
     fn description(&self) -> String {
-        "Leaves the worktree that you entered with EnterWorktree; you are back in your first folder then. `keep` leaves it \
-         and its branch as they are. `remove` takes both away, and is refused when something in it is not committed or not \
-         merged, unless `discard_changes` is set."
-            .to_owned()
+        tool_prompt!("ExitWorktree").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "action": {"type": "string", "enum": ["keep", "remove"]},
-                "discard_changes": {"type": "boolean", "description": "With `remove`: also when it holds work. That is saved as a ref and a patch first"}
-            },
-            "required": ["action"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         // It makes and removes files of the repository.
         ToolKind::Other
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -80,7 +67,7 @@ impl Tool for ExitWorktree {
 
 impl ExitWorktree {
     async fn leave(&self, input: Value) -> Result<String, String> {
-        let input: Input = serde_json::from_value(input).map_err(|error| error.to_string())?;
+        let input: Input = parse("parameters", input)?;
         let entered = self.0.entered().clone();
         let created = entered
             .ok_or("you are in no worktree that you entered")?

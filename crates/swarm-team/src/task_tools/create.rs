@@ -3,31 +3,36 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId, TeamName, ToolKind};
 use swarm_store::StoreError;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 use tokio_util::sync::CancellationToken;
 
-use super::pool::{check_owner, check_subject, parse};
+use super::pool::{check_owner, check_subject};
 use crate::{Seat, announce_assignment, created_hooks};
 
 #[derive(Debug)]
 pub(super) struct TaskCreate(pub(super) Arc<Seat>);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
+    /// Short imperative title
     subject: String,
+    /// What to do, and when it counts as done
     description: String,
-    #[serde(default)]
+    /// The title in progress, such as `Fixing the parser`
     active_form: Option<String>,
-    #[serde(default)]
+    /// The member who should do it
+    #[schemars(with = "Option<String>")]
     owner: Option<MemberName>,
+    /// Ids of tasks that must be completed first
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     blocked_by: Vec<TaskId>,
-    #[serde(default)]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -38,34 +43,15 @@ impl Tool for TaskCreate {
     }
 
     fn description(&self) -> String {
-        "Add a task to the team's shared task list. Give a short imperative subject and say in the description \
-         what done means. `blockedBy` lists tasks that must be completed first; a blocked task cannot be \
-         started. `owner` assigns it to a member, who is told."
-            .to_owned()
+        tool_prompt!("TaskCreate").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "subject": { "type": "string", "description": "Short imperative title" },
-                "description": { "type": "string", "description": "What is to be done, and what done means" },
-                "activeForm": { "type": "string", "description": "The title while it is worked on, such as \"Fixing the parser\"" },
-                "owner": { "type": "string", "description": "Member who shall do it" },
-                "blockedBy": { "type": "array", "items": { "type": "string" }, "description": "Ids of tasks to be completed first" },
-                "metadata": { "type": "object" }
-            },
-            "required": ["subject", "description"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -75,7 +61,7 @@ impl Tool for TaskCreate {
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         let input = match parse("TaskCreate", input) {
             Ok(input) => input,
-            Err(output) => return output,
+            Err(why) => return ToolOutput::error(why),
         };
         self.create(input, &ctx.cancel)
             .await

@@ -3,21 +3,24 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::{Task, TaskId, TeamName, ToolKind};
 use swarm_store::StoreError;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 
-use super::pool::{named_task, parse};
+use super::pool::named_task;
 use crate::Seat;
 
 #[derive(Debug)]
 pub(super) struct TaskGet(pub(super) Arc<Seat>);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
+    /// Number of the task
+    #[schemars(with = "String")]
     task_id: TaskId,
 }
 
@@ -28,18 +31,11 @@ impl Tool for TaskGet {
     }
 
     fn description(&self) -> String {
-        "Read one task of the team's list in full: description, status, owner, what it waits for and what waits \
-         for it."
-            .to_owned()
+        tool_prompt!("TaskGet").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": { "taskId": { "type": "string", "description": "Number of the task" } },
-            "required": ["taskId"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
@@ -57,7 +53,7 @@ impl Tool for TaskGet {
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
         let input: Input = match parse("TaskGet", input) {
             Ok(input) => input,
-            Err(output) => return output,
+            Err(why) => return ToolOutput::error(why),
         };
         let Some(team) = self.0.team() else {
             return ToolOutput::error("there is no team yet, and so no task list");

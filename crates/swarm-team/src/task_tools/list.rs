@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::{Task, ToolKind};
 use swarm_store::TaskList as StoredTasks;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 
-use super::pool::refuse_parameters;
 use crate::Seat;
 
 #[derive(Debug)]
@@ -21,13 +20,11 @@ impl Tool for TaskList {
     }
 
     fn description(&self) -> String {
-        "List the team's tasks with status, owner and open blockers. Look here for work when you have finished \
-         something."
-            .to_owned()
+        tool_prompt!("TaskList").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({ "type": "object", "properties": {}, "additionalProperties": false })
+        schema::<NoParameters>()
     }
 
     fn kind(&self) -> ToolKind {
@@ -43,7 +40,7 @@ impl Tool for TaskList {
     }
 
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        if let Err(why) = refuse_parameters(self.name(), &input) {
+        if let Err(why) = parse::<NoParameters>(self.name(), input) {
             return ToolOutput::error(why);
         }
         let Some(team) = self.0.team() else {

@@ -6,4 +6,4 @@ mod list;
 mod pool;
 mod update;
 
-pub use pool::{refuse_parameters, task_tools};
+pub use pool::task_tools;

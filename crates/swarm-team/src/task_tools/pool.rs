@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use swarm_protocol::{MemberName, TeamName};
 use swarm_store::StoreError;
-use swarm_tools::{Tool, ToolOutput};
+use swarm_tools::Tool;
 
 use super::create::TaskCreate;
 use super::get::TaskGet;
@@ -59,47 +58,6 @@ pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
         ));
     }
     Ok(())
-}
-
-/// Refuses the input of a tool that has no parameters unless it is empty. The error is for the model.
-///
-/// # Errors
-/// A sentence that names the first parameter.
-pub fn refuse_parameters(tool: &str, input: &Value) -> Result<(), String> {
-    let first = input.as_object().and_then(|fields| fields.keys().next());
-    match first {
-        None => Ok(()),
-        Some(field) => Err(format!(
-            "{tool} has no parameter `{}`: call it without any",
-            field.escape_debug()
-        )),
-    }
-}
-
-/// Parses an input, or says what is wrong with it.
-pub(super) fn parse<T: DeserializeOwned>(tool: &str, input: Value) -> Result<T, ToolOutput> {
-    serde_json::from_value(with_ids_as_text(input)).map_err(|error| {
-        ToolOutput::error(format!(
-            "{tool}: the input does not fit its schema: {error}"
-        ))
-    })
-}
-
-/// Models write the id of a task as a number as often as in quotes, and both name the same task.
-fn with_ids_as_text(mut input: Value) -> Value {
-    let write = |id: &mut Value| {
-        if let Some(number) = id.as_u64() {
-            *id = Value::from(number.to_string());
-        }
-    };
-    for field in ["taskId", "blockedBy", "addBlocks", "addBlockedBy"] {
-        match input.get_mut(field) {
-            Some(Value::Array(ids)) => ids.iter_mut().for_each(write),
-            Some(id) => write(id),
-            None => {}
-        }
-    }
-    input
 }
 
 /// The id of the task that an input names, for a line on the screen.

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, TaskId, TaskStatus, TeamName, ToolKind};
 use swarm_store::{TaskChange, TaskUpdated};
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 use tokio_util::sync::CancellationToken;
 
-use super::pool::{check_owner, check_subject, named_task, parse};
+use super::pool::{check_owner, check_subject, named_task};
 use crate::{Completion, Seat, announce_assignment, announce_unblocked};
 
 /// What a pane shows of a change that was made.
@@ -19,31 +20,34 @@ const DONE: &str = "ok";
 #[derive(Debug)]
 pub(super) struct TaskUpdate(pub(super) Arc<Seat>);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
+    /// Number of the task
+    #[schemars(with = "String")]
     task_id: TaskId,
-    #[serde(default)]
     subject: Option<String>,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     active_form: Option<String>,
-    #[serde(default)]
     status: Option<Status>,
-    #[serde(default)]
+    /// The member who should do it
+    #[schemars(with = "Option<String>")]
     owner: Option<MemberName>,
+    /// Tasks that this one blocks
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     add_blocks: Vec<TaskId>,
+    /// Tasks that must be completed before this one
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     add_blocked_by: Vec<TaskId>,
-    #[serde(default)]
+    /// Merged into the existing metadata; null removes a key
     metadata: Option<Map<String, Value>>,
-    #[serde(default)]
+    /// The outcome, when completing
     result: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Status {
     Pending,
@@ -59,38 +63,15 @@ impl Tool for TaskUpdate {
     }
 
     fn description(&self) -> String {
-        "Change a task. Set status to in_progress when you start: that claims the task for you, and fails if \
-         somebody else has it or a blocker is open. Set completed only when it is really done, with a short \
-         `result`. Set pending to give it back. `deleted` removes it."
-            .to_owned()
+        tool_prompt!("TaskUpdate").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "taskId": { "type": "string", "description": "Number of the task" },
-                "subject": { "type": "string" },
-                "description": { "type": "string" },
-                "activeForm": { "type": "string" },
-                "status": { "type": "string", "enum": ["pending", "in_progress", "completed", "deleted"] },
-                "owner": { "type": "string", "description": "Member who shall do it" },
-                "addBlocks": { "type": "array", "items": { "type": "string" }, "description": "Tasks that wait for this one" },
-                "addBlockedBy": { "type": "array", "items": { "type": "string" }, "description": "Tasks that this one waits for" },
-                "metadata": { "type": "object", "description": "Merged; a key with null is removed" },
-                "result": { "type": "string", "description": "What came out, when completing" }
-            },
-            "required": ["taskId"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -105,7 +86,7 @@ impl Tool for TaskUpdate {
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         let input = match parse("TaskUpdate", input) {
             Ok(input) => input,
-            Err(output) => return output,
+            Err(why) => return ToolOutput::error(why),
         };
         self.update(input, &ctx.cancel)
             .await

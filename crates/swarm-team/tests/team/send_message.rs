@@ -80,26 +80,29 @@ async fn a_message_of_another_shape_is_refused_with_what_is_wrong() {
     for (more, words) in [
         (
             json!({"message": "x", "notify_when_idle": true}),
-            "unknown field `notify_when_idle`",
+            "unknown parameter `notify_when_idle`",
         ),
         (
             json!({"message": 1}),
             "`message` is neither a text nor an object",
         ),
-        (json!({"message": {"text": "x"}}), "missing field `type`"),
+        (
+            json!({"message": {"text": "x"}}),
+            "missing parameter `type`",
+        ),
         (
             json!({"message": {"type": "poke"}}),
             "unknown variant `poke`",
         ),
         (
             json!({"message": {"type": "shutdown_response", "approve": true}}),
-            "missing field `request_id`",
+            "missing parameter `request_id`",
         ),
         (
             json!({"message": {"type": "shutdown_request", "when": "now"}}),
-            "unknown field `when`",
+            "unknown parameter `when`",
         ),
-        (json!({}), "missing field `message`"),
+        (json!({}), "missing parameter `message`"),
     ] {
         let mut input = json!({"to": "alice"});
         input

@@ -101,7 +101,7 @@ impl Running {
                 format!("The shell cannot be started: {error}.")
             } else {
                 format!(
-                    "The working folder {} does not exist any more.",
+                    "The working directory {} no longer exists.",
                     ctx.cwd.display()
                 )
             }

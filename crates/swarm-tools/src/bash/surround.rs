@@ -42,7 +42,7 @@ impl Surrounded {
         if let Some(folder) = temporary {
             std::fs::create_dir_all(&folder).map_err(|error| {
                 format!(
-                    "The folder {} for temporary files cannot be made: {error}.",
+                    "The temporary directory {} cannot be created: {error}.",
                     folder.display()
                 )
             })?;

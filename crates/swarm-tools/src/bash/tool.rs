@@ -5,26 +5,42 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::run::{Outcome, Ran, run};
-use crate::input::Input;
 use crate::one_line::{counted, one_line};
-use crate::{Tool, ToolContext, ToolLimits, ToolOutput};
+use crate::parameters::{parse, schema};
+use crate::{Tool, ToolContext, ToolLimits, ToolOutput, tool_prompt};
 use swarm_fs::process::Ended;
 
 /// Runs shell commands.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bash;
 
-const PARAMETERS: [&str; 5] = [
-    "command",
-    "timeout",
-    "description",
-    "run_in_background",
-    "dangerouslyDisableSandbox",
-];
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The command to execute
+    command: String,
+    /// Time limit in milliseconds
+    #[schemars(range(min = 1, max = 600_000))]
+    timeout: Option<usize>,
+    /// What the command does, in five to ten words
+    #[expect(dead_code, reason = "shown from the call itself")]
+    description: Option<String>,
+    #[schemars(skip)]
+    run_in_background: Option<bool>,
+    #[schemars(skip)]
+    #[serde(rename = "dangerouslyDisableSandbox")]
+    #[expect(
+        dead_code,
+        reason = "accepted and without effect, since models pass it"
+    )]
+    disable_sandbox: Option<bool>,
+}
 
 #[async_trait]
 impl Tool for Bash {
@@ -33,34 +49,15 @@ impl Tool for Bash {
     }
 
     fn description(&self) -> String {
-        "Runs a command line with bash and shows what it writes, standard error included, and its exit code. Each call \
-         starts anew in the working folder: neither `cd` nor variables last until the next call, so use absolute paths \
-         or `cd DIR && …` in one call. There is no standard input and no terminal. A command is ended after `timeout` \
-         milliseconds (120000 when absent, 600000 at most). Of a long output the beginning and the end are shown, \
-         30000 characters in all. To find and read files, use Glob, Grep and Read."
-            .into()
+        tool_prompt!("Bash").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "command": {"type": "string", "description": "The command line"},
-                "timeout": {"type": "integer", "minimum": 1, "maximum": 600_000, "description": "Time limit in milliseconds"},
-                "description": {"type": "string", "description": "What the command does, in five to ten words"}
-            },
-            "required": ["command"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Execute
-    }
-
-    /// What a command does is for the permission policy to judge.
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -69,28 +66,30 @@ impl Tool for Bash {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        match bash(&input, ctx).await {
+        match bash(input, ctx).await {
             Ok(output) => output,
             Err(why) => ToolOutput::error(why),
         }
     }
 }
 
-async fn bash(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input = Input::new("Bash", input, &PARAMETERS)?;
-    let command = input.text("command")?;
+async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let input: Parameters = parse("Bash", input)?;
+    let command = input.command.as_str();
     if command.trim().is_empty() {
         return Err("The command is empty.".into());
     }
     if command.contains('\0') {
         return Err("A command cannot contain a NUL character.".into());
     }
-    if input.flag("run_in_background")? {
-        return Err("Commands cannot be kept running in the background. Run it without `run_in_background`, with a \
-                    `timeout` that is long enough."
-            .into());
+    if input.run_in_background == Some(true) {
+        return Err(
+            "Commands cannot run in the background. Run it without `run_in_background`, with a \
+                    sufficient `timeout`."
+                .into(),
+        );
     }
-    let timeout = time_limit(input.count("timeout")?, &ctx.limits)?;
+    let timeout = time_limit(input.timeout, &ctx.limits)?;
     let ran = run(command, timeout, ctx).await?;
     Ok(report(&ran, timeout))
 }
@@ -112,7 +111,7 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
             let limit = format!("{} ms", timeout.as_millis());
             (
                 Some(format!(
-                    "The command was ended at its time limit of {limit}.{}",
+                    "The command was terminated at its time limit of {limit}.{}",
                     survivors(ended)
                 )),
                 format!("timed out after {limit}"),
@@ -121,7 +120,7 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
         }
         Outcome::Interrupted(ended) => (
             Some(format!(
-                "The command was interrupted and ended.{}",
+                "The command was interrupted and terminated.{}",
                 survivors(ended)
             )),
             "interrupted".into(),
@@ -138,8 +137,7 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
     }
     if is_error && ran.sandboxed && output.contains("ermission denied") {
         parts.push(
-            "[Commands here write in your work tree and in folders for temporary files alone; elsewhere they are refused. \
-             Reading is not restricted.]"
+            "[Commands can write only in your worktree and in temporary directories. Reading is not restricted.]"
                 .into(),
         );
     }
@@ -150,7 +148,7 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
             .map(|process| process.pid.to_string())
             .collect();
         parts.push(format!(
-            "[still running in the background, with output that is no longer shown: process {}]",
+            "[still running in the background, output no longer shown: process {}]",
             pids.join(", ")
         ));
     }

@@ -4,19 +4,35 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::substitute::{Refusal, Substituted, Substitution, substitute};
 use crate::files::{self, FileState, Target, touched};
-use crate::input::Input;
 use crate::one_line::{counted, with_path};
+use crate::parameters::{parse, schema};
 use crate::write::{refuse_unseen, write_error};
-use crate::{Tool, ToolContext, ToolOutput, blocking};
+use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
 
-/// Exchanges text in a file.
+/// Replaces text in a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Absolute path of the file
+    file_path: String,
+    /// The text to replace
+    old_string: String,
+    /// The replacement; must differ from `old_string`
+    new_string: String,
+    /// Replace all occurrences
+    #[serde(default)]
+    replace_all: bool,
+}
 
 #[async_trait]
 impl Tool for Edit {
@@ -25,33 +41,15 @@ impl Tool for Edit {
     }
 
     fn description(&self) -> String {
-        "Exchanges text in a file for other text. The file must have been read with Read in this session and be \
-         unchanged since. `old_string` must stand in the file exactly, blanks and indentation included and without \
-         the line numbers that Read shows, and only once: take in more of the lines around it, or set `replace_all` \
-         to exchange every place. An empty `old_string` makes a new file."
-            .into()
+        tool_prompt!("Edit").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string", "description": "The absolute path of the file"},
-                "old_string": {"type": "string", "description": "The text to exchange"},
-                "new_string": {"type": "string", "description": "The text that takes its place; it must differ"},
-                "replace_all": {"type": "boolean", "default": false, "description": "Exchange every place where the text stands"}
-            },
-            "required": ["file_path", "old_string", "new_string"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Edit
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -64,21 +62,20 @@ impl Tool for Edit {
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         blocking::run(ctx, move |ctx| {
-            edit(&input, ctx).unwrap_or_else(ToolOutput::error)
+            edit(input, ctx).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
 }
 
-fn edit(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let parameters = ["file_path", "old_string", "new_string", "replace_all"];
-    let input = Input::new("Edit", input, &parameters)?;
+fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let input: Parameters = parse("Edit", input)?;
     let what = Substitution {
-        old: input.text("old_string")?,
-        new: input.text("new_string")?,
-        everywhere: input.flag("replace_all")?,
+        old: &input.old_string,
+        new: &input.new_string,
+        everywhere: input.replace_all,
     };
-    let target = Target::to_write(input.text("file_path")?, ctx)?;
+    let target = Target::to_write(&input.file_path, ctx)?;
     if what.old == what.new {
         return Err("`old_string` and `new_string` are the same: nothing would change.".into());
     }
@@ -100,7 +97,7 @@ fn create(state: &mut FileState, target: &Target, content: &str) -> Result<ToolO
         }
         Some(_) => {
             return Err(format!(
-                "{given} exists and is not empty. Name the text to exchange in `old_string`, or use Write to replace \
+                "{given} exists and is not empty. Give the text to replace in `old_string`, or use Write to replace \
                  the whole file."
             ));
         }
@@ -124,18 +121,17 @@ fn change(
     let given = target.given.display();
     let Some((bytes, now)) = files::load(target)? else {
         return Err(format!(
-            "{given} does not exist. To make it, leave `old_string` empty or use Write."
+            "{given} does not exist. To create it, leave `old_string` empty or use Write."
         ));
     };
     refuse_unseen(state.check(&target.real, &now), target)?;
     let done = substitute(&bytes, what).map_err(|refusal| match refusal {
         Refusal::Absent => format!(
-            "`old_string` does not stand in {given}. It must fit exactly, with every blank and without line numbers; \
-             read the place again."
+            "`old_string` was not found in {given}. It must match exactly, including whitespace, without line numbers; \
+             read that part of the file again."
         ),
         Refusal::Ambiguous(count) => format!(
-            "`old_string` stands {count} times in {given}. Take in more of the lines around the one that is meant, \
-             or set `replace_all`."
+            "`old_string` occurs {count} times in {given}. Include more surrounding lines, or set `replace_all`."
         ),
     })?;
     let stamp = files::replace(&target.real, &done.bytes, &now);

@@ -27,7 +27,7 @@ pub(crate) fn load(target: &Target) -> Result<Option<(Vec<u8>, Stamp)>, String> 
     let failed = |error: io::Error| format!("{given} cannot be read: {error}.");
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        return Err(format!("{given} is a folder."));
+        return Err(format!("{given} is a directory."));
     }
     if !metadata.is_file() {
         return Err(format!(

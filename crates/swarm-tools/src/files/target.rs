@@ -27,7 +27,7 @@ impl Target {
         }
         if path == "~" || path.starts_with("~/") {
             return Err(format!(
-                "`{path}` is not absolute: write out the home folder's path."
+                "`{path}` is not absolute: write the path of the home directory."
             ));
         }
         let given = fold(&cwd.join(path));
@@ -65,7 +65,7 @@ impl Target {
         let home = resolve(&ctx.cwd).unwrap_or_else(|| ctx.cwd.clone());
         if target.given.starts_with(&ctx.cwd) && !target.real.starts_with(&home) {
             return Err(format!(
-                "{} leads through a symbolic link to {}, outside of the working folder. Name that path itself if \
+                "{} leads through a symbolic link to {}, outside of the working directory. Use that path itself if \
                  it is meant.",
                 target.given.display(),
                 target.real.display()

@@ -1,11 +1,11 @@
 //! The `EnterPlanMode` tool.
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::{PermissionMode, ToolKind};
 
-use crate::input::Input;
-use crate::{Tool, ToolContext, ToolOutput};
+use crate::parameters::{NoParameters, parse, schema};
+use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
 
 /// Gives up every right but reading, until a person has agreed to a plan.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,21 +18,15 @@ impl Tool for EnterPlanMode {
     }
 
     fn description(&self) -> String {
-        "Switches to plan mode, in which you look and think and change nothing. Use it before work that is large, risky \
-         or can be done in several ways. Look around, then put the plan before a person with ExitPlanMode."
-            .into()
+        tool_prompt!("EnterPlanMode").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({"type": "object", "properties": {}, "additionalProperties": false})
+        schema::<NoParameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Own
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, _input: &Value) -> String {
@@ -40,7 +34,7 @@ impl Tool for EnterPlanMode {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        if let Err(why) = Input::new("EnterPlanMode", &input, &[]) {
+        if let Err(why) = parse::<NoParameters>("EnterPlanMode", input) {
             return ToolOutput::error(why);
         }
         let Some(modes) = &ctx.modes else {

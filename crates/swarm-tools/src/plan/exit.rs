@@ -1,16 +1,25 @@
 //! The `ExitPlanMode` tool.
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::{PermissionMode, ToolKind};
 
-use crate::input::Input;
 use crate::one_line::one_line;
-use crate::{Tool, ToolContext, ToolOutput};
+use crate::parameters::{parse, schema};
+use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
 
 /// Puts a plan before a person, and leaves plan mode when they agree.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExitPlanMode;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The whole plan, in Markdown
+    plan: String,
+}
 
 #[async_trait]
 impl Tool for ExitPlanMode {
@@ -19,30 +28,15 @@ impl Tool for ExitPlanMode {
     }
 
     fn description(&self) -> String {
-        "Puts your plan before a person and waits for the answer. If they agree, plan mode ends and you do what the plan \
-         says; if not, you are told why and stay in plan mode. The person sees nothing but `plan`: name the files that \
-         you will change, the steps, and how you will know that it works. Only in plan mode, and only for work that \
-         changes something."
-            .into()
+        tool_prompt!("ExitPlanMode").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "plan": {"type": "string", "description": "The whole plan, in Markdown"}
-            },
-            "required": ["plan"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Person
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -55,8 +49,8 @@ impl Tool for ExitPlanMode {
     }
 
     fn check(&self, input: &Value, ctx: &ToolContext) -> Result<(), String> {
-        let input = Input::new("ExitPlanMode", input, &["plan"])?;
-        if input.text("plan")?.trim().is_empty() {
+        let input: Parameters = parse("ExitPlanMode", input.clone())?;
+        if input.plan.trim().is_empty() {
             return Err("`plan` of ExitPlanMode is empty: a person reads nothing else.".into());
         }
         let modes = ctx.modes.as_ref();

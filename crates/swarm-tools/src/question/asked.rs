@@ -1,14 +1,62 @@
 //! The questions of a call, and the call with its answers.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::input::Input;
+use crate::parameters::parse;
 
 /// Where a call holds its answers once it has them.
 const ANSWERS: &str = "answers";
 
 /// The most questions of one call, and the most options of one question, as models are told.
 const MOST_QUESTIONS: usize = 4;
+
+/// The input of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    #[schemars(length(min = 1, max = 4))]
+    questions: Vec<Question>,
+    #[schemars(skip)]
+    #[expect(dead_code, reason = "a person adds it, see `answered`")]
+    answers: Option<Value>,
+    #[schemars(skip)]
+    #[expect(dead_code, reason = "accepted, since models pass it")]
+    annotations: Option<Value>,
+    #[schemars(skip)]
+    #[expect(dead_code, reason = "accepted, since models pass it")]
+    metadata: Option<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Question {
+    /// The complete question, ending with a question mark
+    question: String,
+    /// A short label, at most 12 characters
+    #[expect(dead_code, reason = "shown by other clients")]
+    header: Option<String>,
+    #[serde(default)]
+    #[schemars(length(min = 2, max = 4))]
+    options: Vec<Choice>,
+    /// Allow several options to be chosen
+    #[serde(default)]
+    multi_select: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Choice {
+    /// The option in one to five words
+    label: String,
+    /// What choosing it means
+    #[serde(default)]
+    description: String,
+    #[schemars(skip)]
+    #[expect(dead_code, reason = "accepted, since models pass it")]
+    preview: Option<Value>,
+}
 
 /// One question of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,20 +71,22 @@ pub struct AskedQuestion {
 
 /// The questions of a call of `AskUserQuestion`. The error is for the model.
 pub fn questions(input: &Value) -> Result<Vec<AskedQuestion>, String> {
-    let parameters = ["questions", ANSWERS, "annotations", "metadata"];
-    let input = Input::new("AskUserQuestion", input, &parameters)?;
-    let list = input.list("questions")?.unwrap_or_default();
-    if list.is_empty() || list.len() > MOST_QUESTIONS {
+    let input: Parameters = parse("AskUserQuestion", input.clone())?;
+    let count = input.questions.len();
+    if count == 0 || count > MOST_QUESTIONS {
         return Err(format!(
-            "AskUserQuestion takes from 1 to {MOST_QUESTIONS} `questions`, not {}.",
-            list.len()
+            "AskUserQuestion takes from 1 to {MOST_QUESTIONS} `questions`, not {count}."
         ));
     }
-    let questions: Vec<AskedQuestion> = list.iter().map(question).collect::<Result<_, _>>()?;
+    let questions: Vec<_> = input
+        .questions
+        .into_iter()
+        .map(question)
+        .collect::<Result<_, _>>()?;
     for (at, one) in questions.iter().enumerate() {
         if questions[..at]
             .iter()
-            .any(|other| other.question == one.question)
+            .any(|other: &AskedQuestion| other.question == one.question)
         {
             return Err("Two `questions` are the same.".into());
         }
@@ -44,27 +94,20 @@ pub fn questions(input: &Value) -> Result<Vec<AskedQuestion>, String> {
     Ok(questions)
 }
 
-fn question(value: &Value) -> Result<AskedQuestion, String> {
-    let parameters = ["question", "header", "options", "multiSelect"];
-    let input = Input::new("A question", value, &parameters)?;
-    let options = input.list("options")?.unwrap_or_default();
-    let option = |value: &Value| {
-        let input = Input::new("An option", value, &["label", "description", "preview"])?;
-        let label = input.text("label")?.trim();
-        if label.is_empty() {
-            return Err("An option has an empty `label`.".to_owned());
-        }
-        let description = input.optional_text("description")?.unwrap_or_default();
-        Ok((label.to_owned(), description.to_owned()))
+fn question(asked: Question) -> Result<AskedQuestion, String> {
+    let text = |text: &str, what: &str| match text.trim() {
+        "" => Err(format!("AskUserQuestion: {what} is empty.")),
+        text => Ok(text.to_owned()),
     };
-    let question = input.text("question")?.trim();
-    if question.is_empty() {
-        return Err("A question has an empty `question`.".into());
-    }
+    let option = |choice: Choice| Ok((text(&choice.label, "a `label`")?, choice.description));
     Ok(AskedQuestion {
-        question: question.to_owned(),
-        options: options.iter().map(option).collect::<Result<_, _>>()?,
-        several: input.flag("multiSelect")?,
+        question: text(&asked.question, "a `question`")?,
+        options: asked
+            .options
+            .into_iter()
+            .map(option)
+            .collect::<Result<_, String>>()?,
+        several: asked.multi_select,
     })
 }
 

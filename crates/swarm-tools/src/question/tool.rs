@@ -1,12 +1,13 @@
 //! The `AskUserQuestion` tool.
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use super::asked::{answers, questions};
+use super::asked::{Parameters, answers, questions};
 use crate::one_line::{counted, one_line};
-use crate::{Tool, ToolContext, ToolOutput};
+use crate::parameters::schema;
+use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
 
 /// Asks a person. The question goes the way of a permission request, and its answer comes back in the call's input.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,57 +20,15 @@ impl Tool for AskUserQuestion {
     }
 
     fn description(&self) -> String {
-        "Asks a person up to four questions, each with two to four options, and waits for the answers. Only for what \
-         you cannot find out and must not decide yourself: what they want, which of several good ways. They may answer \
-         in their own words. Nobody may be there: then you are told so, and go on as you think best."
-            .into()
+        tool_prompt!("AskUserQuestion").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "questions": {
-                    "type": "array",
-                    "minItems": 1,
-                    "maxItems": 4,
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "question": {"type": "string", "description": "The whole question, with its question mark"},
-                            "header": {"type": "string", "description": "What it is about, in 12 characters"},
-                            "options": {
-                                "type": "array",
-                                "minItems": 2,
-                                "maxItems": 4,
-                                "items": {
-                                    "type": "object",
-                                    "properties": {
-                                        "label": {"type": "string", "description": "The option in one to five words"},
-                                        "description": {"type": "string", "description": "What choosing it means"}
-                                    },
-                                    "required": ["label", "description"],
-                                    "additionalProperties": false
-                                }
-                            },
-                            "multiSelect": {"type": "boolean", "default": false, "description": "Whether several may be chosen"}
-                        },
-                        "required": ["question", "header", "options"],
-                        "additionalProperties": false
-                    }
-                }
-            },
-            "required": ["questions"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Person
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -90,7 +49,7 @@ impl Tool for AskUserQuestion {
         let answers = answers(&input).filter(|answers| !answers.is_empty());
         let Some(answers) = answers else {
             return ToolOutput::error(
-                "Somebody saw the question and did not answer it. Go on as you think best.",
+                "The question was seen but not answered. Continue with your best judgement.",
             );
         };
         let lines: Vec<String> = answers
@@ -104,7 +63,7 @@ impl Tool for AskUserQuestion {
             .collect();
         let first = answers.values().next().and_then(Value::as_str);
         ToolOutput::ok(
-            format!("The answers of a person:\n{}", lines.join("\n")),
+            format!("Answers:\n{}", lines.join("\n")),
             one_line(&match answers.len() {
                 1 => first.unwrap_or("answered").to_owned(),
                 many => counted(many, "answer"),

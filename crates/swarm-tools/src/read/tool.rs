@@ -7,18 +7,33 @@ use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use rustix::fs::OFlags;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::lines::{self, Shown, Window};
 use crate::files::{Target, touched};
-use crate::input::Input;
 use crate::one_line::{counted, with_path};
-use crate::{Tool, ToolContext, ToolOutput, blocking};
+use crate::parameters::{parse, schema};
+use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
 
 /// Shows the lines of a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Read;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Absolute path of the file
+    file_path: String,
+    /// The line to start from, counted from 1
+    #[schemars(range(min = 1))]
+    offset: Option<usize>,
+    /// The number of lines to read
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+}
 
 #[async_trait]
 impl Tool for Read {
@@ -27,24 +42,11 @@ impl Tool for Read {
     }
 
     fn description(&self) -> String {
-        "Reads a text file. Lines come numbered as by `cat -n`: the number, a tab, the line. Without `offset` and \
-         `limit` the first 2000 lines are shown, and of each line the first 2000 characters; for more, call again \
-         with an `offset`. Folders are listed with Glob or `ls`, not with this tool. A file must be read before Edit \
-         or Write may change it."
-            .into()
+        tool_prompt!("Read").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string", "description": "The absolute path of the file"},
-                "offset": {"type": "integer", "minimum": 1, "description": "The line to start from, counted from 1"},
-                "limit": {"type": "integer", "minimum": 1, "description": "The number of lines to read"}
-            },
-            "required": ["file_path"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
@@ -65,19 +67,19 @@ impl Tool for Read {
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         blocking::run(ctx, move |ctx| {
-            read(&input, ctx).unwrap_or_else(ToolOutput::error)
+            read(input, ctx).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
 }
 
-fn read(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input = Input::new("Read", input, &["file_path", "offset", "limit"])?;
-    let target = Target::to_read(input.text("file_path")?, ctx)?;
+fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let input: Parameters = parse("Read", input)?;
+    let target = Target::to_read(&input.file_path, ctx)?;
     let window = Window {
-        first: input.count("offset")?.unwrap_or(1).max(1),
+        first: input.offset.unwrap_or(1).max(1),
         count: input
-            .count("limit")?
+            .limit
             .filter(|limit| *limit > 0)
             .unwrap_or(ctx.limits.read_lines),
         line_chars: ctx.limits.read_line_chars,
@@ -88,7 +90,9 @@ fn read(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let failed = |error: std::io::Error| format!("{given} cannot be read: {error}.");
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        return Err(format!("{given} is a folder. List it with Glob or `ls`."));
+        return Err(format!(
+            "{given} is a directory. List it with Glob or `ls`."
+        ));
     }
     if !metadata.is_file() {
         return Err(format!(

@@ -4,18 +4,29 @@ use std::path::{Component, Path, PathBuf};
 
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::walk::{Selection, newest_first, walk};
 use crate::files::Target;
-use crate::input::Input;
 use crate::one_line::{counted, one_line};
-use crate::{Tool, ToolContext, ToolOutput, blocking};
+use crate::parameters::{parse, schema};
+use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
 
 /// Finds files by name.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Glob;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The pattern that paths must match
+    pattern: String,
+    /// The directory to search [default: the working directory]
+    path: Option<String>,
+}
 
 #[async_trait]
 impl Tool for Glob {
@@ -24,22 +35,11 @@ impl Tool for Glob {
     }
 
     fn description(&self) -> String {
-        "Finds files by name, such as `**/*.rs` or `src/**/*.{ts,tsx}`; a pattern without `/` matches at any depth. \
-         Paths come absolute, most recently changed first, 100 at most. Hidden files are included, but not `.git`. \
-         Files that `.gitignore` leaves out are shown only when nothing else matches."
-            .into()
+        tool_prompt!("Glob").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string", "description": "The pattern that paths must match"},
-                "path": {"type": "string", "description": "The folder to search; the working folder when absent"}
-            },
-            "required": ["pattern"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
@@ -69,18 +69,18 @@ impl Tool for Glob {
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         blocking::run(ctx, move |ctx| {
-            glob(&input, ctx).unwrap_or_else(ToolOutput::error)
+            glob(input, ctx).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
 }
 
-fn glob(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input = Input::new("Glob", input, &["pattern", "path"])?;
-    let (base, pattern) = split(input.text("pattern")?, input.optional_text("path")?);
+fn glob(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let input: Parameters = parse("Glob", input)?;
+    let (base, pattern) = split(&input.pattern, input.path.as_deref());
     let target = Target::to_read(&base, ctx)?;
     if !target.real.is_dir() {
-        return Err(format!("{} is not a folder.", target.given.display()));
+        return Err(format!("{} is not a directory.", target.given.display()));
     }
     let matcher = matcher(&pattern)?;
     let search = |everything| {

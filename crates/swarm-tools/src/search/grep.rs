@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::found::Found;
-use super::grep_input::{Asked, Mode};
+use super::grep_input::{Asked, Mode, Parameters};
 use super::sink::{Count, Lines};
 use super::walk::{Selection, newest_first, shown, walk};
 use crate::files::{Target, touched};
 use crate::one_line::{counted, one_line};
-use crate::{Tool, ToolContext, ToolOutput, blocking};
+use crate::parameters::schema;
+use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
 
 /// Finds files by content.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,36 +29,11 @@ impl Tool for Grep {
     }
 
     fn description(&self) -> String {
-        "Searches the content of files for a regular expression, with ripgrep's engine and syntax (a literal brace is \
-         `\\{`). Shows the paths of files with a match, most recently changed first; with `output_mode` `content` the \
-         matching lines, with `count` how many there are in each file. Hidden files are searched, but not `.git`; \
-         files that `.gitignore` leaves out only when `path` or `glob` names them. Use this rather than `grep` or `rg` in Bash."
-            .into()
+        tool_prompt!("Grep").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        let lines = |what: &str| json!({"type": "integer", "minimum": 0, "description": format!("Lines to show {what} each match, with output_mode content")});
-        json!({
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string", "description": "The regular expression"},
-                "path": {"type": "string", "description": "The file or folder to search; the working folder when absent"},
-                "glob": {"type": "string", "description": "Only files whose path matches, such as `*.js` or `src/**/*.{ts,tsx}`"},
-                "type": {"type": "string", "description": "Only files of this kind, as ripgrep calls them: rust, py, js, go …"},
-                "output_mode": {"type": "string", "enum": ["files_with_matches", "content", "count"], "default": "files_with_matches", "description": "What to show"},
-                "-A": lines("after"),
-                "-B": lines("before"),
-                "-C": lines("before and after"),
-                "context": lines("before and after"),
-                "-n": {"type": "boolean", "default": true, "description": "Show line numbers, with output_mode content"},
-                "-i": {"type": "boolean", "default": false, "description": "Take capitals and small letters as the same"},
-                "multiline": {"type": "boolean", "default": false, "description": "Let a match span lines, and `.` match line ends"},
-                "head_limit": {"type": "integer", "minimum": 0, "default": 250, "description": "Entries to show at most; 0 for all"},
-                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Entries to leave out at the beginning"}
-            },
-            "required": ["pattern"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
@@ -82,20 +58,20 @@ impl Tool for Grep {
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         blocking::run(ctx, move |ctx| {
-            grep(&input, ctx).unwrap_or_else(ToolOutput::error)
+            grep(input, ctx).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
 }
 
-fn grep(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+fn grep(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let asked = Asked::new(input, ctx.limits.grep_entries)?;
-    let target = Target::to_read(asked.path.unwrap_or("."), ctx)?;
+    let target = Target::to_read(asked.path.as_deref().unwrap_or("."), ctx)?;
     if !target.real.exists() {
         return Err(format!("{} does not exist.", target.given.display()));
     }
     let mut selection = Selection::default();
-    if let Some(globs) = asked.glob {
+    if let Some(globs) = &asked.glob {
         let base = if target.real.is_dir() {
             &target.real
         } else {
@@ -103,7 +79,7 @@ fn grep(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         };
         selection = selection.with_globs(globs, base)?;
     }
-    if let Some(name) = asked.file_type {
+    if let Some(name) = &asked.file_type {
         selection = selection.with_type(name)?;
     }
     let search = Search {
@@ -125,7 +101,7 @@ fn grep(input: &Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     Ok(output)
 }
 
-fn matcher(asked: &Asked<'_>) -> Result<RegexMatcher, String> {
+fn matcher(asked: &Asked) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
     builder.case_insensitive(asked.ignore_case).multi_line(true);
     if asked.multiline {
@@ -133,7 +109,7 @@ fn matcher(asked: &Asked<'_>) -> Result<RegexMatcher, String> {
     } else {
         builder.line_terminator(Some(b'\n'));
     }
-    builder.build(asked.pattern).map_err(|error| {
+    builder.build(&asked.pattern).map_err(|error| {
         format!(
             "`{}` is not a regular expression: {error}",
             asked.pattern.escape_debug()
@@ -141,7 +117,7 @@ fn matcher(asked: &Asked<'_>) -> Result<RegexMatcher, String> {
     })
 }
 
-fn searcher(asked: &Asked<'_>) -> Searcher {
+fn searcher(asked: &Asked) -> Searcher {
     let content = asked.mode == Mode::Content;
     SearcherBuilder::new()
         .multi_line(asked.multiline)
@@ -203,7 +179,7 @@ impl Seen {
 }
 
 impl Search<'_> {
-    fn files(mut self, asked: &Asked<'_>) -> ToolOutput {
+    fn files(mut self, asked: &Asked) -> ToolOutput {
         let mut paths = Vec::new();
         self.each_file(1, |path, _| {
             paths.push(path.to_owned());
@@ -219,7 +195,7 @@ impl Search<'_> {
         self.output(total, &found, asked, counted(total, "file"))
     }
 
-    fn count(mut self, asked: &Asked<'_>) -> ToolOutput {
+    fn count(mut self, asked: &Asked) -> ToolOutput {
         let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
         let (mut files, mut lines) = (0, 0);
         let (given, real, cwd) = (
@@ -244,7 +220,7 @@ impl Search<'_> {
         output
     }
 
-    fn content(mut self, asked: &Asked<'_>) -> ToolOutput {
+    fn content(mut self, asked: &Asked) -> ToolOutput {
         let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
         let (mut files, mut matches) = (0, 0);
         let context = asked.before + asked.after > 0;
@@ -295,13 +271,7 @@ impl Search<'_> {
         });
     }
 
-    fn output(
-        &self,
-        files: usize,
-        found: &Found,
-        asked: &Asked<'_>,
-        summary: String,
-    ) -> ToolOutput {
+    fn output(&self, files: usize, found: &Found, asked: &Asked, summary: String) -> ToolOutput {
         let note = self.seen.note();
         if files == 0 {
             let text = match note {

@@ -1,27 +1,70 @@
-//! What a Grep call asks for.
+//! The parameters of Grep.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::input::Input;
+use crate::parameters::parse;
 
 /// How matches are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Mode {
-    /// The paths of files with a match.
+    #[default]
+    #[serde(rename = "files_with_matches")]
     Files,
-    /// The matching lines.
     Content,
-    /// How many lines match in each file.
     Count,
 }
 
-/// A Grep call, read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    /// The regular expression
+    pattern: String,
+    /// The file or directory to search [default: the working directory]
+    path: Option<String>,
+    /// Only files whose path matches, such as `*.js` or `src/**/*.{ts,tsx}`
+    glob: Option<String>,
+    /// Only files of this type, in ripgrep's terms: rust, py, js, go …
+    #[serde(rename = "type")]
+    file_type: Option<String>,
+    /// What to return [default: `files_with_matches`]
+    output_mode: Option<Mode>,
+    /// Lines to show after each match, with output_mode content
+    #[serde(rename = "-A")]
+    after: Option<usize>,
+    /// Lines to show before each match, with output_mode content
+    #[serde(rename = "-B")]
+    before: Option<usize>,
+    /// Lines to show before and after each match, with output_mode content
+    #[serde(rename = "-C")]
+    around: Option<usize>,
+    /// The same as `-C`
+    context: Option<usize>,
+    /// Show line numbers, with output_mode content [default: true]
+    #[serde(rename = "-n")]
+    numbers: Option<bool>,
+    /// Ignore case
+    #[serde(rename = "-i", default)]
+    ignore_case: bool,
+    /// Let matches span lines, and `.` match line ends
+    #[serde(default)]
+    multiline: bool,
+    /// The maximum number of results; 0 for all [default: 250]
+    head_limit: Option<usize>,
+    /// Results to skip
+    #[serde(default)]
+    offset: usize,
+}
+
+/// A Grep call with its defaults.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
-    pub(super) pattern: &'a str,
-    pub(super) path: Option<&'a str>,
-    pub(super) glob: Option<&'a str>,
-    pub(super) file_type: Option<&'a str>,
+pub(super) struct Asked {
+    pub(super) pattern: String,
+    pub(super) path: Option<String>,
+    pub(super) glob: Option<String>,
+    pub(super) file_type: Option<String>,
     pub(super) mode: Mode,
     pub(super) before: usize,
     pub(super) after: usize,
@@ -33,56 +76,25 @@ pub(super) struct Asked<'a> {
     pub(super) offset: usize,
 }
 
-const PARAMETERS: [&str; 14] = [
-    "pattern",
-    "path",
-    "glob",
-    "type",
-    "output_mode",
-    "-A",
-    "-B",
-    "-C",
-    "context",
-    "-n",
-    "-i",
-    "multiline",
-    "head_limit",
-    "offset",
-];
-
-impl<'a> Asked<'a> {
-    /// Reads the input; without a `head_limit`, `default_limit` holds, and 0 means all.
-    pub(super) fn new(input: &'a Value, default_limit: usize) -> Result<Self, String> {
-        let input = Input::new("Grep", input, &PARAMETERS)?;
-        let mode = match input.optional_text("output_mode")? {
-            None | Some("files_with_matches") => Mode::Files,
-            Some("content") => Mode::Content,
-            Some("count") => Mode::Count,
-            Some(other) => {
-                return Err(format!(
-                    "`output_mode` of Grep is `files_with_matches`, `content` or `count`, not `{}`.",
-                    other.escape_debug()
-                ));
-            }
-        };
-        let around = match input.count("-C")? {
-            Some(lines) => lines,
-            None => input.count("context")?.unwrap_or(0),
-        };
-        let limit = input.count("head_limit")?.unwrap_or(default_limit);
+impl Asked {
+    /// Parses a call; without a `head_limit`, `default_limit` applies.
+    pub(super) fn new(input: Value, default_limit: usize) -> Result<Self, String> {
+        let input: Parameters = parse("Grep", input)?;
+        let around = input.around.or(input.context).unwrap_or(0);
+        let limit = input.head_limit.unwrap_or(default_limit);
         Ok(Self {
-            pattern: input.text("pattern")?,
-            path: input.optional_text("path")?,
-            glob: input.optional_text("glob")?,
-            file_type: input.optional_text("type")?,
-            mode,
-            before: input.count("-B")?.unwrap_or(around),
-            after: input.count("-A")?.unwrap_or(around),
-            numbers: input.optional_flag("-n")?.unwrap_or(true),
-            ignore_case: input.flag("-i")?,
-            multiline: input.flag("multiline")?,
+            pattern: input.pattern,
+            path: input.path,
+            glob: input.glob,
+            file_type: input.file_type,
+            mode: input.output_mode.unwrap_or_default(),
+            before: input.before.unwrap_or(around),
+            after: input.after.unwrap_or(around),
+            numbers: input.numbers.unwrap_or(true),
+            ignore_case: input.ignore_case,
+            multiline: input.multiline,
             limit: (limit > 0).then_some(limit),
-            offset: input.count("offset")?.unwrap_or(0),
+            offset: input.offset,
         })
     }
 }

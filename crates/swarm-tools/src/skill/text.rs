@@ -22,7 +22,9 @@ pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
         ("", _) | (_, false) => String::new(),
         (arguments, true) => format!("\n\nArguments: {arguments}"),
     };
-    Ok(format!("Folder of this skill: {folder}\n\n{filled}{rest}"))
+    Ok(format!(
+        "Directory of this skill: {folder}\n\n{filled}{rest}"
+    ))
 }
 
 /// The text behind the block that `---` opens and closes.

@@ -1,13 +1,15 @@
 //! What a model sees of skills.
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use swarm_protocol::{Skill, ToolKind};
 
 use super::skill_text;
-use crate::input::Input;
 use crate::one_line::{counted, one_line};
-use crate::{Tool, ToolContext, ToolOutput, blocking};
+use crate::parameters::{parse, schema};
+use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
 
 /// Characters of one skill's description that the model is told beforehand, and of all of them.
 const DESCRIPTION_CHARS: usize = 250;
@@ -64,6 +66,16 @@ impl SkillTool {
     }
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The name of the skill
+    skill: String,
+    /// Arguments for the skill, if it takes any
+    #[serde(default)]
+    args: String,
+}
+
 #[async_trait]
 impl Tool for SkillTool {
     fn name(&self) -> &'static str {
@@ -71,23 +83,11 @@ impl Tool for SkillTool {
     }
 
     fn description(&self) -> String {
-        format!(
-            "Loads a skill: instructions, written by people for work of one sort. When the work at hand fits one of them, \
-             load it before you begin and follow it. The skills are:{}",
-            self.list()
-        )
+        tool_prompt!("Skill").replace("{skills}", &self.list())
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "skill": {"type": "string", "description": "The name of the skill"},
-                "args": {"type": "string", "description": "What the skill is to be applied to, if it takes that"}
-            },
-            "required": ["skill"],
-            "additionalProperties": false
-        })
+        schema::<Parameters>()
     }
 
     fn kind(&self) -> ToolKind {
@@ -106,13 +106,8 @@ impl Tool for SkillTool {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let found = Input::new("Skill", &input, &["skill", "args"]).and_then(|input| {
-            let arguments = input.optional_text("args")?.unwrap_or_default();
-            Ok((
-                self.find(input.text("skill")?)?.clone(),
-                arguments.to_owned(),
-            ))
-        });
+        let found = parse("Skill", input)
+            .and_then(|input: Parameters| Ok((self.find(&input.skill)?.clone(), input.args)));
         let (skill, arguments) = match found {
             Ok(found) => found,
             Err(why) => return ToolOutput::error(why),

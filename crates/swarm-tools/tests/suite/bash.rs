@@ -117,7 +117,7 @@ async fn a_command_that_ignores_sigterm_is_killed_at_its_time_limit() {
         output.is_error
             && output
                 .content
-                .starts_with("The command was ended at its time limit of 200 ms.\nbegun"),
+                .starts_with("The command was terminated at its time limit of 200 ms.\nbegun"),
         "{}",
         output.content
     );
@@ -247,16 +247,19 @@ async fn what_cannot_be_run_is_refused_with_a_reason() {
     for (input, why) in [
         (json!({"command": "  "}), "is empty"),
         (json!({"command": "a\0b"}), "NUL"),
-        (json!({}), "needs the parameter `command`"),
+        (json!({}), "missing parameter `command`"),
         (
             json!({"command": "true", "run_in_background": true}),
-            "cannot be kept running in the background",
+            "cannot run in the background",
         ),
         (
             json!({"command": "true", "timeout": 0}),
             "at least 1 millisecond",
         ),
-        (json!({"command": "true", "cwd": "/"}), "no parameter `cwd`"),
+        (
+            json!({"command": "true", "cwd": "/"}),
+            "unknown parameter `cwd`",
+        ),
     ] {
         let said = scene.refused("Bash", input).await;
         assert!(said.contains(why), "{said}");
@@ -266,7 +269,7 @@ async fn what_cannot_be_run_is_refused_with_a_reason() {
         scene
             .refused("Bash", json!({"command": "true"}))
             .await
-            .contains("does not exist any more")
+            .contains("no longer exists")
     );
 }
 

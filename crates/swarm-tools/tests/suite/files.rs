@@ -64,7 +64,7 @@ async fn what_is_no_text_file_is_refused_with_a_word_on_what_it_is() {
         scene
             .refused("Read", json!({"file_path": "."}))
             .await
-            .contains("is a folder")
+            .contains("is a directory")
     );
     scene.put("main.rs", "x");
     let missing = scene.refused("Read", json!({"file_path": "Main.py"})).await;
@@ -155,14 +155,14 @@ async fn what_somebody_else_changed_is_not_overwritten() {
         scene
             .refused("Write", write)
             .await
-            .contains("was changed since it was last read")
+            .contains("changed since you read it")
     );
     let edit = json!({"file_path": "a", "old_string": "two", "new_string": "three"});
     assert!(
         scene
             .refused("Edit", edit.clone())
             .await
-            .contains("was changed since")
+            .contains("changed since you read it")
     );
     assert_eq!(scene.get("a"), b"two");
     scene.ok("Read", json!({"file_path": "a"})).await;
@@ -195,13 +195,13 @@ async fn an_edit_needs_one_exact_place() {
         scene
             .refused("Edit", edit("z", "w"))
             .await
-            .contains("does not stand in")
+            .contains("was not found in")
     );
     assert!(
         scene
             .refused("Edit", edit("1", "2"))
             .await
-            .contains("stands 2 times")
+            .contains("occurs 2 times")
     );
     assert!(
         scene
@@ -293,7 +293,7 @@ async fn a_link_out_of_the_working_folder_is_not_written_through() {
             .refused("Write", json!({"file_path": name, "content": "new"}))
             .await;
         assert!(
-            why.contains("outside of the working folder"),
+            why.contains("outside of the working directory"),
             "{name}: {why}"
         );
     }
@@ -381,7 +381,7 @@ async fn a_write_that_fails_leaves_the_old_file() {
         scene
             .refused("Write", json!({"file_path": "dir", "content": "x"}))
             .await
-            .contains("is a folder")
+            .contains("is a directory")
     );
     assert!(
         scene

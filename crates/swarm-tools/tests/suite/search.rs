@@ -199,7 +199,7 @@ async fn glob_says_what_is_wrong() {
         scene
             .refused("Glob", json!({"pattern": "*", "path": "nowhere"}))
             .await
-            .contains("is not a folder")
+            .contains("is not a directory")
     );
     assert!(
         scene
@@ -367,7 +367,7 @@ async fn grep_says_what_is_wrong() {
         scene
             .refused("Grep", json!({"patern": "a"}))
             .await
-            .contains("no parameter `patern`")
+            .contains("unknown parameter `patern`")
     );
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::{AgentId, MemberName, TeamName, ToolKind};
 use swarm_team::Seat;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 
 use swarm_supervisor::{Deployment, Leadership};
 
@@ -19,11 +20,12 @@ pub(crate) struct TeamCreate {
     pub(crate) leadership: Arc<Leadership>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
+    /// Letters, digits, `_` and `-`
     team_name: String,
-    #[serde(default)]
+    /// What the team is for
     description: Option<String>,
 }
 
@@ -34,29 +36,15 @@ impl Tool for TeamCreate {
     }
 
     fn description(&self) -> String {
-        "Make a team that you lead, with a shared task list. Do this once, before you add teammates with the Agent \
-         tool (pass `name`). Without it the first named Agent call makes a team for you."
-            .to_owned()
+        tool_prompt!("TeamCreate").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "team_name": { "type": "string", "description": "Letters, digits, _ and -" },
-                "description": { "type": "string", "description": "What the team is for" }
-            },
-            "required": ["team_name"],
-            "additionalProperties": false
-        })
+        schema::<Input>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, input: &Value) -> String {
@@ -73,8 +61,7 @@ impl Tool for TeamCreate {
 
 impl TeamCreate {
     fn create(&self, input: Value) -> Result<ToolOutput, String> {
-        let input: Input = serde_json::from_value(input)
-            .map_err(|error| format!("TeamCreate: the input does not fit its schema: {error}"))?;
+        let input: Input = parse(self.name(), input)?;
         if let Some(team) = self.seat.team() {
             return Err(format!(
                 "you lead the team {team} already: delete it with TeamDelete first"

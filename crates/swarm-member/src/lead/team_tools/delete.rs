@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_protocol::{TeamName, ToolKind};
-use swarm_team::{Seat, refuse_parameters};
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_team::Seat;
+use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
 
 use swarm_supervisor::{Deployment, LeadError, Leadership};
 use swarm_supervisor::{await_reported_end, clear_dead};
@@ -26,21 +26,15 @@ impl Tool for TeamDelete {
     }
 
     fn description(&self) -> String {
-        "Delete the team that you lead. All teammates must have shut down before: send each a shutdown_request and \
-         wait for its answer. The task list and the journal are archived."
-            .to_owned()
+        tool_prompt!("TeamDelete").to_owned()
     }
 
     fn input_schema(&self) -> Value {
-        json!({ "type": "object", "properties": {}, "additionalProperties": false })
+        schema::<NoParameters>()
     }
 
     fn kind(&self) -> ToolKind {
         ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
     }
 
     fn one_line(&self, _input: &Value) -> String {
@@ -48,7 +42,7 @@ impl Tool for TeamDelete {
     }
 
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        if let Err(why) = refuse_parameters(self.name(), &input) {
+        if let Err(why) = parse::<NoParameters>(self.name(), input) {
             return ToolOutput::error(why);
         }
         let Some(team) = self.seat.team() else {
