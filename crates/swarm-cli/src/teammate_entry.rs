@@ -220,12 +220,13 @@ fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeRepor
     })
 }
 
-/// Name of the operating system.
+/// Name, version and architecture of the operating system.
 pub(crate) fn platform() -> String {
     let name = rustix::system::uname();
     format!(
-        "{} {}",
+        "{} {} {}",
         name.sysname().to_string_lossy(),
+        name.release().to_string_lossy(),
         name.machine().to_string_lossy()
     )
 }

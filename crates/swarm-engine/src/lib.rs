@@ -6,6 +6,7 @@
 
 mod agent_tool;
 mod context_files;
+mod environment;
 mod equipped;
 mod error;
 mod events;
@@ -27,6 +28,7 @@ mod turn;
 mod worktree;
 
 pub use agent_tool::AgentTool;
+pub use environment::Environment;
 pub use equipped::own_tools;
 pub use error::EngineError;
 pub use events::{EventSink, NoEvents, StepCounter};

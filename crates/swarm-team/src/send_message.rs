@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use swarm_protocol::{LEAD_NAME, MemberName, RequestId, TeamName, ToolKind};
-use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::send::{summary_of, told};
 use crate::{
@@ -297,7 +297,7 @@ impl Tool for SendMessageTool {
             "To refuse a shutdown request of the lead, send {\"type\":\"shutdown_response\",\"request_id\":\"…\",\
              \"approve\":false,\"reason\":\"…\"} to \"team-lead\"."
         };
-        tool_prompt!("SendMessage").replace("{shutdown}", shutdown)
+        prompt!("tools/SendMessage").replace("{shutdown}", shutdown)
     }
 
     fn input_schema(&self) -> Value {

@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Returns the description of a tool, from `config/prompts/tools/NAME.md`.
+/// Returns the text of a file in `config/prompts`, such as `tools/Read`.
 #[macro_export]
-macro_rules! tool_prompt {
+macro_rules! prompt {
     ($name:literal) => {
         include_str!(concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/../../config/prompts/tools/",
+            "/../../config/prompts/",
             $name,
             ".md"
         ))

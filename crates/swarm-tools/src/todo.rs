@@ -8,7 +8,7 @@ use swarm_protocol::ToolKind;
 
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, prompt};
 
 /// Items that a pane shows of a list.
 const SHOWN: usize = 8;
@@ -63,7 +63,7 @@ impl Tool for TodoWrite {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TodoWrite").to_owned()
+        prompt!("tools/TodoWrite").to_owned()
     }
 
     fn input_schema(&self) -> Value {

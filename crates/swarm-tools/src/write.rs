@@ -13,7 +13,7 @@ use swarm_protocol::ToolKind;
 use crate::files::{self, Freshness, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Writes a whole file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +35,7 @@ impl Tool for Write {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("Write").to_owned()
+        prompt!("tools/Write").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -8,6 +8,7 @@ mod hooks;
 mod instructions;
 mod outcomes;
 mod places;
+mod prompts;
 mod requests;
 mod typing;
 mod work;

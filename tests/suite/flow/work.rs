@@ -127,6 +127,6 @@ fn send(to: &str, text: &str) -> Step {
 fn working_folder(system: &str) -> String {
     let line = system
         .lines()
-        .find_map(|line| line.strip_prefix("Working folder: "));
+        .find_map(|line| line.strip_prefix("Working directory: "));
     line.unwrap_or_default().trim().to_owned()
 }

@@ -120,7 +120,7 @@ fn i2_a_spawned_members_shell_does_not_get_out_of_its_work_tree() {
     }
     // It is told what holds it, and its work is not hindered.
     let (told, _) = last.ask.result_of("attempt-0").expect("a result");
-    assert!(told.contains("in your work tree"), "{told}");
+    assert!(told.contains("in your worktree"), "{told}");
     let (told, failed) = last.ask.result_of("works").expect("a result");
     assert!(!failed && !told.contains("song.txt"), "{told}");
     assert_eq!(kept(&world), before);

@@ -198,7 +198,7 @@ async fn i2_commands_write_in_ones_own_work_tree_alone() {
         assert!(output.is_error, "{command}: {}", output.content);
     }
     let told = bash(&format!("touch {at}/new"), &ctx).await.content;
-    assert!(told.contains("in your work tree"), "{told}");
+    assert!(told.contains("in your worktree"), "{told}");
     let status = git(&repository.world, &main, &["status", "--porcelain", "-uno"]);
     assert_eq!(status, "");
     assert_eq!(

@@ -1,7 +1,7 @@
 //! What a model is told of the agents that it may start.
 
 use swarm_policy::{AgentCatalog, AgentDefinition, denied_type, servers_without_tools};
-use swarm_tools::tool_prompt;
+use swarm_tools::prompt;
 
 use crate::subagent::Parent;
 
@@ -56,11 +56,11 @@ pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
         format!("\n\nTypes for `subagent_type`:\n{}", lines.join("\n"))
     };
     let context = if forks {
-        tool_prompt!("Agent-context-fork")
+        prompt!("tools/Agent-context-fork")
     } else {
-        tool_prompt!("Agent-context")
+        prompt!("tools/Agent-context")
     };
-    tool_prompt!("Agent")
+    prompt!("tools/Agent")
         .replace("{context}", context)
         .replace("{types}", &types)
 }

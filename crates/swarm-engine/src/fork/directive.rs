@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use swarm_model::{BlockKind, Role, StoredMessage};
+use swarm_tools::prompt;
 
 /// What begins the text of every fork, by which one is known. Claude Code's.
 const OPENING: &str = "<fork-boilerplate>";
@@ -10,24 +11,12 @@ const OPENING: &str = "<fork-boilerplate>";
 /// What stands between the rules and the work. Claude Code's.
 const DIRECTIVE: &str = "Your directive: ";
 
-/// The rules of a fork, the same for all.
-const RULES: &str = "\
-From here on you are a fork: a second agent that remembers everything above and has one piece of that work to do. The \
-agent whose words these were goes on without you, and others like you may be at work beside you. The results of the \
-calls above are not yours to wait for.
-- Do the work of your directive yourself, with your tools, and nothing beyond it. Start no further agents.
-- Ask nobody and report nothing on the way: only your last message is handed on.
-- If you have changed files in a repository, commit them before you report, unless your directive says otherwise.
-- End with one short report in these parts, leaving out those that are empty:
-  Scope: what you took on, in a sentence.
-  Result: what you found or did.
-  Key files: absolute paths that matter.
-  Files changed: absolute paths, with the commit.
-  Issues: what did not work or is left open.";
-
 /// The first text of a fork.
 pub(crate) fn directive(work: &str) -> String {
-    format!("{OPENING}\n{RULES}\n</fork-boilerplate>\n\n{DIRECTIVE}{work}")
+    format!(
+        "{OPENING}\n{}\n</fork-boilerplate>\n\n{DIRECTIVE}{work}",
+        prompt!("fork")
+    )
 }
 
 /// Whether a conversation is a fork's: the rules stand in it.

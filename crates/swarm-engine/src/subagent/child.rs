@@ -17,8 +17,8 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::{
-    AgentParts, AgentTool, EngineLimits, ForkPoint, ModelLoop, NoSpawner, Rights, Session, Trained,
-    TranscriptAuthor, TranscriptFile,
+    AgentParts, AgentTool, EngineLimits, Environment, ForkPoint, ModelLoop, NoSpawner, Rights,
+    Session, Trained, TranscriptAuthor, TranscriptFile,
 };
 
 /// A sub-agent that is ready to take its turn.
@@ -175,7 +175,13 @@ impl SubAgents {
                 None if record.is_fork() => (pool::Tools::exactly(&all), parent.system.clone()),
                 None => {
                     let all = pool_with(all, definition, own);
-                    let mut system = system_prompt(definition, &context.cwd, &self.kit().platform);
+                    let environment = Environment {
+                        cwd: &context.cwd,
+                        platform: &self.kit().platform,
+                        model: &model.name,
+                        now: self.kit().clock.now(),
+                    };
+                    let mut system = system_prompt(definition, &environment);
                     system.extend(trained.instructions.iter().cloned());
                     system.extend(own.and_then(AgentServers::remark));
                     (pool::tools(&all, record, mode.mode, limits), system)

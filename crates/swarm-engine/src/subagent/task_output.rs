@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::report::words;
 use super::task_stop::known;
@@ -50,7 +50,7 @@ impl Tool for TaskOutput {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TaskOutput").to_owned()
+        prompt!("tools/TaskOutput").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::SubAgents;
 use super::record::StoppedBy;
@@ -33,7 +33,7 @@ impl Tool for TaskStop {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TaskStop").to_owned()
+        prompt!("tools/TaskStop").to_owned()
     }
 
     fn input_schema(&self) -> Value {

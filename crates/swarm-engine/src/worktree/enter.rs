@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, prompt, schema};
 use swarm_worktree::{Created, Slug};
 use uuid::Uuid;
 
@@ -35,7 +35,7 @@ impl Tool for EnterWorktree {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("EnterWorktree").to_owned()
+        prompt!("tools/EnterWorktree").to_owned()
     }
 
     fn input_schema(&self) -> Value {

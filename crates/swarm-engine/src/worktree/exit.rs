@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use swarm_worktree::{Created, Hazard, Parting, Removed};
 
 use super::stay::{Stay, blocking};
@@ -39,7 +39,7 @@ impl Tool for ExitWorktree {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("ExitWorktree").to_owned()
+        prompt!("tools/ExitWorktree").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -68,7 +68,9 @@ pub(super) fn assemble(
     let tool_context = tool_context(parts, &lead, unreadable.clone());
     let hooks = hooks(parts, &seat, &reporter, &rights, &tool_context);
     let sub_agents = sub_agents(parts, servers);
-    let mut system = system_prompt(parts);
+    let model_name =
+        ModelName::parse(&dep.model).map_or_else(|_| dep.model.clone(), |name| name.model);
+    let mut system = system_prompt(parts, &model_name);
     system.extend(servers.remark());
     let mut tools = tools(parts, &seat, leadership, &sub_agents);
     tools.extend(servers.tools());
@@ -77,8 +79,7 @@ pub(super) fn assemble(
         system,
         runtime: Arc::clone(&parts.runtime),
         model: Arc::clone(&parts.model),
-        model_name: ModelName::parse(&dep.model)
-            .map_or_else(|_| dep.model.clone(), |name| name.model),
+        model_name,
         tools,
         withheld: Vec::new(),
         rights,

@@ -32,9 +32,9 @@ use crate::pane_sink::PaneSink;
 use crate::reporter::{Reporter, ReporterParts};
 use crate::teammate::desk::MailDesk;
 use crate::teammate::interject::UrgentMail;
-use crate::teammate::prompt::system_prompt;
+use crate::teammate::prompt::{PromptFacts, system_prompt};
 use crate::teammate::servers;
-use crate::teammate::{TeammateError, TeammateParts};
+use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
 /// A teammate, ready to say hello.
 pub(crate) struct Assembled {
@@ -111,15 +111,15 @@ pub(crate) fn assemble(
     let hooks = hooks(&order, &seat, &reporter, &rights, path.clone());
     let limits = limits(&order);
     let report = report(&order, &limits, &trained);
-    let mut system = system_prompt(&order, &parts.process, &trained.instructions);
+    let model_name = model_name(&order);
+    let mut system = system(&order, &parts.process, &seat, &trained, &model_name);
     system.extend(servers.remark());
     let mut agent = AgentParts {
         name: order.agent.name.to_string(),
         system,
         runtime: parts.runtime,
         model: parts.model,
-        model_name: ModelName::parse(&order.model)
-            .map_or_else(|_| order.model.clone(), |name| name.model),
+        model_name,
         tools,
         withheld: Vec::new(),
         rights,
@@ -157,6 +157,29 @@ pub(crate) fn assemble(
         definition: report,
         initial_prompt,
     })
+}
+
+fn model_name(order: &SpawnOrder) -> String {
+    ModelName::parse(&order.model).map_or_else(|_| order.model.clone(), |name| name.model)
+}
+
+fn system(
+    order: &SpawnOrder,
+    process: &ProcessFacts,
+    seat: &Seat,
+    trained: &Trained,
+    model: &str,
+) -> Vec<String> {
+    // If the roster is damaged, it learns by mail who else is there.
+    let config = seat.store.config(&order.agent.team);
+    let facts = PromptFacts {
+        model,
+        process,
+        members: &config.map_or_else(|_| Vec::new(), |config| config.members),
+        of_definition: &trained.instructions,
+        now: seat.clock.now(),
+    };
+    system_prompt(order, &facts)
 }
 
 /// Where its instruction files come from, if its type gets any.

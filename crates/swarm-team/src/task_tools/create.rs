@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId, TeamName, ToolKind};
 use swarm_store::StoreError;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
 use super::pool::{check_owner, check_subject};
@@ -43,7 +43,7 @@ impl Tool for TaskCreate {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TaskCreate").to_owned()
+        prompt!("tools/TaskCreate").to_owned()
     }
 
     fn input_schema(&self) -> Value {

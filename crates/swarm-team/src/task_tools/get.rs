@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::{Task, TaskId, TeamName, ToolKind};
 use swarm_store::StoreError;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::pool::named_task;
 use crate::Seat;
@@ -31,7 +31,7 @@ impl Tool for TaskGet {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TaskGet").to_owned()
+        prompt!("tools/TaskGet").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use swarm_protocol::{Task, ToolKind};
 use swarm_store::TaskList as StoredTasks;
-use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::Seat;
 
@@ -20,7 +20,7 @@ impl Tool for TaskList {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TaskList").to_owned()
+        prompt!("tools/TaskList").to_owned()
     }
 
     fn input_schema(&self) -> Value {

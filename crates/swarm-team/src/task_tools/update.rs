@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, TaskId, TaskStatus, TeamName, ToolKind};
 use swarm_store::{TaskChange, TaskUpdated};
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
 use super::pool::{check_owner, check_subject, named_task};
@@ -63,7 +63,7 @@ impl Tool for TaskUpdate {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TaskUpdate").to_owned()
+        prompt!("tools/TaskUpdate").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -13,7 +13,7 @@ use swarm_protocol::ToolKind;
 use super::run::{Outcome, Ran, run};
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolLimits, ToolOutput, tool_prompt};
+use crate::{Tool, ToolContext, ToolLimits, ToolOutput, prompt};
 use swarm_fs::process::Ended;
 
 /// Runs shell commands.
@@ -49,7 +49,7 @@ impl Tool for Bash {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("Bash").to_owned()
+        prompt!("tools/Bash").to_owned()
     }
 
     fn input_schema(&self) -> Value {

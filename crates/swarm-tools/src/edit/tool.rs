@@ -14,7 +14,7 @@ use crate::files::{self, FileState, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
 use crate::write::{refuse_unseen, write_error};
-use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Replaces text in a file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,7 +41,7 @@ impl Tool for Edit {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("Edit").to_owned()
+        prompt!("tools/Edit").to_owned()
     }
 
     fn input_schema(&self) -> Value {

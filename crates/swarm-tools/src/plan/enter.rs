@@ -5,7 +5,7 @@ use serde_json::Value;
 use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::parameters::{NoParameters, parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, prompt};
 
 /// Gives up every right but reading, until a person has agreed to a plan.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,7 +18,7 @@ impl Tool for EnterPlanMode {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("EnterPlanMode").to_owned()
+        prompt!("tools/EnterPlanMode").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -8,7 +8,7 @@ use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::one_line::one_line;
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, prompt};
 
 /// Puts a plan before a person, and leaves plan mode when they agree.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +28,7 @@ impl Tool for ExitPlanMode {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("ExitPlanMode").to_owned()
+        prompt!("tools/ExitPlanMode").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -17,7 +17,7 @@ const MOST_QUESTIONS: usize = 4;
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
     #[schemars(length(min = 1, max = 4))]
-    questions: Vec<Question>,
+    questions: Vec<Entry>,
     #[schemars(skip)]
     #[expect(dead_code, reason = "a person adds it, see `answered`")]
     answers: Option<Value>,
@@ -31,7 +31,7 @@ pub(super) struct Parameters {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Question {
+struct Entry {
     /// The complete question, ending with a question mark
     question: String,
     /// A short label, at most 12 characters
@@ -94,7 +94,7 @@ pub fn questions(input: &Value) -> Result<Vec<AskedQuestion>, String> {
     Ok(questions)
 }
 
-fn question(asked: Question) -> Result<AskedQuestion, String> {
+fn question(asked: Entry) -> Result<AskedQuestion, String> {
     let text = |text: &str, what: &str| match text.trim() {
         "" => Err(format!("AskUserQuestion: {what} is empty.")),
         text => Ok(text.to_owned()),

@@ -7,7 +7,7 @@ use swarm_protocol::ToolKind;
 use super::asked::{Parameters, answers, questions};
 use crate::one_line::{counted, one_line};
 use crate::parameters::schema;
-use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, prompt};
 
 /// Asks a person. The question goes the way of a permission request, and its answer comes back in the call's input.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,7 +20,7 @@ impl Tool for AskUserQuestion {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("AskUserQuestion").to_owned()
+        prompt!("tools/AskUserQuestion").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -16,7 +16,7 @@ use super::lines::{self, Shown, Window};
 use crate::files::{Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Shows the lines of a file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,7 +42,7 @@ impl Tool for Read {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("Read").to_owned()
+        prompt!("tools/Read").to_owned()
     }
 
     fn input_schema(&self) -> Value {

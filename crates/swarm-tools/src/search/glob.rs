@@ -13,7 +13,7 @@ use super::walk::{Selection, newest_first, walk};
 use crate::files::Target;
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Finds files by name.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +35,7 @@ impl Tool for Glob {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("Glob").to_owned()
+        prompt!("tools/Glob").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -16,7 +16,7 @@ use super::walk::{Selection, newest_first, shown, walk};
 use crate::files::{Target, touched};
 use crate::one_line::{counted, one_line};
 use crate::parameters::schema;
-use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Finds files by content.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,7 +29,7 @@ impl Tool for Grep {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("Grep").to_owned()
+        prompt!("tools/Grep").to_owned()
     }
 
     fn input_schema(&self) -> Value {

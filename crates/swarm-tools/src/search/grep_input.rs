@@ -31,18 +31,18 @@ pub(super) struct Parameters {
     file_type: Option<String>,
     /// What to return [default: `files_with_matches`]
     output_mode: Option<Mode>,
-    /// Lines to show after each match, with output_mode content
+    /// Lines to show after each match, with `output_mode` content
     #[serde(rename = "-A")]
     after: Option<usize>,
-    /// Lines to show before each match, with output_mode content
+    /// Lines to show before each match, with `output_mode` content
     #[serde(rename = "-B")]
     before: Option<usize>,
-    /// Lines to show before and after each match, with output_mode content
+    /// Lines to show before and after each match, with `output_mode` content
     #[serde(rename = "-C")]
     around: Option<usize>,
     /// The same as `-C`
     context: Option<usize>,
-    /// Show line numbers, with output_mode content [default: true]
+    /// Show line numbers, with `output_mode` content [default: true]
     #[serde(rename = "-n")]
     numbers: Option<bool>,
     /// Ignore case

@@ -9,7 +9,7 @@ use swarm_protocol::{Skill, ToolKind};
 use super::skill_text;
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, blocking, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Characters of one skill's description that the model is told beforehand, and of all of them.
 const DESCRIPTION_CHARS: usize = 250;
@@ -83,7 +83,7 @@ impl Tool for SkillTool {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("Skill").replace("{skills}", &self.list())
+        prompt!("tools/Skill").replace("{skills}", &self.list())
     }
 
     fn input_schema(&self) -> Value {

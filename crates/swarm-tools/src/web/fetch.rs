@@ -15,7 +15,7 @@ use super::readable::readable;
 use super::{WebDoor, WebRequest};
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, prompt};
 
 /// Bytes of an answer that are read, and characters that the model gets of it.
 const MOST_BYTES: usize = 4 << 20;
@@ -128,7 +128,7 @@ impl Tool for WebFetch {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("WebFetch").to_owned()
+        prompt!("tools/WebFetch").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -13,7 +13,7 @@ use super::address::host;
 use super::{WebDoor, WebRequest};
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, tool_prompt};
+use crate::{Tool, ToolContext, ToolOutput, prompt};
 
 /// Bytes of an answer that are read.
 const MOST_BYTES: usize = 2 << 20;
@@ -131,7 +131,7 @@ impl Tool for WebSearch {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("WebSearch").to_owned()
+        prompt!("tools/WebSearch").to_owned()
     }
 
     fn input_schema(&self) -> Value {

@@ -30,7 +30,7 @@ const CURTAIN: Duration = Duration::from_mins(2);
 
 const TEAM: &str = "demo";
 const PROMPT: &str =
-    "A test of this repository fails. Make a team, find the cause, mend it, and prove it.";
+    "A test in this repository fails. Create a team, find the cause, fix it, and verify the fix.";
 
 /// Runs the demonstration.
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {

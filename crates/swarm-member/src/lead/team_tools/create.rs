@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::{AgentId, MemberName, TeamName, ToolKind};
 use swarm_team::Seat;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use swarm_supervisor::{Deployment, Leadership};
 
@@ -36,7 +36,7 @@ impl Tool for TeamCreate {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TeamCreate").to_owned()
+        prompt!("tools/TeamCreate").to_owned()
     }
 
     fn input_schema(&self) -> Value {

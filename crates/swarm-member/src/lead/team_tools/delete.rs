@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_protocol::{TeamName, ToolKind};
 use swarm_team::Seat;
-use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, schema, tool_prompt};
+use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use swarm_supervisor::{Deployment, LeadError, Leadership};
 use swarm_supervisor::{await_reported_end, clear_dead};
@@ -26,7 +26,7 @@ impl Tool for TeamDelete {
     }
 
     fn description(&self) -> String {
-        tool_prompt!("TeamDelete").to_owned()
+        prompt!("tools/TeamDelete").to_owned()
     }
 
     fn input_schema(&self) -> Value {

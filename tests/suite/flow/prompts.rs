@@ -1,0 +1,65 @@
+//! What models are told before the first message.
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};
+
+use crate::scene::world;
+
+/// Marker in the first message of an agent, and the most tokens that its system prompt and tools may take together.
+const BUDGETS: [(&str, usize); 3] = [("LEAD-GO", 12_000), ("MATE-GO", 10_000), ("SUB-GO", 8_000)];
+
+#[test]
+fn prompts_and_tools_stay_within_their_budgets_and_say_where_the_agent_is() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if !ask.has_seen("LEAD-GO") || ask.result_of("a1").is_some() {
+            return Reply::text("done");
+        }
+        let call = |id: &str, prompt: &str, name: Option<&str>| {
+            let mut input = json!({"description": "look", "prompt": prompt});
+            match name {
+                Some(name) => input["name"] = name.into(),
+                None => input["subagent_type"] = "general-purpose".into(),
+            }
+            Block::tool(id, "Agent", input)
+        };
+        Reply::blocks([
+            call("a1", "MATE-GO", Some("mate")),
+            call("a2", "SUB-GO", None),
+        ])
+    });
+    let world = world().with_api(&api);
+    world.commit_project();
+    let run = ["run", "LEAD-GO", "--model", crate::scene::MODEL];
+    world
+        .swarm(&[&run[..], &["--backend", "headless"]].concat())
+        .ok();
+    let requests = api.requests();
+    for (marker, most) in BUDGETS {
+        let first = requests.iter().find(|request| {
+            let first = request.ask.messages().first().map(Value::to_string);
+            first.is_some_and(|first| first.contains(marker))
+        });
+        let ask = &first
+            .unwrap_or_else(|| panic!("no request with {marker}"))
+            .ask;
+        // A token is counted as four bytes.
+        let tokens = (ask.system().len() + ask.body["tools"].to_string().len()) / 4;
+        assert!(tokens <= most, "{marker}: {tokens} tokens");
+        assert!(tokens >= 500, "{marker}: {tokens} tokens");
+        let system = ask.system();
+        for part in [
+            "Working directory: ",
+            "Git repository: ",
+            "Date: ",
+            "Model: ",
+        ] {
+            assert!(system.contains(part), "{marker}: {system}");
+        }
+        assert_eq!(
+            system.contains("Team members when you joined: team-lead"),
+            marker == "MATE-GO",
+            "{system}"
+        );
+        assert!(!system.contains('{'), "a placeholder in {system}");
+    }
+}
