@@ -1,4 +1,4 @@
-//! Permission requests of a member: into the team's queue, and the answer back.
+//! Permission requests of a member: added to the team's queue, and answered from it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,28 +9,27 @@ use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, TeamName};
 use swarm_store::StoreError;
-use swarm_team::{Seat, Wake, open_request, wait_for_answer};
+use swarm_team::{Wake, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 
+use crate::mail::MailHandler;
 use crate::reporter::Reporter;
-use crate::teammate::MailDesk;
 
-/// What the model is told of a request that a shutdown request came before.
+/// The answer to a request that was withdrawn because of a shutdown request.
 const WITHDRAWN: &str = "the question was withdrawn, since you are asked to shut down";
 
-/// Asks through the queue.
+/// Asks through the queue of the team.
 #[derive(Debug)]
 pub(crate) struct PermissionBroker {
-    pub(crate) seat: Arc<Seat>,
+    /// The member's mail. A shutdown request in it withdraws the question.
+    pub(crate) mail: Arc<MailHandler>,
     pub(crate) watcher: Arc<FolderWatcher>,
     pub(crate) reporter: Arc<Reporter>,
     /// How long a request waits for an answer.
     pub(crate) timeout: Duration,
-    /// The mail in which a shutdown request withdraws what waits. Nobody asks the lead to shut down by mail.
-    pub(crate) mail: Option<Arc<MailDesk>>,
 }
 
-/// Woken by the member's own inbox and by answers, not by the locks that a look at them takes.
+/// Woken by changes of the member's own inbox and of requests, not by the locks that reading them takes.
 pub(crate) struct AnswerWake {
     pub(crate) inbox: Subscription,
     pub(crate) requests: Subscription,
@@ -48,7 +47,7 @@ impl Wake for AnswerWake {
 
 impl PermissionBroker {
     pub(crate) fn wake(&self, team: &TeamName) -> AnswerWake {
-        let requests = self.seat.store.requests_folder(team);
+        let requests = self.mail.seat.store.requests_folder(team);
         AnswerWake {
             inbox: self.inbox(team),
             requests: self
@@ -58,8 +57,8 @@ impl PermissionBroker {
     }
 
     fn inbox(&self, team: &TeamName) -> Subscription {
-        let own = format!("{}.json", self.seat.name).into();
-        let folder = self.seat.store.inbox_folder(team);
+        let own = format!("{}.json", self.mail.seat.name).into();
+        let folder = self.mail.seat.store.inbox_folder(team);
         self.watcher
             .subscribe(&folder, NameFilter::Exact(vec![own]))
     }
@@ -71,13 +70,20 @@ impl PermissionBroker {
         cancel: &CancellationToken,
     ) -> Result<PermissionOutcome, StoreError> {
         let mut wake = self.wake(team);
-        let open = open_request(&self.seat, team, request, self.timeout)?;
+        let open = open_request(&self.mail.seat, team, request, self.timeout)?;
         self.reporter.state(
             MemberState::WaitingPermission,
             Some(format!("{}: {}", open.record.id, open.request.description)),
         );
         let cancel = cancel.child_token();
-        let answer = wait_for_answer(&self.seat, team, &open, &mut wake, self.timeout, &cancel);
+        let answer = wait_for_answer(
+            &self.mail.seat,
+            team,
+            &open,
+            &mut wake,
+            self.timeout,
+            &cancel,
+        );
         tokio::pin!(answer);
         let withdrawn = tokio::select! {
             answer = &mut answer => return answer,
@@ -92,19 +98,18 @@ impl PermissionBroker {
         })
     }
 
-    /// Resolves when the member is asked to shut down: whoever asks waits for its answer, and nobody needs to answer it
-    /// any more.
+    /// Resolves when the member is asked to shut down: the request needs no answer any more.
     async fn shutdown_asked(&self, team: &TeamName) {
-        let Some(mail) = &self.mail else {
+        if self.mail.shutdown().is_none() {
             return std::future::pending().await;
-        };
+        }
         let mut inbox = self.inbox(team);
         loop {
-            match mail.waiting_shutdown() {
+            match self.mail.waiting_shutdown() {
                 Ok(Some(_)) => return,
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(member = %self.seat.name, %error, "inbox not read during a question");
+                    tracing::warn!(member = %self.mail.seat.name, %error, "inbox not read during a question");
                 }
             }
             inbox.changed().await;
@@ -122,7 +127,7 @@ impl PermissionGate for PermissionBroker {
         let not_asked = |error: &dyn std::fmt::Display| {
             PermissionOutcome::deny(format!("the question could not be asked: {error}"))
         };
-        let team = match self.seat.team_or_found() {
+        let team = match self.mail.seat.team_or_found() {
             Ok(team) => team,
             Err(error) => return not_asked(&error),
         };

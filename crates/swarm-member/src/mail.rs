@@ -1,37 +1,288 @@
-//! What all members do with their mail: take it, and put it into the conversation.
+//! A member's mail: what the program handles itself, what the model reads, and when a message counts as read.
 
-use swarm_engine::Injected;
-use swarm_protocol::TeamName;
-use swarm_store::StoreError;
-use swarm_team::{Incoming, Seat, sort_mail};
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Takes the unread mail and returns what the model is to read, oldest first and still unread. What the program
-/// handles itself is acknowledged.
-pub(crate) fn take(
-    seat: &Seat,
-    team: &TeamName,
-    mut is_handled: impl FnMut(&Incoming) -> bool,
-) -> Result<Vec<Incoming>, StoreError> {
-    let mut messages = Vec::new();
-    let mut handled = Vec::new();
-    for incoming in sort_mail(seat.store.take_unread(team, &seat.name)?) {
-        if is_handled(&incoming) {
-            handled.extend(incoming.id().cloned());
-        } else {
-            messages.push(incoming);
-        }
-    }
-    if !handled.is_empty() {
-        seat.store.ack(team, &seat.name, &handled)?;
-    }
-    Ok(messages)
+use async_trait::async_trait;
+use swarm_engine::{Injected, Interjections, Withheld};
+use swarm_fs::Settling;
+use swarm_protocol::{AgentEvent, MemberName, MessageId, ShutdownRequest, TeamName};
+use swarm_store::{Draft, StoreError};
+use swarm_team::{Incoming, PendingShutdown, Seat, ShutdownVerdict, sort_mail, summary_of};
+
+use crate::deferred_writes::DeferredWrites;
+
+/// What happens to an unread message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handling {
+    /// The program handles it: it is marked as read and the model does not see it.
+    Acknowledge,
+    /// The model reads it. It stays unread until it is in the transcript.
+    Read,
+    /// The program handles it, and it stays unread until that is done.
+    KeepUnread,
 }
 
-/// The form in which messages go into the transcript.
-pub(crate) fn inject(messages: &[Incoming]) -> Vec<Injected> {
-    let injected = messages.iter().map(|incoming| Injected {
-        text: incoming.render(),
-        message_ids: incoming.id().cloned().into_iter().collect(),
-    });
-    injected.collect()
+/// How the mail of a lead differs from that of a teammate.
+pub(crate) trait MailRole: fmt::Debug + Send + Sync {
+    /// Decides what happens to a message and acts on frames that the program handles.
+    fn handling(&self, team: &TeamName, incoming: &Incoming) -> Handling;
+
+    /// The shutdown request to this member, if it can get one.
+    fn shutdown(&self) -> Option<&PendingShutdown> {
+        None
+    }
+
+    /// Called for each message before it is added to the conversation.
+    fn reads(&self, _incoming: &Incoming) {}
+}
+
+/// The mail of one member.
+#[derive(Debug)]
+pub(crate) struct MailHandler {
+    pub(crate) seat: Arc<Seat>,
+    role: Arc<dyn MailRole>,
+    /// Messages that a person typed into this member's terminal.
+    typed: Mutex<HashSet<MessageId>>,
+    writes: DeferredWrites,
+}
+
+impl MailHandler {
+    pub(crate) fn new(seat: Arc<Seat>, role: Arc<dyn MailRole>) -> Self {
+        Self {
+            seat,
+            role,
+            typed: Mutex::default(),
+            writes: DeferredWrites::default(),
+        }
+    }
+
+    /// The shutdown request to this member; `None` for a lead, which nobody asks by mail.
+    pub(crate) fn shutdown(&self) -> Option<&PendingShutdown> {
+        self.role.shutdown()
+    }
+
+    /// Records that a message was typed into this member's terminal.
+    pub(crate) fn add_typed(&self, id: MessageId) {
+        self.typed().insert(id);
+    }
+
+    /// Whether a message was typed into this member's terminal.
+    pub(crate) fn is_typed_here(&self, incoming: &Incoming) -> bool {
+        incoming.id().is_some_and(|id| self.typed().contains(id))
+    }
+
+    fn typed(&self) -> MutexGuard<'_, HashSet<MessageId>> {
+        // Ids are only added.
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unread(&self, team: &TeamName) -> Result<Vec<Incoming>, StoreError> {
+        let unread = self.seat.store.take_unread(team, &self.seat.name)?;
+        Ok(sort_mail(unread))
+    }
+
+    /// Handles the frames that are for the program and returns what the model is to read, oldest first and still unread.
+    ///
+    /// # Errors
+    /// A failed read of the inbox, or the failure of an earlier deferred write.
+    pub(crate) fn take(&self) -> Result<Vec<Incoming>, StoreError> {
+        self.writes.finish()?;
+        let Some(team) = self.seat.team() else {
+            return Ok(Vec::new());
+        };
+        let mut messages = Vec::new();
+        let mut handled = Vec::new();
+        for incoming in self.unread(&team)? {
+            match self.role.handling(&team, &incoming) {
+                Handling::Acknowledge => handled.extend(incoming.id().cloned()),
+                Handling::Read => messages.push(incoming),
+                Handling::KeepUnread => {}
+            }
+        }
+        self.acknowledge(&team, &handled)?;
+        Ok(messages)
+    }
+
+    /// What is added to the conversation between two tool calls: urgent text and shutdown requests.
+    pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
+        self.writes.finish()?;
+        let Some(team) = self.seat.team() else {
+            return Ok(Vec::new());
+        };
+        let mut urgent = self.unread(&team)?;
+        urgent.retain(|incoming| match incoming.shutdown_request() {
+            Some(request) => self
+                .shutdown()
+                .is_some_and(|pending| !pending.is_refused(&request.request_id)),
+            None => incoming.is_urgent_text(),
+        });
+        if let Some(pending) = self.shutdown() {
+            for request in urgent.iter().filter_map(Incoming::shutdown_request) {
+                pending.enter(request.clone());
+            }
+        }
+        self.note_told(&urgent);
+        Ok(urgent)
+    }
+
+    /// Records which shutdown requests are among the messages that the model is about to read.
+    pub(crate) fn note_told(&self, messages: &[Incoming]) {
+        let Some(pending) = self.shutdown() else {
+            return;
+        };
+        for request in messages.iter().filter_map(Incoming::shutdown_request) {
+            pending.note_told(&request.request_id);
+        }
+    }
+
+    /// Marks all shutdown requests as read after one of them was answered.
+    pub(crate) fn shutdown_answered(&self) -> Result<(), StoreError> {
+        let Some(team) = self.seat.team() else {
+            return Ok(());
+        };
+        let requests: Vec<MessageId> = self
+            .unread(&team)?
+            .iter()
+            .filter(|incoming| incoming.shutdown_request().is_some())
+            .filter_map(|incoming| incoming.id().cloned())
+            .collect();
+        self.acknowledge(&team, &requests)
+    }
+
+    /// The shutdown request that waits for an answer, in the inbox or already taken. Changes nothing in the inbox.
+    pub(crate) fn waiting_shutdown(&self) -> Result<Option<ShutdownRequest>, StoreError> {
+        let (Some(pending), Some(team)) = (self.shutdown(), self.seat.team()) else {
+            return Ok(None);
+        };
+        let inbox = self.seat.store.inbox(&team, &self.seat.name)?;
+        let unread = inbox.unread().cloned().collect();
+        let newest = sort_mail(unread)
+            .into_iter()
+            .rev()
+            .find_map(|incoming| incoming.shutdown_request().cloned())
+            .filter(|request| !pending.is_refused(&request.request_id));
+        Ok(newest.or_else(|| match pending.verdict() {
+            ShutdownVerdict::Open(request) => Some(request),
+            ShutdownVerdict::None => None,
+        }))
+    }
+
+    /// Shows messages and returns them in the form in which they go into the transcript.
+    pub(crate) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
+        let injected = messages.iter().map(|incoming| {
+            self.role.reads(incoming);
+            self.seat.emit(self.shown(incoming));
+            Injected {
+                text: incoming.render(),
+                message_ids: incoming.id().cloned().into_iter().collect(),
+            }
+        });
+        injected.collect()
+    }
+
+    fn shown(&self, incoming: &Incoming) -> AgentEvent {
+        if !self.is_typed_here(incoming) {
+            return incoming.shown(&self.seat.name);
+        }
+        AgentEvent::MailIn {
+            from: "you, typed here".to_owned(),
+            color: None,
+            line: incoming.line(),
+            more: None,
+        }
+    }
+
+    /// Marks messages as read and adds them to the journal as delivered, once `settling` reports that the transcript is
+    /// on disk. The write is deferred; [`Self::take`] returns its error. Messages that could not be marked are delivered
+    /// again, recognised by their id, and marked then.
+    pub(crate) fn mark_delivered(&self, ids: Vec<MessageId>, settling: Option<Settling>) {
+        let Some(team) = self.seat.team().filter(|_| !ids.is_empty()) else {
+            return;
+        };
+        let seat = Arc::clone(&self.seat);
+        self.writes.add(move || {
+            if let Some(Err(error)) = settling.as_ref().map(Settling::settle) {
+                // They stay unread and come again; the session reports the error.
+                tracing::warn!(member = %seat.name, %error, "mail not kept");
+                return Ok(());
+            }
+            seat.store.delivered(&team, &seat.name, &ids).map(drop)
+        });
+    }
+
+    /// Adds a write that is done while the model is asked, after those added before.
+    pub(crate) fn write_later(&self, write: impl FnOnce() + Send + 'static) {
+        self.writes.add(|| {
+            write();
+            Ok(())
+        });
+    }
+
+    /// Starts the deferred writes in the background.
+    pub(crate) fn begin_writes(&self) {
+        self.writes.begin();
+    }
+
+    /// Waits for the deferred writes.
+    pub(crate) fn finish_writes(&self) {
+        if let Err(error) = self.writes.finish() {
+            tracing::warn!(member = %self.seat.name, %error, "mail not acknowledged yet");
+        }
+    }
+
+    /// Tells the senders of messages that a hook withheld them from this member. Messages of the program itself are
+    /// skipped, so no such notice causes another.
+    pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
+        let name = &self.seat.name;
+        for incoming in messages.iter().filter(|incoming| incoming.is_prose()) {
+            let is_it =
+                |one: &&Withheld| incoming.id().is_some_and(|id| one.message_ids.contains(id));
+            let entry = &incoming.entry;
+            let (Some(one), Ok(sender), Some(team)) = (
+                withheld.iter().find(is_it),
+                MemberName::parse(entry.from.trim()),
+                self.seat.team(),
+            ) else {
+                continue;
+            };
+            let text = format!(
+                "{name} was not shown your message ({}): a hook of the user withholds it. {}",
+                summary_of(&entry.text, entry.summary.as_deref()),
+                one.why
+            );
+            let notice = Draft::system_of(name.as_str(), text)
+                .with_summary(format!("{name} was not shown your message"));
+            if let Err(error) = self.seat.store.send(&team, &sender, notice) {
+                tracing::warn!(member = %name, %sender, %error, "sender not told");
+            }
+        }
+    }
+
+    fn acknowledge(&self, team: &TeamName, ids: &[MessageId]) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.seat.store.ack(team, &self.seat.name, ids).map(drop)
+    }
+}
+
+#[async_trait]
+impl Interjections for MailHandler {
+    async fn between_calls(&self) -> Vec<Injected> {
+        match self.take_urgent() {
+            Ok(messages) => self.inject(&messages),
+            Err(error) => {
+                // The mail stays unread and is read after the turn.
+                tracing::warn!(member = %self.seat.name, %error, "urgent mail not read");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn delivered(&self, ids: &[MessageId]) {
+        self.mark_delivered(ids.to_vec(), None);
+        self.begin_writes();
+    }
 }

@@ -41,7 +41,8 @@ pub use send::{
 };
 pub use send_message::SendMessageTool;
 pub use shutdown::{
-    ShutdownAsk, ShutdownDesk, ShutdownVerdict, approve_shutdown, reject_shutdown, request_shutdown,
+    PendingShutdown, ShutdownAsk, ShutdownVerdict, approve_shutdown, reject_shutdown,
+    request_shutdown,
 };
 pub use state_keeper::StateKeeper;
 pub use sub_agent_event::enter_sub_agent;

@@ -12,14 +12,14 @@ use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt
 
 use crate::send::{summary_of, told};
 use crate::{
-    Prose, Seat, Sent, ShutdownAsk, ShutdownDesk, reject_shutdown, request_shutdown, send_text,
+    PendingShutdown, Prose, Seat, Sent, ShutdownAsk, reject_shutdown, request_shutdown, send_text,
 };
 
 /// Writes to other members, asks members to stop, and refuses to stop.
 #[derive(Debug)]
 pub struct SendMessageTool {
     seat: Arc<Seat>,
-    desk: Option<Arc<ShutdownDesk>>,
+    desk: Option<Arc<PendingShutdown>>,
     /// Sub-agents of this process, who are asked for before members are.
     background: Option<Weak<dyn BackgroundAgents>>,
 }
@@ -102,7 +102,7 @@ impl SendMessageTool {
     }
 
     /// A teammate's tool: it may refuse a shutdown request on its desk.
-    pub fn for_teammate(seat: Arc<Seat>, desk: Arc<ShutdownDesk>) -> Self {
+    pub fn for_teammate(seat: Arc<Seat>, desk: Arc<PendingShutdown>) -> Self {
         Self {
             seat,
             desk: Some(desk),

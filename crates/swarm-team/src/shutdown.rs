@@ -115,7 +115,7 @@ pub enum ShutdownVerdict {
 
 /// The open request of a member in a turn, shared by its loop and its `SendMessage` tool.
 #[derive(Debug, Default)]
-pub struct ShutdownDesk {
+pub struct PendingShutdown {
     requests: Mutex<Requests>,
 }
 
@@ -128,7 +128,7 @@ struct Requests {
     refused: Option<RequestId>,
 }
 
-impl ShutdownDesk {
+impl PendingShutdown {
     fn lock(&self) -> MutexGuard<'_, Requests> {
         // Fields are replaced whole.
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)

@@ -19,13 +19,13 @@ use swarm_tools::{
 };
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::LeadParts;
-use super::desk::LeadDesk;
+use super::mail::LeadMail;
 use super::prompt::system_prompt;
 use crate::broker::PermissionBroker;
 use crate::lead::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
+use crate::mail::MailHandler;
 use crate::reporter::{Reporter, ReporterParts};
 use swarm_supervisor::lead_marks;
 use swarm_supervisor::{Deployment, Leadership, WorktreeMerger};
@@ -33,8 +33,8 @@ use swarm_supervisor::{Deployment, Leadership, WorktreeMerger};
 /// A lead, ready for its prompt.
 pub(super) struct Assembled {
     pub(super) session: Session,
-    pub(super) seat: Arc<Seat>,
-    pub(super) desk: Arc<LeadDesk>,
+    pub(super) mail: Arc<MailHandler>,
+    pub(super) role_mail: Arc<LeadMail>,
     pub(super) reporter: Arc<Reporter>,
     pub(super) sub_agents: Arc<SubAgents>,
 }
@@ -48,20 +48,13 @@ pub(super) fn assemble(
     let lead = MemberName::lead();
     let reporter = reporter(parts, leadership);
     let seat = seat(dep, leadership, &reporter);
-    let desk = Arc::new(LeadDesk {
-        deployment: dep.clone(),
-        seat: Arc::clone(&seat),
-        reporter: Arc::clone(&reporter),
-        partings: TaskTracker::new(),
-        parted: Arc::default(),
-        person_wrote: std::sync::atomic::AtomicBool::default(),
-    });
+    let role_mail = Arc::new(LeadMail::new(dep.clone(), Arc::clone(&reporter)));
+    let mail = Arc::new(MailHandler::new(Arc::clone(&seat), role_mail.clone()));
     let gate = PermissionBroker {
-        seat: Arc::clone(&seat),
+        mail: Arc::clone(&mail),
         watcher: Arc::clone(&dep.watcher),
         reporter: Arc::clone(&reporter),
         timeout: dep.limits.permission_timeout(),
-        mail: None,
     };
     let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
     let unreadable = ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref());
@@ -85,7 +78,7 @@ pub(super) fn assemble(
         rights,
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
-        interjections: Arc::clone(&desk) as Arc<dyn swarm_engine::Interjections>,
+        interjections: Arc::clone(&mail) as Arc<dyn swarm_engine::Interjections>,
         hooks,
         forks: ForkPoint::default(),
         limits: EngineLimits {
@@ -112,8 +105,8 @@ pub(super) fn assemble(
     let session = Session::open(transcript, agent)?;
     Ok(Assembled {
         session,
-        seat,
-        desk,
+        mail,
+        role_mail,
         reporter,
         sub_agents,
     })

@@ -1,21 +1,21 @@
-//! The headless lead: one prompt, a team, an orderly end.
+//! The lead of a headless run: one prompt, a team, and an end without leftovers.
 
 mod assemble;
-mod desk;
-mod farewell;
-mod headless;
+mod mail;
 mod parts;
 mod prompt;
 mod report;
 mod result_text;
+mod role;
+mod run;
+mod run_end;
 mod servers;
 mod settle;
 mod supervise;
 mod team_tools;
-mod turn;
 
 #[cfg(test)]
-mod desk_tests;
+mod mail_tests;
 #[cfg(test)]
 mod report_tests;
 #[cfg(test)]
@@ -23,6 +23,6 @@ mod settle_tests;
 #[cfg(test)]
 mod tests;
 
-pub use headless::run_headless;
 pub use parts::LeadParts;
 pub use report::{MemberLine, Outcome, RunReport, TaskLine};
+pub use run::run_headless;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use swarm_engine::{
-    AgentParts, EngineLimits, EventSink, ForkPoint, InstructionSources, NoSpawner, Rights, Session,
-    SubAgentKit, SubAgents, Trained, TranscriptAuthor, TranscriptFile, find_transcript, own_tools,
-    without_unreadable,
+    AgentParts, EngineLimits, EventSink, ForkPoint, InstructionSources, Interjections, NoSpawner,
+    Rights, Session, SubAgentKit, SubAgents, Trained, TranscriptAuthor, TranscriptFile,
+    find_transcript, own_tools, without_unreadable,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -19,7 +19,7 @@ use swarm_protocol::BackendType;
 use swarm_protocol::DefinitionReport;
 use swarm_protocol::{RightsReport, RuleText, SpawnId};
 use swarm_team::{
-    Seat, SendMessageTool, ShutdownDesk, SpawnOrder, StateKeeper, member_hooks, task_tools,
+    PendingShutdown, Seat, SendMessageTool, SpawnOrder, StateKeeper, member_hooks, task_tools,
 };
 use swarm_tools::{
     Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits,
@@ -28,10 +28,10 @@ use swarm_ui::{PaneHeader, PaneView, Theme};
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::PermissionBroker;
+use crate::mail::MailHandler;
 use crate::pane_sink::PaneSink;
 use crate::reporter::{Reporter, ReporterParts};
-use crate::teammate::desk::MailDesk;
-use crate::teammate::interject::UrgentMail;
+use crate::teammate::mail::TeammateMail;
 use crate::teammate::prompt::{PromptFacts, system_prompt};
 use crate::teammate::servers;
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
@@ -39,8 +39,8 @@ use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 /// A teammate, ready to say hello.
 pub(crate) struct Assembled {
     pub(crate) session: Session,
-    pub(crate) seat: Arc<Seat>,
-    pub(crate) desk: Arc<MailDesk>,
+    pub(crate) mail: Arc<MailHandler>,
+    pub(crate) role_mail: Arc<TeammateMail>,
     pub(crate) reporter: Arc<Reporter>,
     pub(crate) sub_agents: Arc<SubAgents>,
     pub(crate) tool_names: Vec<String>,
@@ -59,7 +59,6 @@ pub(crate) fn assemble(
     if !parts.terminate.token().is_cancelled() {
         servers::require(&parts.order, servers)?;
     }
-    let team = parts.order.agent.team.clone();
     let reporter = Arc::new(reporter(&mut parts));
     let (store, order, root) = (parts.store, parts.order, parts.root);
     let events = Arc::clone(&reporter);
@@ -79,12 +78,8 @@ pub(crate) fn assemble(
     rules.extend(trained.rules.clone());
     let unreadable = ReadFilter::denials(&rules, &order.cwd, parts.home.as_deref())
         .anchored(order.anchors.clone());
-    let shutdown = Arc::new(ShutdownDesk::default());
-    let desk = Arc::new(MailDesk::new(
-        Arc::clone(&seat),
-        team.clone(),
-        Arc::clone(&shutdown),
-    ));
+    let role_mail = Arc::new(TeammateMail::default());
+    let mail = Arc::new(MailHandler::new(Arc::clone(&seat), role_mail.clone()));
     let sub_agents = SubAgents::new(SubAgentKit {
         equipment: Arc::new(order.equipment.clone()),
         models: parts.models,
@@ -94,14 +89,13 @@ pub(crate) fn assemble(
         root: root.clone(),
         platform: parts.process.platform.clone(),
     });
-    let mut tools = tools(&seat, &shutdown, &order.equipment, &sub_agents);
+    let mut tools = tools(&seat, &role_mail.shutdown, &order.equipment, &sub_agents);
     tools.extend(servers.tools());
     let gate = PermissionBroker {
-        seat: Arc::clone(&seat),
+        mail: Arc::clone(&mail),
         watcher: Arc::clone(watcher),
         reporter: Arc::clone(&reporter),
         timeout: order.limits.permission_timeout(),
-        mail: Some(Arc::clone(&desk)),
     };
     let rights = Arc::new(rights(&seat, &order, rules));
     let instructions = instructions(&order, &root, parts.home.as_deref(), &unreadable);
@@ -125,7 +119,7 @@ pub(crate) fn assemble(
         rights,
         gate: Arc::new(gate),
         events: Arc::clone(&reporter) as Arc<dyn EventSink>,
-        interjections: Arc::new(UrgentMail(Arc::clone(&desk))),
+        interjections: Arc::clone(&mail) as Arc<dyn Interjections>,
         hooks,
         limits,
         forks: ForkPoint::default(),
@@ -149,8 +143,8 @@ pub(crate) fn assemble(
     let initial_prompt = initial_prompt.filter(|_| is_new);
     Ok(Assembled {
         session,
-        seat,
-        desk,
+        mail,
+        role_mail,
         reporter,
         sub_agents,
         tool_names,
@@ -379,7 +373,7 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
 
 fn tools(
     seat: &Arc<Seat>,
-    shutdown: &Arc<ShutdownDesk>,
+    shutdown: &Arc<PendingShutdown>,
     equipment: &Equipment,
     sub_agents: &Arc<SubAgents>,
 ) -> Vec<Arc<dyn Tool>> {

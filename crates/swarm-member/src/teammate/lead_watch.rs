@@ -1,55 +1,87 @@
-//! Whether the process that leads the team is still there.
+//! Whether the process that leads the team still runs, and what a teammate does when it does not.
 
 use std::sync::Arc;
 
-use swarm_fs::{Liveness, probe, wait_for_death};
-use swarm_protocol::{LeadProcess, MemberName, TeamConfig, TeamName};
+use swarm_fs::{FolderWatcher, Liveness, NameFilter, Subscription, probe, wait_for_death};
+use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig, TeamName};
 use swarm_store::{StoreError, TeamStore, process};
 use tokio::sync::oneshot;
 
-/// Looks after the lead of one team.
+use crate::teammate::suspension::loss;
+
+/// Reported when a new lead takes over while a call of a suspended turn is still running.
+const LED_AGAIN: &str = "the team is led again, and the turn goes on after the running call";
+
+/// Watches the lead of one team.
 #[derive(Debug)]
 pub(crate) struct LeadWatch {
     store: Arc<dyn TeamStore>,
+    watcher: Arc<FolderWatcher>,
     team: TeamName,
-    /// Resolves when the life lock that a thread waits on has fallen.
-    fall: Option<oneshot::Receiver<()>>,
+    /// What the member does without a lead.
+    pub(crate) on_lost: OnLost,
+    /// Resolves when the life lock that a thread waits on is released.
+    release: Option<oneshot::Receiver<()>>,
+    /// Watches for a new lead; only there once the lead is lost.
+    change: Option<LeadChange>,
     /// What the last look found.
     lost: Option<LeadProcess>,
+    /// Whether the present turn depends on the lead, and whether the last look during it found the lead lost.
+    in_turn: Option<bool>,
+}
+
+/// What a look during a turn found.
+pub(crate) struct LeadLook {
+    pub(crate) is_lost: bool,
+    /// The state to report, where that has changed.
+    pub(crate) news: Option<(MemberState, String)>,
 }
 
 impl LeadWatch {
-    pub(crate) fn new(store: Arc<dyn TeamStore>, team: TeamName) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn TeamStore>,
+        watcher: Arc<FolderWatcher>,
+        team: TeamName,
+        on_lost: OnLost,
+    ) -> Self {
         Self {
             store,
+            watcher,
             team,
-            fall: None,
+            on_lost,
+            release: None,
+            change: None,
             lost: None,
+            in_turn: None,
         }
     }
 
     /// The process that led the team and has died; `None` while it lives, where that cannot be known, and in a team that
-    /// a person drives by hand.
+    /// a person leads by hand.
     pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
         let looked = self.store.config(&self.team);
         let looked = looked.and_then(|roster| self.look(roster.lead_process));
-        self.take(looked)
+        self.keep(looked)
     }
 
-    /// The same with the roster at hand, if it could be read.
+    /// The lost lead according to a roster that was just read. Without one, what the last look found. `None` for a member
+    /// that does not need a lead.
     pub(crate) fn lost_in(&mut self, roster: Option<&TeamConfig>) -> Option<LeadProcess> {
+        if self.on_lost == OnLost::Continue {
+            return None;
+        }
         let Some(roster) = roster else {
             return self.lost.clone();
         };
         let looked = self.look(roster.lead_process.clone());
-        self.take(looked)
+        self.keep(looked)
     }
 
-    fn take(&mut self, looked: Result<Option<LeadProcess>, StoreError>) -> Option<LeadProcess> {
+    fn keep(&mut self, looked: Result<Option<LeadProcess>, StoreError>) -> Option<LeadProcess> {
         match looked {
             Ok(lost) => self.lost = lost,
             Err(error) => {
-                // A file that cannot be read says nothing about the lead: what was known still counts.
+                // An unreadable file says nothing about the lead: what was known still counts.
                 tracing::warn!(team = %self.team, %error, "lead not looked at");
             }
         }
@@ -62,7 +94,7 @@ impl LeadWatch {
         };
         let is_lost = match probe(&self.store.life_path(&self.team, &MemberName::lead()))? {
             Liveness::Alive => {
-                self.wait();
+                self.await_release();
                 false
             }
             Liveness::Dead => true,
@@ -72,38 +104,140 @@ impl LeadWatch {
         Ok(is_lost.then_some(lead))
     }
 
-    /// Lets the kernel wake us at the lead's death, however soon after the look that comes.
-    fn wait(&mut self) {
-        if self.fall.is_some() {
+    /// Lets the kernel wake us when the lead dies, however soon after the look that is.
+    fn await_release(&mut self) {
+        if self.release.is_some() {
             return;
         }
         let path = self.store.life_path(&self.team, &MemberName::lead());
-        let (tell, fall) = oneshot::channel();
+        let (tell, release) = oneshot::channel();
         let waiter = std::thread::Builder::new().name("waits for the lead".to_owned());
         let spawned = waiter.spawn(move || {
             if let Err(error) = wait_for_death(&path) {
                 tracing::debug!(%error, "the lead's life lock is gone");
             }
-            // Nobody listens when the member has ended first.
+            // The receiver is gone when the member has ended first.
             tell.send(()).ok();
         });
         match spawned {
-            Ok(_detached) => self.fall = Some(fall),
+            Ok(_detached) => self.release = Some(release),
             Err(error) => {
                 tracing::warn!(%error, "no thread waits for the lead: its death is seen by the sweep only");
             }
         }
     }
 
-    /// Resolves when the lead may have died: look again. Dropping the future loses nothing.
-    pub(crate) async fn fallen(&mut self) {
-        match &mut self.fall {
-            Some(fall) => {
-                // An error means that the thread has ended, which is as good.
-                fall.await.ok();
-                self.fall = None;
+    /// Watches for a new lead. Returns `false` if that has begun before; otherwise one may have come before the watch,
+    /// and the caller has to look again.
+    pub(crate) fn watch_for_change(&mut self) -> bool {
+        let is_new = self.change.is_none();
+        if is_new {
+            let change = LeadChange::watch(&*self.store, &self.watcher, &self.team);
+            self.change = Some(change);
+        }
+        is_new
+    }
+
+    /// Stops watching for a new lead.
+    pub(crate) fn ignore_change(&mut self) {
+        self.change = None;
+    }
+
+    /// Resolves when the lead may have died or, where that is watched, when there may be a new one. Dropping the future
+    /// loses nothing.
+    pub(crate) async fn changed(&mut self) {
+        let changed = async {
+            match &mut self.change {
+                Some(change) => change.changed().await,
+                None => std::future::pending().await,
             }
+        };
+        tokio::select! {
+            () = changed => {}
+            () = released(&mut self.release) => {}
+        }
+    }
+
+    /// A turn begins, which is suspended when the lead is lost unless the person at the terminal asked for it.
+    pub(crate) fn turn_begins(&mut self, is_asked_here: bool) {
+        let depends = self.on_lost != OnLost::Continue && !is_asked_here;
+        self.in_turn = depends.then_some(false);
+        self.change = None;
+    }
+
+    /// Resolves when a turn has a reason to look at the lead.
+    pub(crate) async fn changed_in_turn(&mut self) {
+        match self.in_turn {
+            Some(_) => self.changed().await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// Looks at the lead during a turn; `None` if the turn does not depend on it.
+    pub(crate) fn look_in_turn(&mut self) -> Option<LeadLook> {
+        let was_lost = self.in_turn?;
+        let mut lost = self.lost();
+        if lost.is_some() && self.watch_for_change() {
+            lost = self.lost();
+        }
+        let is_lost = lost.is_some();
+        self.in_turn = Some(is_lost);
+        let news = (was_lost != is_lost).then(|| match lost {
+            Some(lead) => self.consequence(&lead),
+            None => (MemberState::Working, LED_AGAIN.to_owned()),
+        });
+        Some(LeadLook { is_lost, news })
+    }
+
+    /// What the member does about the loss while its running call goes on.
+    fn consequence(&self, lead: &LeadProcess) -> (MemberState, String) {
+        let loss = loss(lead);
+        match self.on_lost {
+            OnLost::Stop => {
+                let detail = format!("{loss}; it stops once the running call has ended");
+                (MemberState::Stopping, detail)
+            }
+            OnLost::Park | OnLost::Continue => {
+                let detail = format!("{loss}; the running call is let to its end");
+                (MemberState::Parked, detail)
+            }
+        }
+    }
+}
+
+/// Resolves when the life lock is released that a thread waits for, if one does.
+async fn released(release: &mut Option<oneshot::Receiver<()>>) {
+    match release {
+        Some(receiver) => {
+            // An error means that the thread has ended, which is as good.
+            receiver.await.ok();
+            *release = None;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// What changes when a team gets a lead, or when a person takes it over.
+#[derive(Debug)]
+struct LeadChange {
+    roster: Subscription,
+    life: Subscription,
+}
+
+impl LeadChange {
+    fn watch(store: &dyn TeamStore, watcher: &FolderWatcher, team: &TeamName) -> Self {
+        let watch =
+            |folder, name: &str| watcher.subscribe(folder, NameFilter::Exact(vec![name.into()]));
+        Self {
+            roster: watch(&store.team_folder(team), "config.json"),
+            life: watch(&store.member_dir(team, &MemberName::lead()), "life"),
+        }
+    }
+
+    async fn changed(&mut self) {
+        tokio::select! {
+            () = self.roster.changed() => {}
+            () = self.life.changed() => {}
         }
     }
 }

@@ -1,33 +1,24 @@
-//! The teammate: inbox → turns → idle notice → shutdown.
+//! The teammate: a member that reports to a lead.
 
 mod assemble;
-mod chores;
-mod debrief;
-mod desk;
-mod duty;
 mod error;
-mod hold;
-mod hooks;
-mod idle;
-mod interject;
-mod lead_duty;
 mod lead_watch;
-mod life;
-mod member;
-mod outbox;
+mod mail;
 mod parts;
-mod person;
 mod prompt;
+mod role;
+mod run;
 mod servers;
 mod start;
+mod suspension;
+mod task_follow_up;
 mod termination;
-mod turn;
+mod turn_reporter;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use desk::MailDesk;
 pub use error::TeammateError;
-pub use member::{Ending, run};
 pub use parts::{ProcessFacts, TeammateParts};
+pub use run::{Ending, run};
 pub use termination::Termination;

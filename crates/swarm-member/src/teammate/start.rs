@@ -1,4 +1,4 @@
-//! The start of a teammate: life lock, hello, and the wait for the commit. No model turn before that.
+//! The start of a teammate: life lock, hello, and the wait for the commit. It takes no turn before that.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use swarm_team::SpawnOrder;
 
 use crate::teammate::{ProcessFacts, TeammateError};
 
-/// How much longer than its spawner a child waits for the commit, so that the spawner's word comes first.
+/// How much longer than its spawner a child waits for the commit, so that the spawner decides first.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes the life lock of this member, and closes its process to others of the same user.
+/// Takes the life lock of this member and protects its process from inspection by others of the same user.
 pub(crate) fn take_life(
     store: &dyn TeamStore,
     order: &SpawnOrder,
@@ -34,7 +34,7 @@ pub(crate) fn take_life(
         StoreError::Fs(error) => TeammateError::Life(error),
         error => error.into(),
     })?;
-    // Not before: until then only the mark in its environment tells whose process this is.
+    // Not before: until then only the mark in its environment identifies this process.
     forbid_inspection();
     Ok(life)
 }
@@ -62,7 +62,7 @@ pub(crate) fn hello(
     }
 }
 
-/// Waits until the roster says that this spawn is committed. `None` when it was called off: the child leaves.
+/// Waits until the roster has this spawn as committed. `None` if it was cancelled.
 pub(crate) async fn await_commit(
     store: &dyn TeamStore,
     watcher: &FolderWatcher,

@@ -1,13 +1,13 @@
-//! Being told to end, and by what.
+//! The order to stop, and its cause.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-/// What is told of an end whose cause nobody named.
+/// The cause that is reported where none was given.
 const UNNAMED: &str = "its process was told to end";
 
-/// Falls when a teammate's process is told to end; the first cause counts.
+/// Tells a teammate's process to stop. The first cause counts.
 #[derive(Debug, Clone, Default)]
 pub struct Termination {
     token: CancellationToken,
@@ -15,18 +15,18 @@ pub struct Termination {
 }
 
 impl Termination {
-    /// Tells the teammate to end. `cause` is half a sentence, such as `its pane is gone`.
+    /// Tells the teammate to stop. `cause` is a clause such as `its pane is gone`.
     pub fn tell(&self, cause: &'static str) {
         self.cause.get_or_init(|| cause);
         self.token.cancel();
     }
 
-    /// What falls.
+    /// Cancelled when the teammate is told to stop.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// By what it was told to end.
+    /// Why it was told to stop.
     pub(crate) fn cause(&self) -> &'static str {
         self.cause.get().copied().unwrap_or(UNNAMED)
     }

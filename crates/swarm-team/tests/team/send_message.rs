@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MemberState, RequestId, ShutdownRequest};
-use swarm_team::{Incoming, SendMessageTool, ShutdownDesk, ShutdownVerdict};
+use swarm_team::{Incoming, PendingShutdown, SendMessageTool, ShutdownVerdict};
 use swarm_tools::ToolOutput;
 
 use crate::world::{Seated, World, call, request_id};
 
 struct Mate {
     seated: Seated,
-    desk: Arc<ShutdownDesk>,
+    desk: Arc<PendingShutdown>,
     tool: SendMessageTool,
 }
 
 fn mate(world: &World, member: &str) -> Mate {
     let seated = world.seat_of_new(member);
-    let desk = Arc::new(ShutdownDesk::default());
+    let desk = Arc::new(PendingShutdown::default());
     let tool = SendMessageTool::for_teammate(seated.seat.clone(), desk.clone());
     Mate { seated, desk, tool }
 }

@@ -2,7 +2,7 @@
 
 use swarm_protocol::{BackendType, ControlFrame, IsoTime, PaneId, ShutdownRequest};
 use swarm_team::{
-    Incoming, ShutdownAsk, ShutdownDesk, ShutdownVerdict, approve_shutdown, request_shutdown,
+    Incoming, PendingShutdown, ShutdownAsk, ShutdownVerdict, approve_shutdown, request_shutdown,
 };
 
 use crate::world::{World, name, now, request_id};
@@ -46,7 +46,7 @@ fn an_approval_names_request_member_pane_and_backend() {
 
 #[test]
 fn a_later_request_takes_the_place_of_an_earlier_one() {
-    let desk = ShutdownDesk::default();
+    let desk = PendingShutdown::default();
     assert_eq!(desk.verdict(), ShutdownVerdict::None);
     let request = |id: &str| ShutdownRequest {
         request_id: request_id(id),

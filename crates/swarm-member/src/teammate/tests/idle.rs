@@ -3,7 +3,7 @@
 use swarm_engine::{EngineError, Totals, TurnOutcome};
 use swarm_protocol::{AgentEvent, IdleNotification, IdleReason, IsoTime};
 
-use crate::teammate::idle::notice;
+use crate::teammate::turn_reporter::notice;
 use crate::turn_mail::TurnMail;
 
 fn finished(text: &str) -> TurnOutcome {

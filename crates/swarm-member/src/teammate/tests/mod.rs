@@ -2,16 +2,16 @@
 
 mod asking;
 mod background;
+mod broker;
 mod crash;
-mod desk;
-mod duty;
 mod foreign;
-mod gate;
 mod hooks;
 mod idle;
-mod life;
+mod mail;
+mod member_loop;
 mod park;
 mod pause;
 mod person;
 mod shutdown;
+mod task_follow_up;
 mod world;

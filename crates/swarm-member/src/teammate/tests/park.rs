@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use swarm_fs::FolderWatcher;
 use swarm_protocol::{Event, MemberState, OnLost};
 use swarm_store::{TeamStore, process};
 use tokio::sync::Notify;
@@ -24,13 +25,14 @@ fn continued(event: &Event) -> bool {
 async fn l4_the_kernel_wakes_who_waits_for_the_leads_death() {
     let world = World::new();
     let store: Arc<dyn TeamStore> = world.store.clone();
-    let mut watch = LeadWatch::new(store, world.team.clone());
+    let watcher = Arc::new(FolderWatcher::new());
+    let mut watch = LeadWatch::new(store, watcher, world.team.clone(), OnLost::Park);
     assert_eq!(watch.lost(), None, "nobody leads");
     let lead = world.lead();
     assert_eq!(watch.lost(), None);
     drop(lead);
     // No folder is watched here, so nothing but the lock can wake.
-    watch.fallen().await;
+    watch.changed().await;
     assert!(watch.lost().is_some());
     let _next = world.lead();
     assert_eq!(watch.lost(), None);

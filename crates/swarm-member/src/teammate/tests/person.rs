@@ -8,9 +8,10 @@ use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_ui::PaneInput;
 
 use super::world::{Screen, World, bob, until};
+use crate::mail::MailHandler;
+use crate::person::Person;
 use crate::teammate::Ending;
-use crate::teammate::desk::MailDesk;
-use crate::teammate::person::Person;
+use crate::teammate::mail::TeammateMail;
 use swarm_testkit::{FakeModel, call, heard, say};
 
 fn line(text: &str) -> PaneInput {
@@ -100,10 +101,10 @@ fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>,
     let store = Arc::new(store.with_limits(limits));
     let spawn = world.join("bob", None);
     let seat = world.seat_at(store.clone(), spawn);
-    let desk = Arc::new(MailDesk::new(seat, world.team.clone(), Arc::default()));
+    let mail = Arc::new(MailHandler::new(seat, Arc::new(TeammateMail::default())));
     let screen = Screen::default();
     let reporter = world.reporter_on(spawn, Box::new(screen.clone()));
-    (Person::new(None, desk, reporter), store, screen)
+    (Person::new(None, mail, reporter), store, screen)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Why a member takes no turn, although it could.
+//! Why a teammate takes no turns although it has work: its lead is lost, or a person has paused it.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use swarm_protocol::{
 };
 use swarm_store::{StoreError, TeamStore};
 
-/// What keeps a member from taking turns. Its mail stays queued meanwhile.
+/// What keeps a teammate from taking turns. Its mail stays queued meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum Suspension {
     /// The process that led the team is gone.
     Parked(LeadProcess),
-    /// A person wants it so.
+    /// A person has paused it.
     Paused(PauseMark),
 }
 
-impl Hold {
-    /// The state that it is reported as.
+impl Suspension {
+    /// The state that is reported for it.
     pub(crate) fn state(&self) -> MemberState {
         match self {
             Self::Parked(_) => MemberState::Parked,
@@ -26,7 +26,7 @@ impl Hold {
         }
     }
 
-    /// Why, and how it ends.
+    /// The reason, and how it ends.
     pub(crate) fn detail(&self, team: &TeamName) -> String {
         match self {
             Self::Parked(lead) => {
@@ -39,6 +39,7 @@ impl Hold {
         }
     }
 
+    /// The event that is added to the journal.
     pub(crate) fn event(&self, member: MemberName) -> Event {
         match self {
             Self::Parked(lead) => Event::MemberParked {
@@ -59,7 +60,7 @@ pub(crate) fn loss(lead: &LeadProcess) -> String {
     format!("its lead, process {}, is gone", lead.pid)
 }
 
-/// Looks for the mark with which a person pauses this spawn.
+/// Watches the mark with which a person pauses this spawn.
 #[derive(Debug)]
 pub(crate) struct PauseWatch {
     store: Arc<dyn TeamStore>,
@@ -94,7 +95,7 @@ impl PauseWatch {
         self.take(self.store.paused(&self.team, &self.name))
     }
 
-    /// The same with the roster at hand, if it could be read.
+    /// The mark according to a roster that was just read. Without one, what the last look found.
     pub(crate) fn mark_in(&mut self, roster: Option<&TeamConfig>) -> Option<PauseMark> {
         match roster.and_then(|roster| roster.member(&self.name)) {
             Some(member) => self.take(self.store.pause_of(&self.team, member)),
@@ -121,30 +122,5 @@ impl PauseWatch {
     /// Resolves when the mark may have been set or taken away.
     pub(crate) async fn changed(&mut self) {
         self.changes.changed().await;
-    }
-}
-
-/// What changes when a team gets a lead, or is told that it needs none.
-#[derive(Debug)]
-pub(crate) struct Takeover {
-    roster: Subscription,
-    life: Subscription,
-}
-
-impl Takeover {
-    pub(crate) fn watch(store: &dyn TeamStore, watcher: &FolderWatcher, team: &TeamName) -> Self {
-        let watch =
-            |folder, name: &str| watcher.subscribe(folder, NameFilter::Exact(vec![name.into()]));
-        Self {
-            roster: watch(&store.team_folder(team), "config.json"),
-            life: watch(&store.member_dir(team, &MemberName::lead()), "life"),
-        }
-    }
-
-    pub(crate) async fn changed(&mut self) {
-        tokio::select! {
-            () = self.roster.changed() => {}
-            () = self.life.changed() => {}
-        }
     }
 }

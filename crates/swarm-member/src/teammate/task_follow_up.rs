@@ -1,4 +1,4 @@
-//! A member's own tasks, at the end of its turn.
+//! A teammate's own tasks at the end of its turn: results, reminders, and what the lead is told.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use swarm_team::Seat;
 /// Longest result that is taken from the text of a turn, in bytes.
 const RESULT_BYTES: usize = 4 * 1024;
 
-/// Looks after the tasks that this spawn has in progress.
+/// Follows the tasks that this spawn has in progress.
 #[derive(Debug)]
-pub(crate) struct Duty {
+pub(crate) struct TaskFollowUp {
     seat: Arc<Seat>,
     team: TeamName,
-    /// Whether to remind the model of them.
+    /// Whether the model is reminded of them.
     remind: bool,
     reminded: HashSet<TaskId>,
-    /// Those that the lead has been told of.
+    /// Tasks that the lead was told of.
     flagged: HashSet<TaskId>,
-    /// Where the journal ended when the present turn began; none between turns.
+    /// Length of the journal when the present turn began; none between turns.
     began: Option<u64>,
 }
 
-impl Duty {
+impl TaskFollowUp {
     pub(crate) fn new(seat: Arc<Seat>, team: TeamName, remind: bool) -> Self {
         Self {
             seat,
@@ -39,23 +39,23 @@ impl Duty {
         }
     }
 
-    /// Notes where the journal ends before a turn does anything. A turn that is taken up again has begun already.
+    /// Records the length of the journal before a turn does anything. A resumed turn has begun already.
     pub(crate) fn turn_begins(&mut self) {
         let journal = self.seat.store.journal_path(&self.team);
         let end = || std::fs::metadata(journal).map_or(0, |journal| journal.len());
         self.began.get_or_insert_with(end);
     }
 
-    /// A turn is over. The model's last words, if it got to any, become the result of the tasks that it completed in
-    /// this turn without one: models that know the tool from Claude Code know no such field.
-    pub(crate) fn turn_ends(&mut self, last_words: Option<&str>) {
+    /// A turn is over. Its final text, if there is one, becomes the result of the tasks that it completed without a
+    /// result: models that know the tool from Claude Code do not know that field.
+    pub(crate) fn turn_ends(&mut self, text: Option<&str>) {
         let began = self.began.take();
-        let words = last_words.map(str::trim).filter(|words| !words.is_empty());
-        let (Some(began), Some(words)) = (began, words) else {
+        let text = text.map(str::trim).filter(|text| !text.is_empty());
+        let (Some(began), Some(text)) = (began, text) else {
             return;
         };
-        if let Err(error) = self.give_results(words, began) {
-            tracing::warn!(member = %self.seat.name, %error, "results not noted");
+        if let Err(error) = self.set_results(text, began) {
+            tracing::warn!(member = %self.seat.name, %error, "results not set");
         }
     }
 
@@ -69,7 +69,7 @@ impl Duty {
             }
         };
         let is_open = |id: &TaskId| open.iter().any(|task| task.id == *id);
-        // A task that is taken up again later may be forgotten again.
+        // A task that is resumed later may be forgotten again.
         self.reminded.retain(is_open);
         self.flagged.retain(is_open);
         open
@@ -87,7 +87,7 @@ impl Duty {
         Ok(tasks)
     }
 
-    fn give_results(&self, text: &str, began: u64) -> Result<(), StoreError> {
+    fn set_results(&self, text: &str, began: u64) -> Result<(), StoreError> {
         let completed = self.completed_since(began)?;
         if completed.is_empty() {
             return Ok(());
@@ -108,7 +108,7 @@ impl Duty {
         Ok(())
     }
 
-    /// The tasks that were completed, by whomever, since the journal ended at this place.
+    /// The tasks that anyone completed since the journal had this length.
     fn completed_since(&self, began: u64) -> Result<HashSet<TaskId>, StoreError> {
         let events = self.seat.store.events_from(&self.team, began)?.entries;
         let completed = events.into_iter().filter_map(|entry| match entry.event {
@@ -120,7 +120,7 @@ impl Duty {
         Ok(completed.collect())
     }
 
-    /// What the model is to be reminded of: once for each task.
+    /// A reminder of forgotten tasks, once for each task.
     pub(crate) fn reminder(&mut self, open: &[Task]) -> Option<Injected> {
         let forgotten: Vec<&Task> = open
             .iter()
@@ -143,7 +143,7 @@ impl Duty {
         })
     }
 
-    /// Of the open tasks those that the lead is to be told of: once for each.
+    /// The open tasks that the lead is told of, once for each.
     pub(crate) fn flag(&mut self, open: &[Task]) -> Vec<TaskId> {
         open.iter()
             .map(|task| task.id)
@@ -152,7 +152,7 @@ impl Duty {
     }
 }
 
-/// The numbers of tasks, as people write them.
+/// The numbers of tasks, such as `#1, #3`.
 pub(crate) fn names(tasks: &[Task]) -> String {
     let names: Vec<String> = tasks.iter().map(|task| format!("#{}", task.id)).collect();
     names.join(", ")

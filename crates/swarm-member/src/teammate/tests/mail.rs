@@ -6,15 +6,29 @@ use std::sync::mpsc::channel;
 use swarm_fs::{FsError, Settling};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MessageId, ShutdownRequest, UnixMs};
 use swarm_store::{Draft, TeamStore};
-use swarm_team::{Incoming, ShutdownDesk, ShutdownVerdict};
+use swarm_team::{Incoming, ShutdownVerdict};
 
 use super::world::{World, bob};
-use crate::teammate::desk::MailDesk;
+use crate::mail::MailHandler;
+use crate::teammate::mail::TeammateMail;
 
-fn desk(world: &World) -> MailDesk {
-    let spawn = world.join("bob", None);
-    let shutdown = Arc::new(ShutdownDesk::default());
-    MailDesk::new(world.seat(spawn), world.team.clone(), shutdown)
+struct Mail {
+    handler: MailHandler,
+    role: Arc<TeammateMail>,
+}
+
+impl std::ops::Deref for Mail {
+    type Target = MailHandler;
+
+    fn deref(&self) -> &MailHandler {
+        &self.handler
+    }
+}
+
+fn mail(world: &World) -> Mail {
+    let role = Arc::new(TeammateMail::default());
+    let handler = MailHandler::new(world.seat(world.join("bob", None)), role.clone());
+    Mail { handler, role }
 }
 
 fn ids(messages: &[Incoming]) -> Vec<MessageId> {
@@ -33,25 +47,25 @@ fn delivered(world: &World) -> usize {
 #[test]
 fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     let id = world.say("hello");
     for _ in 0..2 {
-        assert_eq!(ids(&desk.take().unwrap()), std::slice::from_ref(&id));
-        desk.inject(&desk.take().unwrap());
+        assert_eq!(ids(&mail.take().unwrap()), std::slice::from_ref(&id));
+        mail.inject(&mail.take().unwrap());
         assert_eq!(world.unread("bob"), 1);
     }
     for _ in 0..2 {
-        desk.delivered(vec![id.clone()], None);
-        desk.settle();
+        mail.mark_delivered(vec![id.clone()], None);
+        mail.finish_writes();
         assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
     }
-    assert!(desk.take().unwrap().is_empty());
+    assert!(mail.take().unwrap().is_empty());
 }
 
 #[test]
 fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     let id = world.say("hello");
     let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
     let settling = Settling::by(move || {
@@ -59,19 +73,19 @@ fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
         gate.recv().unwrap();
         Ok(())
     });
-    desk.delivered(vec![id], Some(settling));
-    desk.go_on_writing();
+    mail.mark_delivered(vec![id], Some(settling));
+    mail.begin_writes();
     waited_for.recv().unwrap();
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
     open.send(()).unwrap();
-    desk.settle();
+    mail.finish_writes();
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
 }
 
 #[test]
 fn d2_what_the_disk_could_not_keep_stays_unread() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     let id = world.say("hello");
     let settling = Settling::by(|| {
         Err(FsError::Io {
@@ -80,17 +94,17 @@ fn d2_what_the_disk_could_not_keep_stays_unread() {
             source: std::io::Error::from_raw_os_error(5),
         })
     });
-    desk.delivered(vec![id.clone()], Some(settling));
-    assert_eq!(ids(&desk.take().unwrap()), [id]);
+    mail.mark_delivered(vec![id.clone()], Some(settling));
+    assert_eq!(ids(&mail.take().unwrap()), [id]);
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
 }
 
 #[test]
 fn messages_keep_their_order_and_their_ids() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     let sent = [world.say("one"), world.say("two"), world.say("three")];
-    let injected = desk.inject(&desk.take().unwrap());
+    let injected = mail.inject(&mail.take().unwrap());
     let injected_ids: Vec<_> = injected
         .iter()
         .flat_map(|piece| &piece.message_ids)
@@ -99,20 +113,20 @@ fn messages_keep_their_order_and_their_ids() {
     assert!(injected[1].text.contains("two"));
 }
 
-fn waiting(desk: &MailDesk) -> Option<swarm_protocol::RequestId> {
-    let waiting = desk.waiting_shutdown().unwrap();
+fn waiting(mail: &MailHandler) -> Option<swarm_protocol::RequestId> {
+    let waiting = mail.waiting_shutdown().unwrap();
     waiting.map(|request| request.request_id)
 }
 
 #[test]
-fn a_shutdown_request_goes_to_the_desk_and_to_the_model_and_a_forced_one_only_to_the_desk() {
+fn a_shutdown_request_is_entered_and_read_by_the_model_and_a_forced_one_is_only_entered() {
     let world = World::new();
-    let desk = desk(&world);
-    assert_eq!(desk.waiting_shutdown().unwrap(), None);
+    let mail = mail(&world);
+    assert_eq!(mail.waiting_shutdown().unwrap(), None);
     let id = world.ask_to_stop();
-    assert_eq!(waiting(&desk), Some(id.clone()));
-    assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
-    let messages = desk.take().unwrap();
+    assert_eq!(waiting(&mail), Some(id.clone()));
+    assert_eq!(mail.role.shutdown.verdict(), ShutdownVerdict::None);
+    let messages = mail.take().unwrap();
     assert!(
         matches!(
             &messages[..],
@@ -123,32 +137,32 @@ fn a_shutdown_request_goes_to_the_desk_and_to_the_model_and_a_forced_one_only_to
         ),
         "{messages:?}"
     );
-    assert!(desk.shutdown.is_open(&id));
-    desk.shutdown_answered().unwrap();
+    assert!(mail.role.shutdown.is_open(&id));
+    mail.shutdown_answered().unwrap();
     let forced = world.force_to_stop();
-    assert!(desk.take().unwrap().is_empty());
-    assert!(desk.shutdown.is_open(&forced));
+    assert!(mail.take().unwrap().is_empty());
+    assert!(mail.role.shutdown.is_open(&forced));
     assert_eq!(world.unread("bob"), 1);
-    desk.shutdown_answered().unwrap();
+    mail.shutdown_answered().unwrap();
     assert_eq!(world.unread("bob"), 0);
 }
 
 #[test]
 fn a_request_to_an_earlier_spawn_is_none_to_this_one() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     world.ask_to_stop();
-    desk.joined(UnixMs(u64::MAX));
-    assert!(desk.take().unwrap().is_empty());
-    assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
+    mail.role.joined(UnixMs(u64::MAX));
+    assert!(mail.take().unwrap().is_empty());
+    assert_eq!(mail.role.shutdown.verdict(), ShutdownVerdict::None);
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 0));
 }
 
 #[test]
 fn a_request_without_a_readable_time_counts() {
     let world = World::new();
-    let desk = desk(&world);
-    desk.joined(UnixMs(u64::MAX));
+    let mail = mail(&world);
+    mail.role.joined(UnixMs(u64::MAX));
     let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
         request_id: swarm_protocol::RequestId::new("r-1"),
         from: "team-lead".to_owned(),
@@ -160,21 +174,24 @@ fn a_request_without_a_readable_time_counts() {
         serde_json::json!([{"from": "team-lead", "text": frame.to_text(), "timestamp": "today"}]);
     let path = world.store.inbox_folder(&world.team).join("bob.json");
     swarm_fs::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
-    desk.take().unwrap();
-    assert!(matches!(desk.shutdown.verdict(), ShutdownVerdict::Open(_)));
+    mail.take().unwrap();
+    assert!(matches!(
+        mail.role.shutdown.verdict(),
+        ShutdownVerdict::Open(_)
+    ));
 }
 
 #[test]
 fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     let first = world.ask_to_stop();
-    assert_eq!(desk.take_urgent().unwrap().len(), 1);
-    desk.shutdown.close();
-    assert_eq!(desk.waiting_shutdown().unwrap(), None);
-    assert!(desk.take_urgent().unwrap().is_empty());
-    assert!(desk.take().unwrap().is_empty());
-    assert_eq!(desk.shutdown.verdict(), ShutdownVerdict::None);
+    assert_eq!(mail.take_urgent().unwrap().len(), 1);
+    mail.role.shutdown.close();
+    assert_eq!(mail.waiting_shutdown().unwrap(), None);
+    assert!(mail.take_urgent().unwrap().is_empty());
+    assert!(mail.take().unwrap().is_empty());
+    assert_eq!(mail.role.shutdown.verdict(), ShutdownVerdict::None);
     assert_eq!(world.unread("bob"), 0);
     let second = loop {
         // Ids of one millisecond are the same.
@@ -183,39 +200,39 @@ fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
             break id;
         }
     };
-    assert_eq!(waiting(&desk), Some(second));
+    assert_eq!(waiting(&mail), Some(second));
 }
 
 #[test]
 fn only_urgent_mail_and_shutdown_requests_are_let_in() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     world.say("no hurry");
     world.send(Draft::new("alice", "hurry").urgent());
     world.send(Draft::system("alice died").urgent());
     world.send(Draft::system("a task is free"));
     let request = world.ask_to_stop();
-    let urgent = desk.take_urgent().unwrap();
+    let urgent = mail.take_urgent().unwrap();
     let lines: Vec<_> = urgent.iter().map(Incoming::line).collect();
     assert_eq!(
         lines,
         ["hurry", "alice died", "shutdown request: all is done"]
     );
-    assert!(desk.shutdown.is_open(&request));
+    assert!(mail.role.shutdown.is_open(&request));
     assert_eq!(world.unread("bob"), 5);
 }
 
 #[test]
 fn an_answer_that_nobody_waits_for_is_cleared_away() {
     let world = World::new();
-    let desk = desk(&world);
+    let mail = mail(&world);
     let answer = serde_json::json!({
         "type": "permission_response", "request_id": "perm-1-abcdefg", "subtype": "success",
     });
     let frame = ControlFrame::from_text(&answer.to_string()).unwrap();
     world.send(Draft::control("team-lead", &frame));
-    assert!(desk.take_urgent().unwrap().is_empty());
+    assert!(mail.take_urgent().unwrap().is_empty());
     assert_eq!(world.unread("bob"), 1);
-    assert!(desk.take().unwrap().is_empty());
+    assert!(mail.take().unwrap().is_empty());
     assert_eq!(world.unread("bob"), 0);
 }

@@ -1,46 +1,46 @@
-//! What a person types into the member's pane.
+//! What a person types into the member's terminal.
 //!
-//! A line becomes a message in the member's own inbox, so it is as durable as any other and goes the same way. It says
-//! that it is from the lead, as `swarm send` does for a person, and carries no rights: nothing that is typed here
+//! A line becomes a message in the member's own inbox, so it is as durable as any other message and takes the same path.
+//! A teammate gets it in the name of the lead, as from `swarm send`. It carries no rights: nothing that is typed here
 //! answers a request or grants anything.
 
 use std::collections::VecDeque;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
-use swarm_protocol::{LEAD_NAME, PERSON};
+use swarm_protocol::{LEAD_NAME, PERSON, TeamName};
 use swarm_store::{Draft, StoreError};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::mail::MailHandler;
 use crate::reporter::Reporter;
-use crate::teammate::desk::MailDesk;
 
-/// Why a shutdown was asked for.
+/// The reason given with a shutdown request.
 const ASKED_HERE: &str = "asked for in its pane";
 
-/// The person at the pane, if it is a terminal.
+/// The person at the member's terminal, if it has one.
 #[derive(Debug)]
 pub(crate) struct Person {
     inputs: Option<UnboundedReceiver<PaneInput>>,
-    desk: Arc<MailDesk>,
+    mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
-    /// What could not be put into the inbox yet.
+    /// Input that is not in the inbox yet.
     waiting: VecDeque<PaneInput>,
-    /// The kind of error that keeps it waiting and that the person knows of.
+    /// The kind of error that was reported for it.
     told: Option<Discriminant<StoreError>>,
 }
 
 impl Person {
     pub(crate) fn new(
         inputs: Option<UnboundedReceiver<PaneInput>>,
-        desk: Arc<MailDesk>,
+        mail: Arc<MailHandler>,
         reporter: Arc<Reporter>,
     ) -> Self {
         Self {
             inputs,
-            desk,
+            mail,
             reporter,
             waiting: VecDeque::new(),
             told: None,
@@ -60,7 +60,7 @@ impl Person {
         std::future::pending().await
     }
 
-    /// Puts what was typed into the inbox. `when` says when a line will be read, where that is not at once.
+    /// Puts an input into the inbox. `when` says when a line will be read, where that is not immediately.
     pub(crate) fn take(&mut self, input: PaneInput, when: Option<&str>) {
         if let (PaneInput::Line(text), Some(when)) = (&input, when) {
             self.reporter.notice(format!("you: {text} ({when})"));
@@ -71,13 +71,16 @@ impl Person {
 
     /// Tries again what could not be put into the inbox. Lines keep their order, and a shutdown waits for none of them.
     pub(crate) fn post(&mut self) {
+        let Some(team) = self.mail.seat.team().filter(|_| !self.waiting.is_empty()) else {
+            return;
+        };
         let mut trouble = None;
         for input in std::mem::take(&mut self.waiting) {
             if trouble.is_some() && matches!(input, PaneInput::Line(_)) {
                 self.waiting.push_back(input);
                 continue;
             }
-            match self.try_post(&input) {
+            match self.try_post(&team, &input) {
                 Ok(()) => {}
                 Err(StoreError::MessageTooLarge { bytes, limit, .. }) => {
                     self.reporter.notice(too_large(bytes, limit));
@@ -96,13 +99,13 @@ impl Person {
         self.told = kind;
     }
 
-    fn try_post(&self, input: &PaneInput) -> Result<(), StoreError> {
-        let (seat, team) = (&self.desk.seat, &self.desk.team);
+    fn try_post(&self, team: &TeamName, input: &PaneInput) -> Result<(), StoreError> {
+        let seat = &self.mail.seat;
         match input {
             PaneInput::Line(text) => {
                 let draft = Draft::new(LEAD_NAME, text.trim_end()).urgent();
                 let id = seat.store.send(team, &seat.name, draft)?;
-                self.desk.typed_here(id);
+                self.mail.add_typed(id);
             }
             PaneInput::Shutdown => {
                 let now = seat.clock.now();
@@ -113,14 +116,14 @@ impl Person {
                 };
                 request_shutdown(&*seat.store, team, &seat.name, now, ask)?;
             }
-            // Only in a turn is there something to interrupt or to wait for, and whoever runs it sees to that.
+            // Between turns there is nothing to interrupt or to wait for; during a turn the turn handles it.
             PaneInput::Interrupt | PaneInput::Background => {}
         }
         Ok(())
     }
 }
 
-/// Said of a line that no inbox would ever take.
+/// Reports a line that no inbox would ever take.
 fn too_large(bytes: usize, limit: usize) -> String {
     format!(
         "what you typed was dropped: it has {bytes} bytes and a message may have {limit}. Put it into a file and name \

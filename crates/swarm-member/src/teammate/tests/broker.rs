@@ -8,7 +8,8 @@ use swarm_store::TeamStore;
 
 use super::world::{World, bob};
 use crate::broker::PermissionBroker;
-use crate::teammate::desk::MailDesk;
+use crate::mail::MailHandler;
+use crate::teammate::mail::TeammateMail;
 
 /// How long an event may take to come: they take well under a millisecond.
 const QUIET: Duration = Duration::from_millis(20);
@@ -18,14 +19,12 @@ fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
     let world = World::new();
     let spawn = world.join("bob", None);
     world.say("hello");
-    let seat = world.seat(spawn);
-    let desk = MailDesk::new(Arc::clone(&seat), world.team.clone(), Arc::default());
+    let mail = MailHandler::new(world.seat(spawn), Arc::new(TeammateMail::default()));
     let broker = PermissionBroker {
-        seat,
+        mail: Arc::new(mail),
         watcher: Arc::new(FolderWatcher::new()),
         reporter: world.reporter(spawn),
         timeout: world.limits.permission_timeout(),
-        mail: Some(Arc::new(desk)),
     };
     let mut wake = broker.wake(&world.team);
     // The sweep may come once in this time; a look that wakes itself would wake every time.

@@ -9,14 +9,19 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, TeamStore};
 use swarm_team::{Founder, Incoming, Seat, StateKeeper};
-use tokio_util::task::TaskTracker;
 
-use super::desk::LeadDesk;
+use super::mail::LeadMail;
+use crate::mail::MailHandler;
 use crate::reporter::{Reporter, ReporterParts};
 use swarm_supervisor::Leadership;
 use swarm_testkit::{Events, World, idle_notice, name, team, until};
 
-fn desk(world: &World) -> (LeadDesk, Arc<Events>) {
+struct Mail {
+    handler: MailHandler,
+    lead: Arc<LeadMail>,
+}
+
+fn mail(world: &World) -> (Mail, Arc<Events>) {
     let dep = &world.deployment;
     let leadership = Leadership::new(dep.clone(), SessionId::random(), team(), dep.model.clone());
     let leadership = Arc::new(leadership);
@@ -43,15 +48,9 @@ fn desk(world: &World) -> (LeadDesk, Arc<Events>) {
         leadership as Arc<dyn Founder>,
         |_| {},
     );
-    let desk = LeadDesk {
-        deployment: dep.clone(),
-        seat: Arc::new(seat),
-        reporter: Arc::new(reporter),
-        partings: TaskTracker::new(),
-        parted: Arc::default(),
-        person_wrote: std::sync::atomic::AtomicBool::default(),
-    };
-    (desk, events)
+    let lead = Arc::new(LeadMail::new(dep.clone(), Arc::new(reporter)));
+    let handler = MailHandler::new(Arc::new(seat), lead.clone());
+    (Mail { handler, lead }, events)
 }
 
 fn send(world: &World, draft: Draft) {
@@ -80,12 +79,12 @@ fn deaths(world: &World) -> usize {
 #[tokio::test]
 async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     idle_notice(&world.store, "bob", None);
-    assert!(desk.take().unwrap().is_empty());
+    assert!(mail.handler.take().unwrap().is_empty());
     assert_eq!(world.unread("team-lead"), 0);
     idle_notice(&world.store, "bob", Some("all green"));
-    let messages = desk.take().unwrap();
+    let messages = mail.handler.take().unwrap();
     assert!(matches!(
         &messages[..],
         [Incoming {
@@ -100,7 +99,8 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
     );
     let ids: Vec<_> = messages.iter().filter_map(Incoming::id).cloned().collect();
     for _ in 0..2 {
-        desk.delivered_now(&ids).unwrap();
+        mail.handler.mark_delivered(ids.clone(), None);
+        mail.handler.finish_writes();
     }
     assert_eq!(world.unread("team-lead"), 0);
     let delivered = |event: &&Event| matches!(event, Event::Delivered { .. });
@@ -110,7 +110,7 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
 #[tokio::test]
 async fn a_question_of_a_member_is_shown_to_the_person_once() {
     let world = World::new();
-    let (desk, events) = desk(&world);
+    let (mail, events) = mail(&world);
     let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
         request_id: RequestId::new("perm-1-abcdefg"),
         agent_id: "bob".to_owned(),
@@ -122,7 +122,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     });
     send(&world, Draft::control("bob", &frame).urgent());
     for _ in 0..2 {
-        assert!(desk.take().unwrap().is_empty());
+        assert!(mail.handler.take().unwrap().is_empty());
     }
     let notices = events.notices();
     assert_eq!(notices.len(), 1);
@@ -135,12 +135,12 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
 #[tokio::test]
 async fn an_answer_to_the_lead_itself_is_cleared_away() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     let text =
         r#"{"type":"permission_response","request_id":"perm-1-abcdefg","subtype":"success"}"#;
     let frame = ControlFrame::from_text(text).unwrap();
     send(&world, Draft::control("team-lead", &frame));
-    assert!(desk.take().unwrap().is_empty());
+    assert!(mail.handler.take().unwrap().is_empty());
     assert_eq!(world.unread("team-lead"), 0);
 }
 
@@ -163,7 +163,7 @@ const ABOUT_THE_LEAD: [&str; 9] = [
 async fn d18_no_frame_of_a_member_is_about_the_lead() {
     for text in ABOUT_THE_LEAD {
         let world = World::new();
-        let (desk, events) = desk(&world);
+        let (mail, events) = mail(&world);
         world.join("bob");
         let frame = ControlFrame::from_text(text).unwrap();
         // As the program of a mate would write it, as its model would, and as another program would.
@@ -171,14 +171,13 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         send(&world, Draft::new("bob", text).urgent());
         world.write_raw("bob", text);
         let before = world.store.config(&team()).unwrap();
-        let messages = desk.take().unwrap();
+        let messages = mail.handler.take().unwrap();
         assert_eq!(messages.len(), 3, "{text}");
         for message in &messages {
             assert!(message.is_prose(), "{message:?}");
             assert!(message.render().contains("teammate_id=\"bob\""));
         }
-        desk.partings.close();
-        desk.partings.wait().await;
+        mail.lead.wait_for_departures().await;
         assert!(events.notices().is_empty(), "{:?}", events.notices());
         assert_eq!(world.store.config(&team()).unwrap(), before);
     }
@@ -187,13 +186,13 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
 #[tokio::test]
 async fn d18_a_lead_that_is_told_to_stop_in_its_own_name_is_told_nothing() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     // Somebody has written it into the file: the lead asks nobody to stop by a message to itself.
     for text in &ABOUT_THE_LEAD[..3] {
         world.write_raw("team-lead", text);
     }
     let before = world.store.config(&team()).unwrap();
-    let messages = desk.take().unwrap();
+    let messages = mail.handler.take().unwrap();
     assert!(messages.is_empty(), "{messages:?}");
     assert_eq!(world.unread("team-lead"), 0);
     assert_eq!(world.store.config(&team()).unwrap(), before);
@@ -202,14 +201,15 @@ async fn d18_a_lead_that_is_told_to_stop_in_its_own_name_is_told_nothing() {
 #[tokio::test]
 async fn only_urgent_mail_is_let_in_between_calls() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     send(&world, Draft::new("bob", "no hurry"));
     send(&world, Draft::new("bob", "hurry").urgent());
     idle_notice(&world.store, "bob", Some("all green"));
-    let let_in = desk.between_calls().await;
+    let let_in = mail.handler.between_calls().await;
     assert_eq!(let_in.len(), 1);
     assert!(let_in[0].text.contains("\nhurry\n"), "{}", let_in[0].text);
-    desk.delivered(&let_in[0].message_ids).await;
+    mail.handler.delivered(&let_in[0].message_ids).await;
+    mail.handler.finish_writes();
     assert_eq!(world.unread("team-lead"), 2);
 }
 
@@ -225,14 +225,13 @@ fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_fs::LifeHolder)
 #[tokio::test]
 async fn a_member_that_agreed_to_stop_leaves_the_roster_once_it_has_ended() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Stopped);
-    assert!(desk.take().unwrap().is_empty());
+    assert!(mail.handler.take().unwrap().is_empty());
     assert!(world.has("bob"));
     drop(life);
-    until("the parting", || (!world.has("bob")).then_some(())).await;
-    desk.partings.close();
-    desk.partings.wait().await;
+    until("the departure", || (!world.has("bob")).then_some(())).await;
+    mail.lead.wait_for_departures().await;
     assert_eq!(world.stops(), ["approved"]);
     assert_eq!(
         world.unread("team-lead"),
@@ -252,14 +251,14 @@ async fn a_running_lead_is_told_who_has_shut_down_and_which_tasks_came_back() {
             .set_lead_process(&team(), Some(process))
             .unwrap();
         world.report("team-lead", dep.spawn_id, state);
-        let (desk, _) = desk(&world);
+        let (mail, _) = mail(&world);
         let (spawn, life) = leaving(&world, MemberState::Stopped);
         let task = world.task_of("bob", spawn);
-        assert!(desk.take().unwrap().is_empty());
-        assert!(desk.is_parting());
+        assert!(mail.handler.take().unwrap().is_empty());
+        assert!(mail.lead.is_member_leaving());
         drop(life);
-        desk.parted.notified().await;
-        let messages = desk.take().unwrap();
+        mail.lead.departed.notified().await;
+        let messages = mail.handler.take().unwrap();
         if !told {
             assert!(messages.is_empty(), "{messages:?}");
             continue;
@@ -275,12 +274,11 @@ async fn a_running_lead_is_told_who_has_shut_down_and_which_tasks_came_back() {
 #[tokio::test]
 async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Working);
-    desk.take().unwrap();
+    mail.handler.take().unwrap();
     drop(life);
-    desk.partings.close();
-    desk.partings.wait().await;
+    mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
     swarm_team::reconcile(&*world.store, &team()).unwrap();
     assert_eq!((deaths(&world), world.stops().len()), (1, 0));
@@ -290,7 +288,7 @@ async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
 #[tokio::test]
 async fn an_approval_of_an_earlier_spawn_is_none_of_this_one() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Stopped);
     drop(life);
     world
@@ -300,19 +298,17 @@ async fn an_approval_of_an_earlier_spawn_is_none_of_this_one() {
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
     world.report("bob", spawn, MemberState::Working);
-    desk.take().unwrap();
+    mail.handler.take().unwrap();
     drop(life);
-    desk.partings.close();
-    desk.partings.wait().await;
+    mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
 }
 
 #[tokio::test]
-async fn a_parting_that_somebody_else_has_seen_to_is_no_matter() {
+async fn a_departure_that_another_process_has_handled_is_not_an_error() {
     let world = World::new();
-    let (desk, _) = desk(&world);
+    let (mail, _) = mail(&world);
     approved(&world);
-    assert!(desk.take().unwrap().is_empty());
-    desk.partings.close();
-    desk.partings.wait().await;
+    assert!(mail.handler.take().unwrap().is_empty());
+    mail.lead.wait_for_departures().await;
 }

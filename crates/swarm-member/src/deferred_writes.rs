@@ -1,0 +1,193 @@
+//! Writes to a team's files that are done while the model is already asked.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use swarm_store::StoreError;
+
+type Outcome = Result<(), StoreError>;
+type Write = dyn FnOnce() -> Outcome + Send;
+
+/// Writes that nothing depends on before the member next looks at its team's files. They are done one after the other,
+/// by a thread that ends after the last of them.
+#[derive(Debug, Default)]
+pub(crate) struct DeferredWrites(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    all_done: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Box<Write>>,
+    /// Whether a thread is working on it.
+    claimed: bool,
+    /// The first error.
+    failure: Option<StoreError>,
+}
+
+impl DeferredWrites {
+    /// Adds a write. It is done after those before it, once [`Self::begin`] or [`Self::finish`] is called.
+    pub(crate) fn add(&self, write: impl FnOnce() -> Outcome + Send + 'static) {
+        self.0.queue().waiting.push_back(Box::new(write));
+    }
+
+    /// Starts the writes in the background.
+    pub(crate) fn begin(&self) {
+        if !self.0.claim() {
+            return;
+        }
+        let shared = Arc::clone(&self.0);
+        let thread = std::thread::Builder::new().name("writes team files".to_owned());
+        if let Err(error) = thread.spawn(move || shared.drain()) {
+            tracing::debug!(%error, "no thread for deferred writes: done in place");
+            self.0.drain();
+        }
+    }
+
+    /// Returns once all writes are done. Those that were not started are done by the caller.
+    ///
+    /// # Errors
+    /// The first error of a write since the last call.
+    pub(crate) fn finish(&self) -> Outcome {
+        if self.0.claim() {
+            self.0.drain();
+        }
+        let queue = self.0.queue();
+        let waited = self.0.all_done.wait_while(queue, |queue| queue.claimed);
+        let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
+        queue.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims waiting writes that no thread works on. A caller that gets `true` has to drain the queue.
+    fn claim(&self) -> bool {
+        let mut queue = self.queue();
+        !queue.waiting.is_empty() && !mem::replace(&mut queue.claimed, true)
+    }
+
+    fn drain(&self) {
+        while let Some(write) = self.next() {
+            let done = catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| {
+                // What was not written is found missing at the next look.
+                tracing::error!("a deferred write panicked");
+                Ok(())
+            });
+            if let Err(error) = done {
+                self.queue().failure.get_or_insert(error);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Box<Write>> {
+        let mut queue = self.queue();
+        let next = queue.waiting.pop_front();
+        if next.is_none() {
+            queue.claimed = false;
+            self.all_done.notify_all();
+        }
+        next
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue")
+            .field("waiting", &self.waiting.len())
+            .field("claimed", &self.claimed)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use swarm_protocol::MemberName;
+
+    use super::*;
+
+    fn refused() -> Outcome {
+        Err(StoreError::ReadByProgram {
+            name: MemberName::parse("bob").unwrap(),
+        })
+    }
+
+    #[test]
+    fn writes_are_done_in_order_and_only_waited_for_when_asked() {
+        let writes = DeferredWrites::default();
+        let (open, gate) = channel::<()>();
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let first = Arc::clone(&written);
+        writes.add(move || {
+            gate.recv().unwrap();
+            first.lock().unwrap().push("first");
+            Ok(())
+        });
+        writes.begin();
+        let second = Arc::clone(&written);
+        writes.add(move || {
+            second.lock().unwrap().push("second");
+            Ok(())
+        });
+        writes.begin();
+        assert!(written.lock().unwrap().is_empty(), "begun, not waited for");
+        open.send(()).unwrap();
+        writes.finish().unwrap();
+        assert_eq!(*written.lock().unwrap(), ["first", "second"]);
+    }
+
+    #[test]
+    fn what_nobody_begins_is_done_by_who_needs_it_done() {
+        let writes = DeferredWrites::default();
+        let written = Arc::new(Mutex::new(Vec::new()));
+        for number in 0..3 {
+            let written = Arc::clone(&written);
+            writes.add(move || {
+                let here = std::thread::current().id();
+                written.lock().unwrap().push((number, here));
+                Ok(())
+            });
+        }
+        assert!(written.lock().unwrap().is_empty(), "added, not begun");
+        writes.finish().unwrap();
+        let here = std::thread::current().id();
+        assert_eq!(*written.lock().unwrap(), [(0, here), (1, here), (2, here)]);
+    }
+
+    #[test]
+    fn a_failure_is_told_once_and_keeps_nothing_from_being_done() {
+        let writes = DeferredWrites::default();
+        let written = Arc::new(Mutex::new(0));
+        writes.add(refused);
+        let later = Arc::clone(&written);
+        writes.add(move || {
+            *later.lock().unwrap() += 1;
+            Ok(())
+        });
+        writes.begin();
+        writes.finish().unwrap_err();
+        assert_eq!(*written.lock().unwrap(), 1);
+        writes.finish().unwrap();
+    }
+
+    #[test]
+    fn one_that_breaks_down_keeps_nobody_waiting() {
+        let writes = DeferredWrites::default();
+        writes.add(|| panic!("on purpose"));
+        writes.begin();
+        writes.finish().unwrap();
+        writes.add(refused);
+        writes.finish().unwrap_err();
+    }
+}

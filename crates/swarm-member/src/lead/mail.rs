@@ -1,0 +1,171 @@
+//! The mail of a lead: questions of members are shown to the person, and members that agreed to stop are removed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use swarm_protocol::{
+    ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName, MemberState,
+    PermissionRequestFrame, ShutdownApproved, TeamName,
+};
+use swarm_store::StoreError;
+use swarm_supervisor::{Deployment, LeadError, StopOutcome, death, finish};
+use swarm_team::{Incoming, Seat, sort_mail};
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+
+use crate::mail::{Handling, MailRole};
+use crate::reporter::Reporter;
+
+/// What the program does with a lead's frames.
+#[derive(Debug)]
+pub(super) struct LeadMail {
+    deployment: Deployment,
+    reporter: Arc<Reporter>,
+    /// Removals of members that have agreed to stop.
+    pub(super) departures: TaskTracker,
+    /// Notified when one of them is complete.
+    pub(super) departed: Arc<Notify>,
+    /// Whether the lead has read something from a person since [`Self::person_wrote`] was called.
+    person_wrote: AtomicBool,
+}
+
+impl LeadMail {
+    pub(super) fn new(deployment: Deployment, reporter: Arc<Reporter>) -> Self {
+        Self {
+            deployment,
+            reporter,
+            departures: TaskTracker::new(),
+            departed: Arc::default(),
+            person_wrote: AtomicBool::default(),
+        }
+    }
+
+    /// Whether the lead has read something from a person since the last call.
+    pub(super) fn person_wrote(&self) -> bool {
+        self.person_wrote.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether a member that has agreed to stop is still being removed from the roster.
+    pub(super) fn is_member_leaving(&self) -> bool {
+        !self.departures.is_empty()
+    }
+
+    /// Waits for the removals that are under way.
+    pub(super) async fn wait_for_departures(&self) {
+        self.departures.close();
+        self.departures.wait().await;
+    }
+
+    fn show_question(&self, from: &str, frame: &PermissionRequestFrame) {
+        self.reporter.notice(format!(
+            "{from} asks for permission: {}. Answer in another terminal with `swarm approve {id}` or `swarm deny {id}`",
+            frame.description,
+            id = frame.request_id.short(),
+        ));
+    }
+
+    /// Removes a member that has agreed to stop from the roster once its life lock is released.
+    fn await_departure(&self, team: &TeamName, frame: &ShutdownApproved) {
+        let Ok(name) = MemberName::teammate(&frame.from) else {
+            return;
+        };
+        self.reporter.notice(format!("{name} shuts down"));
+        let (deployment, team) = (self.deployment.clone(), team.clone());
+        let departed = Arc::clone(&self.departed);
+        self.departures.spawn(async move {
+            match remove_departed(&deployment, &team, &name).await {
+                // The other two mean that another process has removed it.
+                Ok(())
+                | Err(LeadError::Store(
+                    StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. },
+                )) => {}
+                Err(error) => {
+                    tracing::warn!(member = %name, %error, "member that left is still in the roster");
+                }
+            }
+            departed.notify_one();
+        });
+    }
+}
+
+impl MailRole for LeadMail {
+    fn handling(&self, team: &TeamName, incoming: &Incoming) -> Handling {
+        if is_about_the_lead(incoming) {
+            tracing::warn!(%team, id = ?incoming.id(), "a frame of the lead to itself is ignored");
+            return Handling::Acknowledge;
+        }
+        match &incoming.frame {
+            Some(ControlFrame::IdleNotification(frame)) if is_empty(frame) => Handling::Acknowledge,
+            Some(ControlFrame::PermissionRequest(frame)) => {
+                self.show_question(&incoming.entry.from, frame);
+                Handling::Acknowledge
+            }
+            Some(ControlFrame::ShutdownApproved(frame)) => {
+                self.await_departure(team, frame);
+                Handling::Acknowledge
+            }
+            // The lead waits for the record in the queue, not for its copy by mail.
+            Some(ControlFrame::PermissionResponse(_)) => Handling::Acknowledge,
+            _ => Handling::Read,
+        }
+    }
+
+    fn reads(&self, incoming: &Incoming) {
+        let mark = incoming.entry.swarm.as_ref();
+        if mark.is_some_and(|mark| mark.kind == Some(MarkKind::Person)) {
+            self.person_wrote.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether a member has written something that the lead's model has still to read.
+pub(super) fn has_unread_report(seat: &Seat, team: &TeamName) -> Result<bool, StoreError> {
+    let unread = sort_mail(seat.store.take_unread(team, &seat.name)?);
+    Ok(unread.iter().any(|incoming| match &incoming.frame {
+        None => incoming.is_prose(),
+        Some(ControlFrame::IdleNotification(frame)) => !is_empty(frame),
+        Some(_) => false,
+    }))
+}
+
+/// Removes a member from the roster once its process has ended, if it last reported that it stops. One that crashed
+/// meanwhile, or whose approval came from an earlier spawn, is left to the reconcile, which reports its death.
+async fn remove_departed(
+    deployment: &Deployment,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<(), LeadError> {
+    let config = deployment.store.config(team)?;
+    let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
+        return Ok(());
+    };
+    if let Ok(ended) = death(deployment, team, name).await {
+        ended?;
+    }
+    let last = deployment.store.state(team, name)?;
+    let stopped = last.is_some_and(|report| {
+        report.spawn_id == spawn_id
+            && matches!(report.state, MemberState::Stopping | MemberState::Stopped)
+    });
+    if stopped {
+        let (how, grace) = (StopOutcome::Approved, deployment.kill_grace);
+        finish(deployment, team, name, spawn_id, how, grace).await?;
+    }
+    Ok(())
+}
+
+/// A frame in which the lead asks itself to stop, or reports to itself that it stops or is idle. No program sends one:
+/// it was written into the file by hand, and a model must not take it for an instruction.
+fn is_about_the_lead(incoming: &Incoming) -> bool {
+    use ControlFrame::{IdleNotification, ShutdownApproved, ShutdownRejected, ShutdownRequest};
+    let kind = matches!(
+        &incoming.frame,
+        Some(ShutdownRequest(_) | ShutdownApproved(_) | ShutdownRejected(_) | IdleNotification(_))
+    );
+    kind && incoming.entry.from == LEAD_NAME
+}
+
+/// An idle notice without news.
+fn is_empty(frame: &IdleNotification) -> bool {
+    frame.result.is_none() && frame.failure_reason.is_none() && frame.open_tasks.is_empty()
+}

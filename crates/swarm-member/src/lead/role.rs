@@ -1,0 +1,282 @@
+//! What a lead does beyond the member loop: it supervises its members and decides when the work of the run is over.
+
+use std::sync::Arc;
+
+use swarm_engine::{Injected, TurnOutcome};
+use swarm_protocol::{AgentId, Envelope, MemberState, TeamName};
+use swarm_store::{MemberView, TaskList};
+use swarm_supervisor::{
+    Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
+};
+use swarm_tools::Caller;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::LeadParts;
+use super::mail::{LeadMail, has_unread_report};
+use super::report::Outcome;
+use super::result_text::ResultText;
+use super::settle::{
+    Situation, any_failed, is_work_finished, paused_alone, situation, stalled_text,
+};
+use super::supervise::Supervisor;
+use crate::member_loop::MemberLoop;
+use crate::role::{Recovery, Role};
+use crate::turn::Turn;
+
+/// The part of a lead in its loop.
+pub(super) struct LeadRole {
+    pub(super) parts: LeadParts,
+    pub(super) leadership: Arc<Leadership>,
+    pub(super) mail: Arc<LeadMail>,
+    pub(super) supervisor: Supervisor,
+    pub(super) result: ResultText,
+    /// A reconcile that an interrupted step has begun.
+    pub(super) reconciling: Option<Reconciling>,
+    /// The open tasks of which the lead was last told that nobody works on them.
+    pub(super) nudged: Option<String>,
+    /// The paused members for which the run waits, as last reported.
+    pub(super) told_paused: Option<String>,
+}
+
+impl LeadRole {
+    /// How the run was cut short, if it was: by a person, or else by its time limit.
+    pub(super) fn cut_short(&self, stop: &CancellationToken) -> Option<Outcome> {
+        if self.parts.stop.is_cancelled() {
+            return Some(Outcome::Interrupted);
+        }
+        stop.is_cancelled().then_some(Outcome::TimedOut)
+    }
+
+    /// Brings the team's records up to date. Returns `false` when it was interrupted by `stop`; the next call goes on
+    /// with it.
+    async fn reconcile(
+        &mut self,
+        team: &TeamName,
+        stop: &CancellationToken,
+    ) -> Result<bool, LeadError> {
+        let store = &self.parts.deployment.store;
+        let under_way = self
+            .reconciling
+            .get_or_insert_with(|| begin_reconcile(store, team));
+        tokio::select! {
+            ended = under_way => {
+                self.reconciling = None;
+                reconcile_outcome(ended)?;
+                Ok(true)
+            }
+            () = stop.cancelled() => Ok(false),
+        }
+    }
+}
+
+impl Role for LeadRole {
+    type End = Outcome;
+    type Error = LeadError;
+    type TurnEvent = std::convert::Infallible;
+
+    /// Only the prompt of the run passes them.
+    const MAIL_FIRES_PROMPT_HOOKS: bool = false;
+
+    fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
+        Ok(member.role.cut_short(&member.stop))
+    }
+
+    async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
+        let Some(team) = member.seat().team() else {
+            if !member.sub_agents.is_busy() {
+                return Ok(Some(Outcome::Completed));
+            }
+            member.rest().await;
+            return Ok(None);
+        };
+        let store = Arc::clone(&member.seat().store);
+        let config = store.config(&team)?;
+        member.role.supervisor.watch_all(&team, config.teammates());
+        let before = store.member_view(&team)?;
+        // After the look: the death of a member that was dead in it is then reported by mail.
+        if !member.role.reconcile(&team, &member.stop).await? {
+            return Ok(None);
+        }
+        // Before the mail is read: the message about a member that has left by now is in it.
+        let was_leaving = member.role.mail.is_member_leaving();
+        // After the members' states: a member's last mail is in the inbox before it reports that it is idle.
+        if member.receive_again().await? {
+            return Ok(None);
+        }
+        let tasks = store.tasks(&team)?;
+        let after = store.member_view(&team)?;
+        let is_leaving = was_leaving || member.role.mail.is_member_leaving();
+        if !is_leaving && !member.sub_agents.is_busy() {
+            match situation(&before, &tasks, &after) {
+                Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
+                Situation::Done => return Ok(Some(Outcome::Completed)),
+                Situation::Stalled => return member.nudge(&tasks),
+                Situation::Moving => return Ok(None),
+                Situation::Busy => member.report_paused(&team, &after),
+            }
+        }
+        member.rest().await;
+        Ok(None)
+    }
+
+    async fn changed(&mut self) {
+        tokio::select! {
+            () = self.supervisor.changed() => {}
+            () = self.mail.departed.notified() => {}
+        }
+    }
+
+    fn idle_state(&mut self) -> (MemberState, Option<String>) {
+        (MemberState::Idle, None)
+    }
+
+    async fn turn_event(&mut self, _turn: &Turn) -> Self::TurnEvent {
+        std::future::pending().await
+    }
+
+    fn on_turn_event(&mut self, _turn: &Turn, event: Self::TurnEvent) {
+        match event {}
+    }
+
+    /// Frames are handled immediately; messages wait.
+    fn on_turn_mail(&mut self, turn: &Turn) {
+        if let Err(error) = turn.mail.take() {
+            tracing::warn!(%error, "mail of the lead not read");
+        }
+    }
+
+    async fn turn_ended(
+        member: &mut MemberLoop<Self>,
+        outcome: TurnOutcome,
+    ) -> Result<Option<Outcome>, LeadError> {
+        member.update_caller();
+        member.journal_turn(&outcome);
+        let is_finished = member.is_work_finished()?;
+        let role = &mut member.role;
+        if role.mail.person_wrote() {
+            role.result.person_wrote();
+        }
+        role.result.turn_ended(outcome.text(), is_finished);
+        member.report((MemberState::Idle, None));
+        Ok(match outcome {
+            TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
+            TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
+            TurnOutcome::StoppedByHook { why, .. } => Some(Outcome::StoppedByHook(why)),
+            TurnOutcome::Finished { .. }
+            | TurnOutcome::Interrupted { .. }
+            | TurnOutcome::Suspended { .. } => None,
+        })
+    }
+
+    fn recovery(_error: &LeadError) -> Recovery<Outcome> {
+        Recovery::Fail
+    }
+}
+
+impl MemberLoop<LeadRole> {
+    /// Everything that the lead does until its work is over. `taken` is the team that it takes over.
+    pub(super) async fn work(
+        &mut self,
+        taken: Option<Handover>,
+        prompt: String,
+    ) -> Result<Outcome, LeadError> {
+        if let Some(taken) = taken {
+            self.resume_team(&taken).await?;
+        }
+        self.begin_session(self.role.parts.takes_over).await;
+        let (context, stop) = (std::mem::take(&mut self.context), &self.stop);
+        let prompt = vec![Injected::prompt(prompt)];
+        let submitted = self.session.submit(context, prompt, stop).await?;
+        let _timer = self.role.parts.timeout.map(|timeout| {
+            let stop = self.stop.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                tokio::time::sleep(timeout).await;
+                stop.cancel();
+            }))
+        });
+        let outcome = match submitted.withheld.into_iter().next() {
+            Some(one) => Outcome::LeadFailed(format!("a hook withheld the prompt: {}", one.why)),
+            None => self.run().await?,
+        };
+        Ok(self.role.cut_short(&self.stop).unwrap_or(outcome))
+    }
+
+    /// Tells the model how the team stands, and spawns dead members again if that was asked for.
+    async fn resume_team(&mut self, taken: &Handover) -> Result<(), LeadError> {
+        let parts = &self.role.parts;
+        let mut back = Vec::new();
+        for dead in taken.dead.iter().filter(|_| parts.brings_back) {
+            let name = &dead.member.name;
+            if dead.stopped_by_person {
+                self.reporter.notice(format!(
+                    "{name} was stopped by a person and is not started again"
+                ));
+                continue;
+            }
+            let cancel = parts.stop.child_token();
+            match bring_back(&parts.deployment, &taken.team, dead, cancel).await {
+                Ok(_) => back.push(name.clone()),
+                Err(error) => self
+                    .reporter
+                    .notice(format!("{name} could not be spawned again: {error}")),
+            }
+        }
+        let message = Envelope::system(&taken.for_the_lead(&back)).render();
+        self.session.deliver(vec![Injected::prompt(message)])?;
+        Ok(())
+    }
+
+    /// Tells the transcript and the tools of a team that was created or deleted during a turn.
+    fn update_caller(&mut self) {
+        let team = self.seat().team();
+        if self.session.parts().tool_context.caller.team != team {
+            let name = self.seat().name.clone();
+            self.session.set_caller(Caller {
+                agent_id: team.clone().map(|team| AgentId::new(name.clone(), team)),
+                name,
+                team,
+            });
+        }
+    }
+
+    /// Reports once that the run waits for members that only a person can continue.
+    fn report_paused(&mut self, team: &TeamName, members: &[MemberView]) {
+        let paused = paused_alone(members);
+        if let Some(names) = paused.as_ref().filter(|_| paused != self.role.told_paused) {
+            self.reporter.notice(format!(
+                "the run waits: paused is {names}; `swarm continue NAME --team {team}` lets a member go on"
+            ));
+        }
+        self.role.told_paused = paused;
+    }
+
+    /// Tells the lead once that nobody works on the open tasks. The run ends if that changes nothing.
+    fn nudge(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
+        let text = stalled_text(tasks);
+        if self.role.nudged.as_ref() == Some(&text) {
+            return Ok(Some(Outcome::Stalled));
+        }
+        self.reporter.notice("everybody is idle but tasks are open");
+        let message = Envelope::system(&text).render();
+        self.session.deliver(vec![Injected::prompt(message)])?;
+        self.role.nudged = Some(text);
+        Ok(None)
+    }
+
+    /// Whether the work of the run is finished according to the team's files.
+    fn is_work_finished(&self) -> Result<bool, LeadError> {
+        if self.sub_agents.is_busy() {
+            return Ok(false);
+        }
+        let seat = self.seat();
+        let Some(team) = seat.team() else {
+            return Ok(true);
+        };
+        Ok(is_work_finished(
+            &seat.store.tasks(&team)?,
+            &seat.store.member_view(&team)?,
+            has_unread_report(seat, &team)?,
+        ))
+    }
+}

@@ -1,0 +1,312 @@
+//! The loop of a member, lead or teammate: mail, turns, and the waits between them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
+use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_policy::HookEvent;
+use swarm_protocol::{Event, MemberState, TeamName};
+use swarm_team::{Incoming, Seat};
+use tokio_util::sync::CancellationToken;
+
+use crate::mail::MailHandler;
+use crate::person::Person;
+use crate::reporter::Reporter;
+use crate::role::{Recovery, Role};
+
+/// The shortest and the longest wait after an error.
+const RETRY_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// How long hooks of the end of a session may take.
+const END_HOOKS: Duration = Duration::from_secs(10);
+
+/// A member that has started.
+pub(crate) struct MemberLoop<R> {
+    pub(crate) role: R,
+    pub(crate) session: Session,
+    pub(crate) mail: Arc<MailHandler>,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) sub_agents: Arc<SubAgents>,
+    pub(crate) inbox: InboxWatch,
+    pub(crate) person: Person,
+    /// Its model, for the journal.
+    pub(crate) model: String,
+    /// Cancelled when the member is to stop. It interrupts turns and waits.
+    pub(crate) stop: CancellationToken,
+    /// Text before the first message, until there is one.
+    pub(crate) initial_prompt: Option<String>,
+    /// What hooks add before the next message.
+    pub(crate) context: Vec<Injected>,
+    /// The state that was reported last, where it still holds.
+    pub(crate) reported: Option<(MemberState, Option<String>)>,
+    /// The error that keeps the member from going on.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// An error that may pass: a lock that is held, a full disk, a full inbox of the lead.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    what: String,
+    wait: Duration,
+}
+
+impl<R: Role> MemberLoop<R> {
+    /// Runs until the member ends.
+    ///
+    /// # Errors
+    /// An error that the role does not recover from.
+    pub(crate) async fn run(&mut self) -> Result<R::End, R::Error> {
+        loop {
+            match self.step().await {
+                Ok(Some(end)) => return Ok(end),
+                Ok(None) => self.trouble = None,
+                Err(error) => match R::recovery(&error) {
+                    Recovery::Fail => return Err(error),
+                    Recovery::End(end) => return Ok(end),
+                    Recovery::Retry => self.back_off(&error.to_string()).await,
+                },
+            }
+        }
+    }
+
+    pub(crate) fn seat(&self) -> &Arc<Seat> {
+        &self.mail.seat
+    }
+
+    /// Reads mail, and takes one turn or waits once.
+    async fn step(&mut self) -> Result<Option<R::End>, R::Error> {
+        if let Some(end) = R::begin_step(self)? {
+            return Ok(Some(end));
+        }
+        self.person.post();
+        self.receive_from_sub_agents()?;
+        let messages = self.take_mail()?;
+        if let Some(end) = R::mail_taken(self)? {
+            return Ok(Some(end));
+        }
+        let is_asked = !messages.is_empty();
+        self.receive(messages).await?;
+        let may_turn = is_asked || !self.role.is_suspended();
+        let takes_turn = may_turn && self.session.needs_turn();
+        if !takes_turn {
+            // A turn begins with its request, and these come after it.
+            self.mail.begin_writes();
+        }
+        if let Some(end) = R::mail_read(self)? {
+            return Ok(Some(end));
+        }
+        if takes_turn {
+            self.turn().await
+        } else {
+            R::idle(self).await
+        }
+    }
+
+    /// Reads mail that has arrived since the step began. Returns whether there is something new for the model.
+    pub(crate) async fn receive_again(&mut self) -> Result<bool, R::Error> {
+        let has_ended = self.receive_from_sub_agents()?;
+        let messages = self.take_mail()?;
+        let is_new = self.receive(messages).await?;
+        self.mail.begin_writes();
+        Ok(has_ended || is_new)
+    }
+
+    fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {
+        self.inbox.follow(self.mail.seat.team());
+        let mut messages = self.mail.take()?;
+        messages.retain(|message| self.role.reads_now(&self.mail, message));
+        Ok(messages)
+    }
+
+    /// Adds the results of sub-agents to the transcript. They wait while no turn is taken.
+    fn receive_from_sub_agents(&mut self) -> Result<bool, R::Error> {
+        if self.role.is_suspended() || !self.sub_agents.deliver_to(&mut self.session)? {
+            return Ok(false);
+        }
+        self.reported = None;
+        Ok(true)
+    }
+
+    /// Adds messages to the transcript and marks them as read once they are on disk; the model may be asked before that.
+    /// Returns whether any of them is new to the conversation.
+    async fn receive(&mut self, messages: Vec<Incoming>) -> Result<bool, R::Error> {
+        // Earlier lines count as there, so they have to be on disk.
+        self.session.flush()?;
+        let (known, fresh): (Vec<_>, Vec<_>) = messages
+            .into_iter()
+            .partition(|message| message.id().is_some_and(|id| self.session.has_message(id)));
+        let known = known.iter().filter_map(|message| message.id().cloned());
+        let mut ids: Vec<_> = known.collect();
+        if !fresh.is_empty() {
+            self.mail.note_told(&fresh);
+            let initial = self.initial_prompt.clone().map(Injected::prompt);
+            let prompts = initial.into_iter().chain(self.mail.inject(&fresh));
+            let prompts: Vec<_> = prompts.collect();
+            let delivery = if R::MAIL_FIRES_PROMPT_HOOKS {
+                let context = self.context.clone();
+                let submitted = self.session.submit(context, prompts, &self.stop).await?;
+                self.context.clear();
+                self.mail.tell_senders(&fresh, &submitted.withheld);
+                submitted.delivery
+            } else {
+                self.session.deliver(prompts)?
+            };
+            self.initial_prompt = None;
+            ids.extend(delivery.added);
+            ids.extend(delivery.known);
+            self.reported = None;
+            self.reporter.state_later(MemberState::Working, None);
+        }
+        if !ids.is_empty() {
+            // Before the mail counts as read: at no moment does this member look idle with nothing to do.
+            let reporter = Arc::clone(&self.reporter);
+            self.mail.write_later(move || reporter.catch_up());
+        }
+        self.mail.mark_delivered(ids, self.session.settling());
+        Ok(!fresh.is_empty())
+    }
+
+    async fn turn(&mut self) -> Result<Option<R::End>, R::Error> {
+        self.reported = None;
+        let outcome = self.run_turn().await;
+        self.mail.finish_writes();
+        R::turn_ended(self, outcome).await
+    }
+
+    /// Adds a finished turn to the journal.
+    pub(crate) fn journal_turn(&self, outcome: &TurnOutcome) {
+        self.journal(Event::TurnEnded {
+            member: self.mail.seat.name.clone(),
+            outcome: outcome.word().to_owned(),
+            usage: outcome.spent().usage,
+            model: self.model.clone(),
+        });
+    }
+
+    /// Adds an event to the journal. The journal only records what happened: nothing fails because of it.
+    pub(crate) fn journal(&self, event: Event) {
+        let seat = &self.mail.seat;
+        let Some(team) = seat.team() else {
+            return;
+        };
+        if let Err(error) = seat.store.journal(&team, event) {
+            tracing::warn!(%team, member = %seat.name, %error, "event not journalled");
+        }
+    }
+
+    /// Reports the state of a waiting member and waits for a change.
+    pub(crate) async fn rest(&mut self) {
+        let background = self.sub_agents.background();
+        let state = if background.is_empty() {
+            self.role.idle_state()
+        } else {
+            (MemberState::Background, Some(background.join(", ")))
+        };
+        self.report(state);
+        self.wait(None).await;
+    }
+
+    /// Reports a state, unless it was the last one reported.
+    pub(crate) fn report(&mut self, state: (MemberState, Option<String>)) {
+        if self.reported.as_ref() != Some(&state) {
+            self.reported = Some(state.clone());
+            self.reporter.state(state.0, state.1);
+        }
+    }
+
+    /// Waits for mail, input, the end of a sub-agent or a change that the role watches. `when` says when a typed line
+    /// will be read, where that is not immediately.
+    pub(crate) async fn wait(&mut self, when: Option<&str>) {
+        let takes_turns = !self.role.is_suspended();
+        tokio::select! {
+            input = self.person.next() => self.person.take(input, when),
+            () = self.inbox.changed() => {}
+            () = self.role.changed() => {}
+            // A sub-agent's question may have been answered, after which the member reports that it works.
+            () = self.sub_agents.changed(), if takes_turns => self.reported = None,
+            () = self.stop.cancelled() => {}
+        }
+    }
+
+    /// Reports an error once and waits before the next attempt. Nothing is lost: mail stays unread, and reports to the
+    /// lead are kept.
+    async fn back_off(&mut self, what: &str) {
+        let before = self.trouble.take().filter(|before| before.what == what);
+        let wait = if let Some(before) = before {
+            (before.wait * 2).min(RETRY_WAIT.1)
+        } else {
+            self.reporter.notice(format!("not done yet: {what}"));
+            self.reporter.detail(format!("not done yet: {what}"));
+            self.reported = None;
+            RETRY_WAIT.0
+        };
+        self.trouble = Some(Trouble {
+            what: what.to_owned(),
+            wait,
+        });
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.stop.cancelled() => {}
+        }
+    }
+
+    /// Runs the `SessionStart` hooks. What they add stands before the first message.
+    pub(crate) async fn begin_session(&mut self, is_resumed: bool) {
+        let source = if is_resumed { "resume" } else { "startup" };
+        let fields = json!({"source": source});
+        let event = HookEvent::SessionStart;
+        let fired = self.session.fire(event, Some(source), fields, &self.stop);
+        self.context.extend(told_by_hooks(&fired.await));
+    }
+
+    /// Runs the `SessionEnd` hooks.
+    pub(crate) async fn end_session(&self, reason: &str, cancel: &CancellationToken) {
+        let fields = json!({"reason": reason});
+        let event = HookEvent::SessionEnd;
+        let fired = self.session.fire(event, Some(reason), fields, cancel);
+        if tokio::time::timeout(END_HOOKS, fired).await.is_err() {
+            self.reporter
+                .notice("hook SessionEnd: took too long and was ended");
+        }
+    }
+}
+
+/// Watches the inbox of a member's present team.
+pub(crate) struct InboxWatch {
+    watcher: Arc<FolderWatcher>,
+    seat: Arc<Seat>,
+    watched: Option<(TeamName, Subscription)>,
+}
+
+impl InboxWatch {
+    pub(crate) fn new(watcher: Arc<FolderWatcher>, seat: Arc<Seat>) -> Self {
+        let mut watch = Self {
+            watcher,
+            seat,
+            watched: None,
+        };
+        watch.follow(watch.seat.team());
+        watch
+    }
+
+    /// Watches the inbox of this team from now on.
+    pub(crate) fn follow(&mut self, team: Option<TeamName>) {
+        if self.watched.as_ref().map(|(team, _)| team) == team.as_ref() {
+            return;
+        }
+        self.watched = team.map(|team| {
+            let filter = NameFilter::Exact(vec![format!("{}.json", self.seat.name).into()]);
+            let folder = self.seat.store.inbox_folder(&team);
+            (team, self.watcher.subscribe(&folder, filter))
+        });
+    }
+
+    /// Resolves when the inbox may have changed; never without a team. Dropping the future loses nothing.
+    pub(crate) async fn changed(&mut self) {
+        match &mut self.watched {
+            Some((_, inbox)) => inbox.changed().await,
+            None => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The mail of a teammate: shutdown requests wait for the program's answer.
+
+use std::sync::{Arc, OnceLock};
+
+use swarm_protocol::{ControlFrame, TeamName, UnixMs};
+use swarm_team::{Incoming, PendingShutdown};
+
+use crate::mail::{Handling, MailRole};
+
+/// What the program does with a teammate's frames.
+#[derive(Debug, Default)]
+pub(crate) struct TeammateMail {
+    /// The open shutdown request, shared with the `SendMessage` tool.
+    pub(crate) shutdown: Arc<PendingShutdown>,
+    /// Shutdown requests written before this instant were meant for an earlier spawn of the name.
+    joined_at: OnceLock<UnixMs>,
+}
+
+impl TeammateMail {
+    /// Sets when this spawn was added to the roster. The first call counts.
+    pub(crate) fn joined(&self, at: UnixMs) {
+        self.joined_at.get_or_init(|| at);
+    }
+}
+
+impl MailRole for TeammateMail {
+    fn handling(&self, _team: &TeamName, incoming: &Incoming) -> Handling {
+        match &incoming.frame {
+            Some(ControlFrame::ShutdownRequest(request)) => {
+                let written = incoming.entry.timestamp.unix_ms();
+                let joined = self.joined_at.get();
+                let stale = written.is_some_and(|at| joined.is_some_and(|joined| at < *joined));
+                if stale || self.shutdown.is_refused(&request.request_id) {
+                    return Handling::Acknowledge;
+                }
+                self.shutdown.enter(request.clone());
+                if request.force {
+                    Handling::KeepUnread
+                } else {
+                    Handling::Read
+                }
+            }
+            // The member waits for the record in the queue, not for its copy by mail.
+            Some(ControlFrame::PermissionResponse(_)) => Handling::Acknowledge,
+            _ => Handling::Read,
+        }
+    }
+
+    fn shutdown(&self) -> Option<&PendingShutdown> {
+        Some(&self.shutdown)
+    }
+}

@@ -1,0 +1,466 @@
+//! What a teammate does beyond the member loop: it reports its turns to the lead, answers shutdown requests, and takes
+//! no turns while it is paused or without a lead.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use swarm_engine::{Injected, TurnOutcome};
+use swarm_policy::HookEvent;
+use swarm_protocol::{
+    Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
+    TeamName,
+};
+use swarm_store::StoreError;
+use swarm_team::{Incoming, Seat, ShutdownVerdict, approve_shutdown};
+use tokio::time::Instant;
+
+use crate::mail::MailHandler;
+use crate::member_loop::MemberLoop;
+use crate::role::{Recovery, Role};
+use crate::teammate::lead_watch::LeadWatch;
+use crate::teammate::mail::TeammateMail;
+use crate::teammate::suspension::{PauseWatch, Suspension, loss};
+use crate::teammate::turn_reporter::TurnReporter;
+use crate::teammate::{Ending, ProcessFacts, TeammateError};
+use crate::turn::Turn;
+
+/// How often in a row hooks may keep a teammate from going idle.
+const KEPT_BUSY: u32 = 8;
+
+/// The part of a teammate in its loop.
+pub(crate) struct TeammateRole {
+    pub(crate) team: TeamName,
+    pub(crate) mail: Arc<TeammateMail>,
+    pub(crate) process: ProcessFacts,
+    /// How long a shutdown request waits for the model.
+    pub(crate) grace: Duration,
+    pub(crate) lead: LeadWatch,
+    pub(crate) pause: PauseWatch,
+    pub(crate) reports: TurnReporter,
+    pub(crate) shutdown_deadline: Option<ShutdownDeadline>,
+    /// Why no turn is taken.
+    pub(crate) suspension: Option<Suspension>,
+    /// The process that led the team, if it is gone and that matters to this member.
+    pub(crate) lost: Option<LeadProcess>,
+    /// How often in a row hooks have kept it from going idle.
+    pub(crate) kept_busy: u32,
+    /// Why a hook ends it.
+    pub(crate) ended_by_hook: Option<String>,
+}
+
+/// When the program agrees to a shutdown request on behalf of its model.
+#[derive(Debug, Clone)]
+pub(crate) struct ShutdownDeadline {
+    request: RequestId,
+    at: Instant,
+}
+
+/// What a teammate watches during a turn.
+pub(crate) enum TurnEvent {
+    /// A shutdown request has waited until this instant.
+    DeadlineOver(Instant),
+    /// The lead may have been lost, or there may be a new one.
+    Lead,
+    /// The pause mark may have changed.
+    Pause,
+}
+
+/// What hooks decide about a teammate that is about to go idle.
+enum IdleVerdict {
+    /// It goes idle.
+    Idle,
+    /// It was told what is still to be done.
+    GoesOn,
+    /// It ends, for this reason.
+    Ends(String),
+}
+
+impl Role for TeammateRole {
+    type End = Ending;
+    type Error = TeammateError;
+    type TurnEvent = TurnEvent;
+
+    const MAIL_FIRES_PROMPT_HOOKS: bool = true;
+
+    fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
+        if member.stop.is_cancelled() {
+            // Unread mail stays in the inbox.
+            member.role.reports.leaves();
+            return Ok(Some(Ending::Terminated));
+        }
+        let roster = member.roster()?;
+        if !member.is_in(roster.as_ref()) {
+            return Ok(Some(Ending::Removed));
+        }
+        member.role.lost = member.role.lead.lost_in(roster.as_ref());
+        member.update_suspension(roster.as_ref());
+        member.role.reports.send();
+        Ok(None)
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.suspension.is_some()
+    }
+
+    /// A parked member reads only what the person at its terminal types; a paused one reads nothing.
+    fn reads_now(&self, mail: &MailHandler, message: &Incoming) -> bool {
+        match &self.suspension {
+            None => true,
+            Some(Suspension::Parked(_)) => mail.is_typed_here(message),
+            Some(Suspension::Paused(_)) => false,
+        }
+    }
+
+    fn mail_taken(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
+        member.shut_down_if_agreed()
+    }
+
+    fn mail_read(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
+        if !member.session.needs_turn()
+            // A hook may have withheld the request from the model.
+            && let Some(end) = member.shut_down_if_agreed()?
+        {
+            return Ok(Some(end));
+        }
+        let role = &mut member.role;
+        if let Some(why) = role.ended_by_hook.take() {
+            let detail = format!("a hook ends it: {why}");
+            member.reporter.state(MemberState::Stopped, Some(detail));
+            return Ok(Some(Ending::ShutDown));
+        }
+        if role.lead.on_lost == OnLost::Stop
+            && let Some(lead) = role.lost.take()
+        {
+            role.reports.leaves();
+            member
+                .reporter
+                .state(MemberState::Stopped, Some(loss(&lead)));
+            return Ok(Some(Ending::LeadLost));
+        }
+        Ok(None)
+    }
+
+    async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
+        let role = &mut member.role;
+        match &role.suspension {
+            // A new lead may have come before it was watched for.
+            Some(Suspension::Parked(_)) if role.lead.watch_for_change() => {}
+            Some(Suspension::Parked(_)) => member.wait(None).await,
+            Some(Suspension::Paused(_)) => {
+                member.wait(Some("read when this member continues")).await;
+            }
+            None => match role.reports.overdue() {
+                // Its sub-agents ended without a result that would have begun a turn: they were stopped.
+                Some(outcome) if !member.sub_agents.is_busy() => member.end_turn(&outcome).await?,
+                _ => member.rest().await,
+            },
+        }
+        Ok(None)
+    }
+
+    async fn changed(&mut self) {
+        tokio::select! {
+            () = self.pause.changed() => {}
+            () = self.lead.changed() => {}
+        }
+    }
+
+    fn idle_state(&mut self) -> (MemberState, Option<String>) {
+        self.reports.idle_state()
+    }
+
+    fn turn_begins(&mut self, turn: &Turn) {
+        self.reports.turn_begins();
+        let (seat, team) = (Arc::clone(&turn.mail.seat), self.team.clone());
+        turn.mail
+            .write_later(move || set_active(&seat, &team, true));
+        // A suspended member takes a turn only for the person at its terminal.
+        self.lead.turn_begins(self.suspension.is_some());
+    }
+
+    fn request_sent(&mut self, turn: &Turn) {
+        if let ShutdownVerdict::Open(request) = self.mail.shutdown.verdict() {
+            self.set_deadline(Some(request), turn);
+        }
+    }
+
+    async fn turn_event(&mut self, turn: &Turn) -> TurnEvent {
+        let deadline = self.shutdown_deadline.as_ref();
+        let at = deadline
+            .map(|deadline| deadline.at)
+            .filter(|_| !turn.is_cancelled());
+        let over = async {
+            match at {
+                Some(at) => {
+                    tokio::time::sleep_until(at).await;
+                    at
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            at = over => TurnEvent::DeadlineOver(at),
+            () = self.lead.changed_in_turn() => TurnEvent::Lead,
+            () = self.pause.changed() => TurnEvent::Pause,
+        }
+    }
+
+    fn on_turn_event(&mut self, turn: &Turn, event: TurnEvent) {
+        match event {
+            TurnEvent::DeadlineOver(at) => {
+                // Another request may have replaced it meanwhile.
+                self.look_for_shutdown(turn);
+                let deadline = self.shutdown_deadline.as_ref();
+                if deadline.is_some_and(|deadline| deadline.at == at) {
+                    turn.signals.cancel.cancel();
+                }
+            }
+            TurnEvent::Lead => self.look_for_lead(turn),
+            TurnEvent::Pause => self.look_for_pause(turn),
+        }
+    }
+
+    fn on_turn_mail(&mut self, turn: &Turn) {
+        self.look_for_shutdown(turn);
+        self.look_for_lead(turn);
+    }
+
+    async fn turn_ended(
+        member: &mut MemberLoop<Self>,
+        outcome: TurnOutcome,
+    ) -> Result<Option<Ending>, TeammateError> {
+        set_active(member.seat(), &member.role.team, false);
+        member.journal_turn(&outcome);
+        member.end_turn(&outcome).await?;
+        member.report_suspension();
+        Ok(None)
+    }
+
+    fn recovery(error: &TeammateError) -> Recovery<Ending> {
+        match error {
+            TeammateError::Store(StoreError::TeamNotFound { .. }) => Recovery::End(Ending::Removed),
+            _ => Recovery::Retry,
+        }
+    }
+}
+
+impl TeammateRole {
+    fn look_for_shutdown(&mut self, turn: &Turn) {
+        match turn.mail.waiting_shutdown() {
+            Ok(waiting) => self.set_deadline(waiting, turn),
+            Err(error) => {
+                // The sender has a later deadline of its own.
+                tracing::warn!(member = %turn.mail.seat.name, %error, "inbox not read during a turn");
+            }
+        }
+    }
+
+    /// Sets the deadline of the request that waits: each request has its own, and a refused one has none. A forced
+    /// request interrupts the turn.
+    fn set_deadline(&mut self, waiting: Option<ShutdownRequest>, turn: &Turn) {
+        let Some(request) = waiting else {
+            self.shutdown_deadline = None;
+            return;
+        };
+        if request.force {
+            turn.signals.cancel.cancel();
+        }
+        let known = self.shutdown_deadline.as_ref();
+        if known.is_none_or(|deadline| deadline.request != request.request_id) {
+            self.shutdown_deadline = Some(ShutdownDeadline {
+                request: request.request_id,
+                at: Instant::now() + self.grace,
+            });
+        }
+    }
+
+    fn look_for_lead(&mut self, turn: &Turn) {
+        let Some(look) = self.lead.look_in_turn() else {
+            return;
+        };
+        if let Some((state, detail)) = look.news {
+            turn.reporter.state(state, Some(detail));
+        }
+        let suspend = &turn.signals.suspend;
+        if look.is_lost && !suspend.is_cancelled() {
+            suspend.cancel();
+            // The turn does not wait for sub-agents that ask no model any more. The resumed turn gets their results.
+            turn.sub_agents.hold(true);
+            turn.sub_agents.send_to_background(None);
+        }
+    }
+
+    fn look_for_pause(&mut self, turn: &Turn) {
+        let before = self.pause.known();
+        let line = match (before, self.pause.mark()) {
+            (false, Some(mark)) => format!("{} pauses this member when its turn ends", mark.by),
+            (true, None) => "the pause is called off".to_owned(),
+            _ => return,
+        };
+        turn.reporter.notice(line);
+    }
+
+    /// The open shutdown request once nothing is left to wait for: it is forced, the model has read it and ended its turn
+    /// without a refusal, its deadline is over, or the model takes no turn in which it could refuse.
+    fn agreed_shutdown(&self) -> Option<ShutdownRequest> {
+        let ShutdownVerdict::Open(request) = self.mail.shutdown.verdict() else {
+            return None;
+        };
+        let deadline = self.shutdown_deadline.as_ref();
+        let is_over = deadline.is_some_and(|deadline| {
+            deadline.request == request.request_id && Instant::now() >= deadline.at
+        });
+        let is_agreed = request.force
+            || self.is_suspended()
+            || self.mail.shutdown.was_told(&request.request_id)
+            || is_over;
+        is_agreed.then_some(request)
+    }
+}
+
+impl MemberLoop<TeammateRole> {
+    /// The roster, read once for everything that is looked up in it; `None` where it cannot be read, which says nothing
+    /// about who is in it.
+    fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
+        let team = &self.role.team;
+        match self.seat().store.config(team) {
+            Ok(config) => Ok(Some(config)),
+            Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
+            Err(error) => {
+                tracing::warn!(%team, member = %self.seat().name, %error, "roster not read");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether this spawn is still the member of its name. An entry without our mark, removed by another program,
+    /// counts.
+    fn is_in(&self, roster: Option<&TeamConfig>) -> bool {
+        let Some(roster) = roster else {
+            return true;
+        };
+        let seat = self.seat();
+        roster.member(&seat.name).is_some_and(|member| {
+            let spawn = member.spawn_id();
+            spawn.is_none_or(|spawn| spawn == seat.spawn_id)
+        })
+    }
+
+    /// Finds out whether turns may be taken, and reports a change.
+    fn update_suspension(&mut self, roster: Option<&TeamConfig>) {
+        let role = &mut self.role;
+        let parked = role.lost.as_ref();
+        let parked = parked.filter(|_| role.lead.on_lost == OnLost::Park);
+        let suspension = match (parked, role.pause.mark_in(roster)) {
+            (Some(lead), _) => Some(Suspension::Parked(lead.clone())),
+            (None, Some(mark)) => Some(Suspension::Paused(mark)),
+            (None, None) => None,
+        };
+        // A suspended turn holds them before the suspension is known here.
+        self.sub_agents.hold(suspension.is_some());
+        if suspension == role.suspension {
+            return;
+        }
+        let before = std::mem::replace(&mut role.suspension, suspension);
+        role.lead.ignore_change();
+        self.reported = None;
+        let member = self.mail.seat.name.clone();
+        let event = match (&self.role.suspension, before) {
+            (Some(suspension), _) => suspension.event(member),
+            (None, Some(before)) => {
+                let from = before.state();
+                self.reporter
+                    .notice(format!("no longer {}; going on", from.name()));
+                Event::MemberContinued { member, from }
+            }
+            (None, None) => return,
+        };
+        self.report_suspension();
+        self.journal(event);
+    }
+
+    fn report_suspension(&self) {
+        if let Some(suspension) = &self.role.suspension {
+            let detail = suspension.detail(&self.role.team);
+            self.reporter.state(suspension.state(), Some(detail));
+        }
+    }
+
+    /// Ends the member if a shutdown request is agreed. Mail that came since stays unread.
+    fn shut_down_if_agreed(&mut self) -> Result<Option<Ending>, TeammateError> {
+        let Some(request) = self.role.agreed_shutdown() else {
+            return Ok(None);
+        };
+        self.mail.begin_writes();
+        self.role.reports.leaves();
+        self.reporter
+            .state(MemberState::Stopping, request.reason.clone());
+        let process = &self.role.process;
+        let pane = process.pane.clone();
+        let (seat, team) = (self.seat(), &self.role.team);
+        approve_shutdown(seat, team, &request, pane, &process.backend)?;
+        self.mail.shutdown_answered()?;
+        self.reporter.state(MemberState::Stopped, None);
+        Ok(Some(Ending::ShutDown))
+    }
+
+    /// What follows a turn. While a sub-agent works in the background the member is not idle: the lead is told nothing,
+    /// and the model is reminded of nothing, until that is over.
+    async fn end_turn(&mut self, outcome: &TurnOutcome) -> Result<(), TeammateError> {
+        let goes_on = self.role.mail.shutdown.verdict() == ShutdownVerdict::None;
+        if goes_on && self.sub_agents.is_busy() && self.role.reports.waits(outcome) {
+            return Ok(());
+        }
+        if goes_on {
+            match self.may_go_idle(outcome).await? {
+                IdleVerdict::Idle => {}
+                IdleVerdict::GoesOn => return Ok(()),
+                IdleVerdict::Ends(why) => self.role.ended_by_hook = Some(why),
+            }
+        }
+        let goes_on = goes_on && self.role.ended_by_hook.is_none();
+        if let Some(reminder) = self.role.reports.turn_ends(outcome, goes_on) {
+            self.session.deliver(vec![reminder])?;
+        }
+        Ok(())
+    }
+
+    /// Asks the `TeammateIdle` hooks whether the member may go idle after a turn that its model has finished.
+    async fn may_go_idle(&mut self, outcome: &TurnOutcome) -> Result<IdleVerdict, TeammateError> {
+        if !matches!(outcome, TurnOutcome::Finished { .. }) {
+            return Ok(IdleVerdict::Idle);
+        }
+        let fields = json!({"teammate_name": self.seat().name, "team_name": self.role.team});
+        let event = HookEvent::TeammateIdle;
+        let asked = self.session.fire(event, None, fields, &self.stop).await;
+        if let Some(why) = asked.stop {
+            return Ok(IdleVerdict::Ends(why));
+        }
+        let Some(why) = asked.block else {
+            self.role.kept_busy = 0;
+            return Ok(IdleVerdict::Idle);
+        };
+        if self.role.kept_busy >= KEPT_BUSY {
+            self.role.kept_busy = 0;
+            self.reporter.notice(format!(
+                "hook TeammateIdle: kept this member busy {KEPT_BUSY} times, it goes idle now"
+            ));
+            return Ok(IdleVerdict::Idle);
+        }
+        self.role.kept_busy += 1;
+        let text = format!("You do not go idle yet, a hook of the user says: {why}");
+        let feedback = Injected::prompt(Envelope::system(&text).render());
+        self.session.deliver(vec![feedback])?;
+        Ok(IdleVerdict::GoesOn)
+    }
+}
+
+/// Sets `isActive` in the roster, for other programs.
+fn set_active(seat: &Seat, team: &TeamName, active: bool) {
+    if let Err(error) = seat.store.set_active(team, &seat.name, active) {
+        // Our own state report has the same information.
+        tracing::debug!(member = %seat.name, %error, "isActive not written");
+    }
+}

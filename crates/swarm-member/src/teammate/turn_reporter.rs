@@ -1,0 +1,217 @@
+//! What the lead is told of a teammate's turns, and what the teammate reports between them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use swarm_engine::{Injected, Totals, TurnOutcome};
+use swarm_protocol::{
+    ControlFrame, IdleNotification, IdleReason, IsoTime, MemberName, MemberState, Task,
+};
+use swarm_store::StoreError;
+use swarm_team::Seat;
+
+use crate::reporter::Reporter;
+use crate::teammate::task_follow_up::{TaskFollowUp, names};
+use crate::turn_mail::TurnMail;
+
+/// Longest result in an idle notice in bytes; the transcript has the rest.
+const RESULT_BYTES: usize = 64 * 1024;
+
+/// Reports every turn to the lead, once.
+pub(crate) struct TurnReporter {
+    seat: Arc<Seat>,
+    reporter: Arc<Reporter>,
+    tasks: TaskFollowUp,
+    /// Notices that are not sent yet: the lead's inbox may be full, or the disk.
+    unsent: VecDeque<IdleNotification>,
+    /// Tasks that were in progress at the end of the last turn.
+    unreported: Vec<Task>,
+    /// Results of turns whose sub-agents still work; absent where there was no such turn.
+    waiting: Option<Vec<String>>,
+    /// Why the lead does not know of the last turn.
+    untold: Option<String>,
+    /// Why the last turn failed.
+    failure: Option<String>,
+}
+
+impl TurnReporter {
+    pub(crate) fn new(seat: Arc<Seat>, reporter: Arc<Reporter>, tasks: TaskFollowUp) -> Self {
+        Self {
+            seat,
+            reporter,
+            tasks,
+            unsent: VecDeque::new(),
+            unreported: Vec::new(),
+            waiting: None,
+            untold: None,
+            failure: None,
+        }
+    }
+
+    /// A turn begins, or is resumed.
+    pub(crate) fn turn_begins(&mut self) {
+        self.tasks.turn_begins();
+    }
+
+    /// Keeps the result of a turn until its sub-agents have ended. Returns `false` for a turn that the model did not
+    /// finish, which is reported to the lead immediately.
+    pub(crate) fn waits(&mut self, outcome: &TurnOutcome) -> bool {
+        if !matches!(outcome, TurnOutcome::Finished { .. }) {
+            return false;
+        }
+        self.failure = None;
+        self.tasks.turn_ends(Some(outcome.text()));
+        let result = self.notice(outcome).result;
+        self.waiting.get_or_insert_default().extend(result);
+        true
+    }
+
+    /// The end of a turn that was not reported yet.
+    pub(crate) fn overdue(&self) -> Option<TurnOutcome> {
+        self.waiting.is_some().then(|| TurnOutcome::Finished {
+            text: String::new(),
+            spent: Totals::default(),
+        })
+    }
+
+    /// The member ends: reports what was kept.
+    pub(crate) fn leaves(&mut self) {
+        if let Some(outcome) = self.overdue() {
+            self.turn_ends(&outcome, false);
+        }
+        self.send();
+    }
+
+    fn notice(&self, outcome: &TurnOutcome) -> IdleNotification {
+        notice(
+            self.seat.name.to_string(),
+            self.seat.clock.now().iso(),
+            outcome,
+            &self.reporter.turn_mail(),
+        )
+    }
+
+    /// Reports a finished turn to the lead. Returns a reminder for the model if it has open tasks and may go on
+    /// (`goes_on`); the lead is told of those tasks once the model was reminded of them.
+    pub(crate) fn turn_ends(&mut self, outcome: &TurnOutcome, goes_on: bool) -> Option<Injected> {
+        if matches!(outcome, TurnOutcome::Suspended { .. }) {
+            return None;
+        }
+        self.failure = failure(outcome);
+        let mut notice = self.notice(outcome);
+        let mut results = self.waiting.take().unwrap_or_default();
+        results.extend(notice.result.take());
+        notice.result = (!results.is_empty()).then(|| cut(&results.join("\n\n")));
+        let is_finished = matches!(outcome, TurnOutcome::Finished { .. });
+        self.tasks.turn_ends(is_finished.then(|| outcome.text()));
+        let open = self.tasks.open();
+        let reminder = (is_finished && goes_on)
+            .then(|| self.tasks.reminder(&open))
+            .flatten();
+        if reminder.is_none() {
+            notice.open_tasks = self.tasks.flag(&open);
+        }
+        self.unreported = open;
+        // Before the model reads the reminder: however this member ends, the lead has its report.
+        self.unsent.push_back(notice);
+        self.send();
+        reminder
+    }
+
+    /// Sends the notices that wait. What cannot be sent is tried again at every wake-up.
+    pub(crate) fn send(&mut self) {
+        match self.try_send() {
+            Ok(()) => self.untold = None,
+            Err(error) => {
+                let what = format!("the lead could not be told yet: {error}");
+                if self.untold.as_ref() != Some(&what) {
+                    self.reporter.notice(what.as_str());
+                    self.untold = Some(what);
+                }
+            }
+        }
+    }
+
+    fn try_send(&mut self) -> Result<(), StoreError> {
+        let Some(team) = self.seat.team() else {
+            return Ok(());
+        };
+        while let Some(notice) = self.unsent.front() {
+            let frame = ControlFrame::IdleNotification(notice.clone());
+            let draft = self.seat.control(&frame);
+            self.seat.store.send(&team, &MemberName::lead(), draft)?;
+            self.unsent.pop_front();
+        }
+        Ok(())
+    }
+
+    /// The state of a member between turns. Its tasks may have been dealt with meanwhile by others.
+    pub(crate) fn idle_state(&mut self) -> (MemberState, Option<String>) {
+        if !self.unreported.is_empty() {
+            let open = self.tasks.open();
+            self.unreported
+                .retain(|task| open.iter().any(|other| other.id == task.id));
+        }
+        if let Some(why) = &self.failure {
+            return (MemberState::Failed, Some(why.clone()));
+        }
+        if self.unreported.is_empty() {
+            return (MemberState::Idle, self.untold.clone());
+        }
+        let detail = format!("{} in progress", names(&self.unreported));
+        (MemberState::IdleUnreported, Some(detail))
+    }
+}
+
+/// Why a turn failed, in one line.
+fn failure(outcome: &TurnOutcome) -> Option<String> {
+    let TurnOutcome::Failed { error, .. } = outcome else {
+        return None;
+    };
+    error.to_string().lines().next().map(str::to_owned)
+}
+
+/// The idle notice of a turn: its final text, unless the member has just reported by message.
+pub(crate) fn notice(
+    from: String,
+    timestamp: IsoTime,
+    outcome: &TurnOutcome,
+    mail: &TurnMail,
+) -> IdleNotification {
+    let (reason, result, failure) = match outcome {
+        TurnOutcome::Finished { text, .. } => {
+            let news = !text.trim().is_empty() && !mail.reported_to_lead;
+            (IdleReason::Available, news.then(|| cut(text)), None)
+        }
+        TurnOutcome::Interrupted { .. } | TurnOutcome::Suspended { .. } => {
+            (IdleReason::Interrupted, None, None)
+        }
+        TurnOutcome::StoppedByHook { .. } => (IdleReason::Interrupted, None, outcome.trouble()),
+        TurnOutcome::Failed { error, .. } => (IdleReason::Failed, None, Some(error.to_string())),
+        TurnOutcome::TurnLimit { text, .. } => (IdleReason::Failed, None, Some(cut(text))),
+    };
+    IdleNotification {
+        from,
+        timestamp,
+        idle_reason: Some(reason),
+        result,
+        summary: mail.last_to_peer.clone(),
+        completed_task_id: None,
+        completed_status: None,
+        failure_reason: failure,
+        open_tasks: Vec::new(),
+    }
+}
+
+/// A text that fits into a notice.
+fn cut(text: &str) -> String {
+    if text.len() <= RESULT_BYTES {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(RESULT_BYTES);
+    format!(
+        "{}\n[cut: {} more bytes stand in the transcript]",
+        &text[..end],
+        text.len() - end
+    )
+}
