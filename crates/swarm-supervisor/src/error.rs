@@ -159,12 +159,6 @@ pub enum LeadError {
     /// The spawn was cut off.
     #[error("{0} was not spawned: the spawn was interrupted")]
     Interrupted(MemberName),
-    /// The wait for the end of the one whose name was to be taken was cut off.
-    #[error(
-        "{0} was not replaced: the spawn was interrupted while the old one was to end, which it still does with its turn \
-         if it has been asked"
-    )]
-    ReplaceInterrupted(MemberName),
     /// A thread that worked on the team's files did not come to its end.
     #[error("work on the team's files broke down: {0}. Try again")]
     BrokeDown(String),
@@ -225,7 +219,7 @@ impl LeadError {
                 ErrorKind::AgentFailed
             }
             LeadError::NoHello { .. } | LeadError::NeedsPerson { .. } => ErrorKind::TimedOut,
-            LeadError::Interrupted(_) | LeadError::ReplaceInterrupted(_) => ErrorKind::Interrupted,
+            LeadError::Interrupted(_) => ErrorKind::Interrupted,
             LeadError::StillAlive { .. }
             | LeadError::BrokeDown(_)
             | LeadError::Fs(_)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rustix::process::{Pid, Signal};
-use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Recorded, Reply};
 use swarm_tests::stage::{Finished, Running, World};
 
 use crate::scene::{MODEL, spawn_over, wait_for_state, wait_until_gone, world_over};
@@ -109,33 +109,23 @@ fn ctrl_c_on_a_send_that_waits_says_that_the_message_stays_and_it_does() {
 }
 
 #[test]
-fn a_spawn_that_replaces_says_whom_it_waits_for_and_ctrl_c_ends_that_wait() {
+fn a_spawn_that_replaces_waits_for_no_model() {
     let gate = Gate::closed();
-    let (_api, world) = at_work(&gate);
-    let pid = bob(&world);
+    let (api, world) = at_work(&gate);
     let spawn_id = world.team("demo").hello("bob")["spawnId"].clone();
-    let arguments = [
-        "spawn",
-        "bob",
-        "--replace",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-    ];
-    let replacing = world.start(&arguments);
-    world.wait_for("it says whom it waits for", || {
-        let said = replacing.stderr();
-        said.contains("waiting for bob (working) to end")
-            .then_some(())
-    });
-    let called_off = interrupt(&world, replacing);
-    assert!(
-        called_off.stderr.contains("bob was not replaced"),
-        "{}",
-        called_off.story()
-    );
-    assert_eq!(world.team("demo").hello("bob")["spawnId"], spawn_id);
+    let asked = api.requests_of("bob").len();
+    let arguments = ["spawn", "bob", "--replace", "--model", MODEL];
+    // The model is still silent.
+    world
+        .swarm(&[&arguments[..], &["--backend", "headless"]].concat())
+        .ok();
+    let team = world.team("demo");
+    assert_ne!(team.hello("bob")["spawnId"], spawn_id);
+    let ended = team.events("member_stopped");
+    assert_eq!(ended[0]["how"], "approved", "{ended:?}");
+    let later = api.requests_of("bob");
+    let told = |asked: &Recorded| asked.ask.news_has("takes over your name");
+    assert!(!later[asked..].iter().any(told), "{later:?}");
     gate.open();
-    wait_until_gone(&world, pid);
+    world.swarm(&["shutdown", "bob", "--force"]).ok();
 }

@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
 use super::agents;
-use super::stop::saying_who_goes;
 use super::worktree::wish;
 use crate::app::App;
 use crate::args::SpawnArgs;
@@ -111,7 +110,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         timeout: args.timeout.map(Duration::from_secs),
         cancel: CancellationToken::new(),
     };
-    let member = carry_out(app, &deployment, &team, options)?;
+    let member = carry_out(&deployment, &team, options)?;
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
@@ -121,29 +120,16 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Spawns the member, and says for whom that waits where it is to have another one's name.
+/// Spawns the member. Ctrl-C undoes what was begun.
 fn carry_out(
-    app: &App,
     deployment: &Deployment,
     team: &TeamName,
     options: SpawnOptions,
 ) -> Result<SpawnedMember, Failure> {
     let cancel = options.cancel.clone();
-    let old = if options.replace {
-        app.store.config(team)?.member(&options.name).cloned()
-    } else {
-        None
-    };
-    let patience = deployment.shutdown_patience();
     let spawning = swarm_supervisor::spawn(deployment, team, options);
-    let spawning = Box::pin(super::called_off_by_signals(cancel, spawning));
     let runtime = super::runtime()?;
-    let spawned = runtime.block_on(async {
-        match &old {
-            Some(old) => saying_who_goes(app, team, old, patience, spawning).await,
-            None => spawning.await,
-        }
-    });
+    let spawned = runtime.block_on(super::called_off_by_signals(cancel, Box::pin(spawning)));
     // A request that waits for a lock ends with the process.
     runtime.shutdown_background();
     Ok(spawned?)

@@ -128,7 +128,7 @@ async fn begin<'a>(
     let model = kind::model(deployment, &options)?;
     reconcile(&deployment.store, team).await?;
     let replaced = if options.replace {
-        end_live_namesake(deployment, team, &options.name, &options.cancel).await?
+        end_live_namesake(deployment, team, &options.name).await?
     } else {
         None
     };

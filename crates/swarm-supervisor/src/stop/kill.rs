@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use swarm_fs::Liveness;
 use swarm_protocol::{Member, MemberName, PERSON, SpawnId, TeamName};
-use tokio_util::sync::CancellationToken;
 
 use super::begun::cancel_spawn;
 use super::escalate::end_processes;
-use super::shutdown::{shutdown_unless, spawn_of};
+use super::shutdown::{shutdown, spawn_of};
 use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish};
 use crate::{Deployment, LeadError};
 
@@ -51,14 +50,12 @@ pub(crate) async fn kill_spawn(
     finish(deployment, team, name, spawn_id, outcome, Duration::ZERO).await
 }
 
-/// Makes room for a new spawn of a name: a live member of it is shut down, whatever its agent says. Returns what was
-/// in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails. Whoever cancels ends the
-/// wait for its answer, and nothing that follows that.
+/// Makes room for a new spawn of a name: stops a live member of it now. Its agent is not asked, because a refusal would not
+/// count. Returns what was in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails.
 pub(crate) async fn end_live_namesake(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,
-    cancel: &CancellationToken,
 ) -> Result<Option<Member>, LeadError> {
     let store = &deployment.store;
     let Some(member) = store.config(team)?.member(name).cloned() else {
@@ -71,14 +68,11 @@ pub(crate) async fn end_live_namesake(
     if !spawning && store.liveness(team, name)? == Liveness::Dead {
         return Ok(None);
     }
-    let options = StopOptions {
-        reason: Some("a new process takes over your name".to_owned()),
-        // Only a person replaces a member.
-        by: PERSON,
-        timeout: deployment.shutdown_patience(),
-        force: true,
-        at_once: false,
-    };
-    shutdown_unless(deployment, team, name, &options, cancel).await?;
+    // Only a person replaces a member.
+    let options = StopOptions::now(
+        Some("a new process takes over your name".to_owned()),
+        PERSON,
+    );
+    shutdown(deployment, team, name, &options).await?;
     Ok(Some(member))
 }

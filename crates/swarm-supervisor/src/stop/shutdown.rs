@@ -4,7 +4,6 @@ use swarm_fs::{FsError, Liveness, NameFilter};
 use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
 use swarm_store::StoreError;
 use swarm_team::{ShutdownAsk, request_shutdown};
-use tokio_util::sync::CancellationToken;
 
 use super::escalate::{death, end_processes};
 use super::{StopOptions, StopOutcome, StopReport, finish};
@@ -22,23 +21,9 @@ pub async fn shutdown(
     name: &MemberName,
     options: &StopOptions,
 ) -> Result<StopReport, LeadError> {
-    shutdown_unless(deployment, team, name, options, &CancellationToken::new()).await
-}
-
-/// The same for whoever may stop waiting for the answer. What follows the answer is always carried out.
-///
-/// # Errors
-/// As above; [`LeadError::ReplaceInterrupted`] where nobody waits any more.
-pub(super) async fn shutdown_unless(
-    deployment: &Deployment,
-    team: &TeamName,
-    name: &MemberName,
-    options: &StopOptions,
-    cancel: &CancellationToken,
-) -> Result<StopReport, LeadError> {
     let spawn_id = spawn_of(deployment, team, name)?;
     let outcome = match deployment.store.liveness(team, name)? {
-        Liveness::Alive => ask(deployment, team, name, spawn_id, options, cancel).await?,
+        Liveness::Alive => ask(deployment, team, name, spawn_id, options).await?,
         Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
     };
     if matches!(outcome, StopOutcome::Refused { .. }) {
@@ -81,7 +66,6 @@ async fn ask(
     name: &MemberName,
     spawn_id: SpawnId,
     options: &StopOptions,
-    cancel: &CancellationToken,
 ) -> Result<StopOutcome, LeadError> {
     let store = &deployment.store;
     let grace = options.grace(deployment);
@@ -91,12 +75,7 @@ async fn ask(
         .watcher
         .subscribe(&store.inbox_folder(team), filter);
     let deadline = tokio::time::sleep(options.timeout);
-    let interrupted = || LeadError::ReplaceInterrupted(name.clone());
-    let sent = tokio::select! {
-        sent = send_request(deployment, team, name, options) => sent?,
-        () = cancel.cancelled() => return Err(interrupted()),
-    };
-    let Some(request) = sent else {
+    let Some(request) = send_request(deployment, team, name, options).await? else {
         return terminate().await;
     };
     let ended = death(deployment, team, name);
@@ -120,7 +99,6 @@ async fn ask(
                 return terminate().await;
             }
             () = mail.changed() => {}
-            () = cancel.cancelled() => return Err(interrupted()),
             () = &mut deadline => {
                 return terminate().await;
             }

@@ -9,4 +9,4 @@ mod whom;
 pub(super) use kill::run as kill;
 pub(super) use report::{tell_left, told};
 pub(super) use shutdown::run as shutdown;
-pub(super) use waiting::{saying_who, saying_who_goes, who_lives};
+pub(super) use waiting::{saying_who, who_lives};

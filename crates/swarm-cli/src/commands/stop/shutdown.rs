@@ -17,9 +17,6 @@ use crate::commands::{runtime, told_on_ctrl_c};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 
-/// How much longer we wait than the member's own program, which approves at its deadline.
-const MARGIN: Duration = Duration::from_secs(2);
-
 pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode, Failure> {
     require_person(app, "shutdown")?;
     let (team, names) = whom(app, &args.whom)?;
@@ -31,7 +28,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
             if args.force {
                 FORCED_PATIENCE
             } else {
-                deployment.limits.shutdown_grace() + MARGIN
+                deployment.shutdown_patience()
             },
             Duration::from_secs,
         ),

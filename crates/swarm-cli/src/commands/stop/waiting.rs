@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use swarm_fs::Liveness;
-use swarm_protocol::{Member, MemberName, TeamName};
+use swarm_protocol::{MemberName, TeamName};
 use swarm_store::process::is_stopped;
 
 use crate::app::App;
@@ -20,40 +20,12 @@ pub(in crate::commands) async fn saying_who<T>(
     patience: Duration,
     work: impl Future<Output = T>,
 ) -> T {
-    saying(app, || waited_for(app, team, names, patience), work).await
-}
-
-/// The same for a member whose name another spawn is to have, until that spawn begins.
-pub(in crate::commands) async fn saying_who_goes<T>(
-    app: &App,
-    team: &TeamName,
-    old: &Member,
-    patience: Duration,
-    work: impl Future<Output = T>,
-) -> T {
-    let line = || {
-        let config = app.store.config(team).ok()?;
-        let now = config.member(&old.name)?;
-        if now.spawn_id() != old.spawn_id() {
-            return None;
-        }
-        waited_for(app, team, std::slice::from_ref(&old.name), patience)
-    };
-    saying(app, line, work).await
-}
-
-/// Does something; where it takes long, says `line`, if there is anything to say by then.
-async fn saying<T>(
-    app: &App,
-    line: impl FnOnce() -> Option<String>,
-    work: impl Future<Output = T>,
-) -> T {
     tokio::pin!(work);
     tokio::select! {
         done = &mut work => return done,
         () = tokio::time::sleep(SILENCE) => {}
     }
-    if let Some(line) = line() {
+    if let Some(line) = waited_for(app, team, names, patience) {
         app.out.say(&line);
     }
     work.await
