@@ -188,8 +188,11 @@ fn d14_nothing_that_stands_in_a_pane_changes_a_state() {
     world.swarm(&["kill", "bob"]).ok();
 }
 
-#[test]
-fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_restored() {
+/// Prints 1 and 1 where a terminal reads whole lines and shows what is typed.
+const MODES: &str = "stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '";
+
+/// A run in a shell of its own, whose model answers once the gate opens, and what is typed into its terminal meanwhile.
+fn types_into_a_run(shell: &str, behind: &str, then: Option<&str>) {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(move |_: &Ask| Reply::text("the report").held_by(&held, 1));
@@ -197,10 +200,10 @@ fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_res
     let inside = InsideTmux::start(&world, 100, 30);
     let pane = inside
         .tmux()
-        .run(&["new-window", "-P", "-F", "#{pane_id}", "sh"]);
+        .run(&["new-window", "-P", "-F", "#{pane_id}", shell]);
     let swarm = world.program("swarm");
     let line = format!(
-        "cd '{}'; export ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL={}; '{}' run go --model {MODEL}; stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '",
+        "cd '{}'; export ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL={}; '{}' run go --model {MODEL} {behind}",
         world.project().display(),
         api.base_url(),
         swarm.display()
@@ -208,6 +211,10 @@ fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_res
     type_in(&inside, &pane, &line);
     press(&inside, &pane, "Enter");
     api.wait_for("the lead's request", "team-lead", |_| true);
+    if let Some(then) = then {
+        type_in(&inside, &pane, then);
+        press(&inside, &pane, "Enter");
+    }
     type_in(&inside, &pane, "touch typed-ahead");
     press(&inside, &pane, "Enter");
     inside.tmux().wait_for_text(&pane, "swarm send team-lead");
@@ -217,7 +224,20 @@ fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_res
     type_in(&inside, &pane, "echo after-$((1+1))");
     press(&inside, &pane, "Enter");
     inside.tmux().wait_for_text(&pane, "after-2");
-    let shown = inside.tmux().screen(&pane);
-    assert!(!shown.contains("touch"), "{shown}");
-    assert!(!world.project().join("typed-ahead").exists(), "{shown}");
+    assert!(
+        !world.project().join("typed-ahead").exists(),
+        "{}",
+        inside.tmux().screen(&pane)
+    );
+}
+
+#[test]
+fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_restored() {
+    types_into_a_run("sh", &format!("; {MODES}"), None);
+}
+
+#[test]
+fn a_run_that_is_brought_to_the_foreground_keeps_no_modes_of_the_shells_editor() {
+    let shell = "bash --norc --noprofile -i";
+    types_into_a_run(shell, "&", Some(&format!("fg; {MODES}")));
 }

@@ -10,7 +10,7 @@ use swarm_member::{LeadParts, Outcome, RunReport, run_headless};
 use swarm_protocol::{ErrorKind, SessionId, TeamName, Usage};
 use swarm_store::StoreError;
 use swarm_supervisor::{Deployment, LeadStanding, lead_standing};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
@@ -189,12 +189,13 @@ pub(super) fn conduct(app: &App, parts: LeadParts, prompt: String) -> Result<Run
         .map_err(std::io::Error::from)?;
     let runtime = super::runtime()?;
     let hooks = TeamHooks::new(app)?;
-    let keyboard = TypedAhead::begin();
-    let _restored = RestoreAtEnd(keyboard.clone());
-    keyboard.hint_once(app.out);
     let report = runtime.block_on(async {
-        tokio::spawn(keyboard.clone().follow_signals());
-        tokio::spawn(interrupts(app.out, Interrupts::of(&parts), keyboard));
+        // Before the terminal is changed: a signal that nobody hears would leave it so.
+        let heard = Heard::listen()?;
+        let keyboard = TypedAhead::begin()?;
+        let _restored = RestoreAtEnd(keyboard.clone());
+        keyboard.hint_once(app.out);
+        tokio::spawn(interrupts(app.out, Interrupts::of(&parts), heard, keyboard));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
         let report = run_headless(parts, prompt).await;
@@ -202,11 +203,11 @@ pub(super) fn conduct(app: &App, parts: LeadParts, prompt: String) -> Result<Run
         if let Err(error) = kept.await {
             tracing::error!(%error, "hooks of the team broke down");
         }
-        report
+        Ok(report?)
     });
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
-    Ok(report?)
+    report
 }
 
 /// The words of a prompt that is given as an argument or on standard input.
@@ -239,27 +240,41 @@ impl Interrupts {
     }
 }
 
+/// The signals that end a run.
+struct Heard {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Heard {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
 /// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. SIGTERM counts like
 /// Ctrl-C. When the terminal closes the run ends too, and its members wait for another lead.
 #[expect(
     clippy::exit,
     reason = "whoever asks for the third time will not wait for anything"
 )]
-async fn interrupts(out: Output, set: Interrupts, keyboard: TypedAhead) -> std::io::Result<()> {
+async fn interrupts(out: Output, set: Interrupts, mut heard: Heard, keyboard: TypedAhead) {
     // Whoever interrupts is there to read it, even where a program reads the rest.
     let tell = |line: &str| {
         if !out.quiet {
             say(line);
         }
     };
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
     loop {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {
+            _ = heard.interrupt.recv() => {}
+            _ = heard.terminate.recv() => {}
+            _ = heard.hangup.recv() => {
                 // It comes more than once: from the kernel and from the shell.
                 if !set.stop.is_cancelled() {
                     set.hangup.cancel();

@@ -2,49 +2,66 @@
 
 use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_process};
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 
 use crate::output::{Output, say};
 
 /// What a person who types is told.
 const HINT: &str = "nothing reads this terminal: write to the lead with `swarm send team-lead \"…\"` from another shell";
 
-/// Keeps keys from being shown while a lead works, and discards them at the end. The terminal is restored when this is
-/// dropped and while the process is suspended.
+/// How long keys that are typed for another program are left to it.
+const ASIDE: Duration = Duration::from_secs(1);
+
+/// Keeps keys from being shown while a lead works in the foreground of a terminal, and discards them at the end. The terminal
+/// is restored when this is dropped and while the process is suspended.
 #[derive(Debug, Clone)]
 pub(super) struct TypedAhead(Arc<Mutex<Kept>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Kept {
-    /// How the terminal was found; none where stdin is not one, or once it was restored for good.
+    /// The modes that were changed, as they were. Those of a terminal in which a shell reads a line are its editor's, so they are
+    /// looked at only in the foreground.
     before: Option<Termios>,
+    is_over: bool,
 }
 
 impl TypedAhead {
-    /// Takes over the terminal on stdin, if it is one and this process has it.
-    pub(super) fn begin() -> Self {
-        let before = io::stdin()
-            .is_terminal()
-            .then(|| tcgetattr(io::stdin()).ok())
-            .flatten();
-        let keyboard = Self(Arc::new(Mutex::new(Kept { before })));
-        keyboard.silence();
-        keyboard
+    /// Takes over the terminal on stdin, if there is one, as soon as this process is in its foreground. Called within a runtime:
+    /// the signals that suspend and quit are heard before anything is changed.
+    ///
+    /// # Errors
+    /// Where the signals cannot be listened to.
+    pub(super) fn begin() -> io::Result<Self> {
+        let keyboard = Self(Arc::default());
+        if io::stdin().is_terminal() {
+            let signals = JobSignals::listen()?;
+            tokio::spawn(keyboard.clone().follow(signals));
+            keyboard.silence();
+        }
+        Ok(keyboard)
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // Replaced whole.
+        // Each change is whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn silence(&self) {
-        if let Some(before) = self.kept().before.as_ref().filter(|_| is_foreground()) {
+        let mut kept = self.kept();
+        if kept.is_over || !is_foreground() {
+            return;
+        }
+        if kept.before.is_none() {
+            kept.before = tcgetattr(io::stdin()).ok();
+        }
+        if let Some(before) = &kept.before {
             let mut modes = before.clone();
             // Keys that are signals stay signals.
             modes.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
@@ -53,41 +70,36 @@ impl TypedAhead {
     }
 
     fn restore(&self) {
-        if let Some(before) = self.kept().before.as_ref().filter(|_| is_foreground()) {
-            tcflush(io::stdin(), QueueSelector::IFlush).ok();
+        let mut kept = self.kept();
+        if !is_foreground() {
+            return;
+        }
+        tcflush(io::stdin(), QueueSelector::IFlush).ok();
+        if let Some(before) = kept.before.take() {
             // A terminal that is gone needs no restoring.
-            tcsetattr(io::stdin(), OptionalActions::Now, before).ok();
+            tcsetattr(io::stdin(), OptionalActions::Now, &before).ok();
         }
     }
 
     /// Discards what was typed and restores the terminal for good.
     pub(super) fn end(&self) {
         self.restore();
-        self.kept().before = None;
+        self.kept().is_over = true;
     }
 
     /// Restores the terminal while the process is suspended (Ctrl-Z), and when it is told to quit (Ctrl-\).
-    ///
-    /// # Errors
-    /// Where the signals cannot be listened to.
-    pub(super) async fn follow_signals(self) -> io::Result<()> {
-        if self.kept().before.is_none() {
-            return Ok(());
-        }
-        let mut suspend = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
-        let mut resume = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
-        let mut quit = signal(SignalKind::quit())?;
+    async fn follow(self, mut signals: JobSignals) -> io::Result<()> {
         loop {
             tokio::select! {
-                _ = suspend.recv() => {
+                _ = signals.suspend.recv() => {
                     if !can_be_resumed() {
                         continue;
                     }
                     self.restore();
                     kill_process(getpid(), Signal::STOP)?;
                 }
-                _ = resume.recv() => self.silence(),
-                _ = quit.recv() => {
+                _ = signals.resume.recv() => self.silence(),
+                _ = signals.quit.recv() => {
                     self.end();
                     std::process::exit(128 + Signal::QUIT.as_raw());
                 }
@@ -97,18 +109,49 @@ impl TypedAhead {
 
     /// Tells whoever types, once, where to write instead.
     pub(super) fn hint_once(&self, out: Output) {
-        if self.kept().before.is_none() || out.quiet {
+        if out.quiet || !io::stdin().is_terminal() {
             return;
         }
+        let keyboard = self.clone();
         // It ends with the process, or with its one hint.
-        std::thread::spawn(|| {
+        std::thread::spawn(move || {
             let stdin = io::stdin();
             let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
-            let typed = poll(&mut keys, None).is_ok() && keys[0].revents() == PollFlags::IN;
-            if typed && is_foreground() {
-                say(HINT);
+            while poll(&mut keys, None).is_ok() && keys[0].revents() == PollFlags::IN {
+                if is_foreground() {
+                    // A shell that brings a running job to the foreground sends no signal.
+                    keyboard.silence();
+                    return say(HINT);
+                }
+                // These keys are another program's, which is about to read them.
+                pause();
             }
         });
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the end of another program's reading cannot be waited for"
+)]
+fn pause() {
+    std::thread::sleep(ASIDE);
+}
+
+/// The signals of job control, and the one that quits.
+struct JobSignals {
+    suspend: UnixSignal,
+    resume: UnixSignal,
+    quit: UnixSignal,
+}
+
+impl JobSignals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            suspend: signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?,
+            resume: signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
+            quit: signal(SignalKind::quit())?,
+        })
     }
 }
 
