@@ -26,6 +26,10 @@ pub enum Behaviour {
     Stateless,
     /// It ends when its first request is not `initialize`.
     Abrupt,
+    /// It answers no method that it does not know.
+    Deaf,
+    /// It speaks the stateless protocol alone, and when it starts for the first time it answers nothing before the second request.
+    SlowStateless,
     /// Over HTTP: it refuses every request but `initialize` that names no session with 400, as many servers do.
     Guarded,
     /// Two of its tools get one name.
@@ -49,6 +53,8 @@ impl FromStr for Behaviour {
             "stubborn" => Self::Stubborn,
             "stateless" => Self::Stateless,
             "abrupt" => Self::Abrupt,
+            "deaf" => Self::Deaf,
+            "slow-stateless" => Self::SlowStateless,
             "guarded" => Self::Guarded,
             "collides" => Self::Collides,
             "forgets" => Self::Forgets,
@@ -113,7 +119,10 @@ impl Server {
         if id.is_null() {
             return Reply::Nothing;
         }
-        let is_stateless = self.behaviour == Behaviour::Stateless;
+        let is_stateless = matches!(
+            self.behaviour,
+            Behaviour::Stateless | Behaviour::SlowStateless
+        );
         let version = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
         let mut result = match message["method"].as_str().unwrap_or_default() {
             _ if is_stateless && version != STATELESS => {
@@ -136,6 +145,7 @@ impl Server {
                 Some(result) => result,
                 None => return Reply::Nothing,
             },
+            _ if self.behaviour == Behaviour::Deaf => return Reply::Nothing,
             _ => {
                 let error = json!({"code": -32601, "message": "no such method"});
                 return Reply::Json(json!({"jsonrpc": "2.0", "id": id, "error": error}));

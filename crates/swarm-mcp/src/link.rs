@@ -35,10 +35,10 @@ pub(crate) async fn connect(
             let log = log.map(|folder| folder.join(format!("mcp-{server}.log")));
             let start = || launch(command, args, env, host, log.clone());
             let met = match shake_hands(start()?, Era::Either, host, stop).await {
-                // Some older servers end at a first request that is not `initialize`.
-                Err(unmet) if unmet.has_ended => {
-                    shake_hands(start()?, Era::Former, host, stop).await
-                }
+                Err(Unmet {
+                    other_era: Some(era),
+                    ..
+                }) => shake_hands(start()?, era, host, stop).await,
                 met => met,
             };
             met.map_err(|unmet| unmet.error)
@@ -63,8 +63,8 @@ pub(crate) async fn connect(
 /// A program that could not be used.
 struct Unmet {
     error: McpError,
-    /// It ended instead of an answer to the first request.
-    has_ended: bool,
+    /// The protocol to start it again with.
+    other_era: Option<Era>,
 }
 
 /// Speaks to a program that was just started.
@@ -80,11 +80,11 @@ async fn shake_hands(
         stdout,
         stderr,
     } = launched;
-    let mut has_ended = false;
+    let mut other_era = None;
     let steps = async {
         let connection = Connection::over_stdio(stdout, stdin, era).await;
         let connection = connection.map_err(|unmet| {
-            has_ended = unmet.has_ended;
+            other_era = unmet.other_era;
             unusable(unmet.why)
         })?;
         let tools = connection.tools().await.map_err(unusable)?;
@@ -103,7 +103,7 @@ async fn shake_hands(
             // Its last words come before its end.
             program.end(host.limits.grace).await;
             let error = error.with_stderr(stderr.text());
-            Err(Unmet { error, has_ended })
+            Err(Unmet { error, other_era })
         }
     }
 }

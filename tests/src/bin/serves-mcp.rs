@@ -22,15 +22,17 @@ fn main() -> anyhow::Result<()> {
             other => anyhow::bail!("what is {other}?"),
         }
     }
+    let mut is_first_start = true;
     if let Some(path) = starts {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        is_first_start = file.metadata()?.len() == 0;
         writeln!(file, "{}", std::process::id())?;
     }
     misbehave_first(behaviour)?;
     let server = Arc::new(Server::new(behaviour));
     match http {
         Some(path) => serve_http(&server, &path),
-        None => serve_streams(&server),
+        None => serve_streams(&server, is_first_start),
     }
 }
 
@@ -64,25 +66,35 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
         | Behaviour::Drops
         | Behaviour::Stateless
         | Behaviour::Abrupt
+        | Behaviour::Deaf
+        | Behaviour::SlowStateless
         | Behaviour::Guarded => {}
     }
     Ok(())
 }
 
-fn serve_streams(server: &Arc<Server>) -> anyhow::Result<()> {
+fn serve_streams(server: &Arc<Server>, is_first_start: bool) -> anyhow::Result<()> {
+    let is_slow = server.behaviour() == Behaviour::SlowStateless && is_first_start;
+    let mut held = Vec::new();
     for (index, line) in io::stdin().lock().lines().enumerate() {
         let line = line?;
         if index == 0 && server.behaviour() == Behaviour::Abrupt && !line.contains("\"initialize\"")
         {
             return Ok(());
         }
-        let server = Arc::clone(server);
+        held.push(line);
+        if is_slow && index == 0 {
+            continue;
+        }
+        let (server, lines) = (Arc::clone(server), std::mem::take(&mut held));
         // Each request on its own thread: one that is slow does not hold up the notification that cancels it.
         std::thread::spawn(move || {
-            if let Reply::Json(answer) = server.answer(&line) {
-                // Whole lines: nobody else writes while this one does.
-                let mut out = io::stdout().lock();
-                drop(writeln!(out, "{answer}").and_then(|()| out.flush()));
+            for line in lines {
+                if let Reply::Json(answer) = server.answer(&line) {
+                    // Whole lines: nobody else writes while this one does.
+                    let mut out = io::stdout().lock();
+                    drop(writeln!(out, "{answer}").and_then(|()| out.flush()));
+                }
             }
         });
     }

@@ -111,8 +111,7 @@ async fn o6_tools_that_another_process_has_listed_start_nothing_until_the_first_
     let pid = call(&agent, "mcp__kit__pid", "").await.content;
     assert_eq!(bench.starts("kit").len(), 2);
     assert_eq!(bench.starts("kit")[1].to_string(), pid);
-    // By the lead alone: once for each protocol.
-    assert_eq!(bench.starts("gone").len(), 2);
+    assert_eq!(bench.starts("gone").len(), 1, "by the lead alone");
     member.close().await;
     lead.close().await;
 }

@@ -40,11 +40,7 @@ async fn one_that_ends_at_once_is_told_with_its_last_words() {
         assert!(why.contains(words), "{words} in {why}");
     }
     servers.for_agent(&[], "").await;
-    assert_eq!(
-        bench.starts("broken").len(),
-        2,
-        "once for each protocol, and not again"
-    );
+    assert_eq!(bench.starts("broken").len(), 1, "it is not tried again");
     servers.close().await;
 }
 
@@ -243,6 +239,20 @@ async fn servers_of_both_eras_are_called_over_both_transports() {
         let [first, second] = two_calls_over_http(mode).await;
         assert_eq!(first.content, "echo: one", "{mode}");
         assert_eq!(second.content, "echo: two", "{mode}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_probe_without_an_answer_starts_nothing_twice_unless_the_answer_comes_late() {
+    for (mode, starts) in [("deaf", 1), ("slow-stateless", 2)] {
+        let bench = Bench::new().with("near", mode);
+        let servers = bench.servers();
+        let agent = servers.for_agent(&[], "").await;
+        assert_eq!(agent.problems, [], "{mode}");
+        let answer = call(&agent, "mcp__near__echo", "one").await;
+        assert_eq!(answer.content, "echo: one", "{mode}");
+        assert_eq!(bench.starts("near").len(), starts, "{mode}");
+        servers.close().await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! A connection to a server.
 
 use std::collections::BTreeMap;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use rmcp::service::{
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{Peer, RoleClient};
+use rustix::io::ioctl_fionread;
 use serde_json::{Map, Value};
 use swarm_policy::McpToolSpec;
 use tokio::process::{ChildStdin, ChildStdout};
@@ -24,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::content::text;
 use super::handler::Handler;
 use super::http;
+use super::probe::Probing;
 use crate::{McpError, McpHost};
 
 /// The most tools that one server may list.
@@ -53,15 +56,21 @@ impl Connection {
         stdin: ChildStdin,
         era: Era,
     ) -> Result<Self, NoHandshake> {
+        // Tells afterwards whether the program has read what it was asked. Without a descriptor it is taken to have done so.
+        let asked = stdin.as_fd().try_clone_to_owned().ok();
         let transport = AsyncRwTransport::new_client(stdout, stdin);
+        let (transport, answered_late) = Probing::new(transport);
         let service = Handler::default().serve_with_lifecycle(transport, era.lifecycle());
         let service = service.await.map_err(|error| NoHandshake {
             why: handshake(&error),
-            has_ended: matches!(
-                error,
-                ClientInitializeError::ConnectionClosed(_)
-                    | ClientInitializeError::TransportError { .. }
-            ),
+            other_era: match error {
+                _ if era != Era::Either => None,
+                ClientInitializeError::ConnectionClosed(_) if was_read(asked.as_ref()) => {
+                    Some(Era::Former)
+                }
+                _ if answered_late.load(Ordering::Acquire) => Some(Era::Stateless),
+                _ => None,
+            },
         })?;
         Ok(Self::of(service))
     }
@@ -191,6 +200,8 @@ impl Connection {
 pub(crate) enum Era {
     /// The stateless one (2026-07-28), by asking `server/discover`, or the one before where the server does not know that.
     Either,
+    /// The stateless one alone.
+    Stateless,
     /// The one before, with `initialize`.
     Former,
 }
@@ -202,6 +213,9 @@ impl Era {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
                 legacy_version: Some(ProtocolVersion::V_2025_11_25),
             },
+            Self::Stateless => ClientLifecycleMode::Discover {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            },
             Self::Former => ClientLifecycleMode::Initialize,
         }
     }
@@ -211,8 +225,15 @@ impl Era {
 #[derive(Debug)]
 pub(crate) struct NoHandshake {
     pub(crate) why: String,
-    /// It ended, or closed its pipes, instead of an answer.
-    pub(crate) has_ended: bool,
+    /// The protocol with which another start may succeed: the older one where the program ended at the first request, the
+    /// stateless one where it answered the probe too late and knows no other.
+    pub(crate) other_era: Option<Era>,
+}
+
+/// Whether nothing that was written to a program's standard input is still in the pipe. One that ended before it read the first
+/// request did not end because of it.
+fn was_read(stdin: Option<&OwnedFd>) -> bool {
+    stdin.is_none_or(|stdin| ioctl_fionread(stdin).is_ok_and(|left| left == 0))
 }
 
 /// A schema as model servers want it: an object, whatever the server has left out.

@@ -5,5 +5,6 @@ mod connection;
 mod content;
 mod handler;
 mod http;
+mod probe;
 
 pub(crate) use connection::{Answer, Connection, Era};
