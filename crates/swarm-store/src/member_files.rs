@@ -204,7 +204,7 @@ impl TeamFiles<'_> {
 
     fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
         let (life, holder) = self.life_in(config, member)?;
-        // What the last lead process left behind says nothing about the person who leads after it.
+        // What the last lead process left behind says nothing about the person who leads after it, except that it failed.
         let by_hand =
             member.name.is_lead() && config.lead_process.is_none() && life != Liveness::Alive;
         let liveness = if by_hand { Liveness::Foreign } else { life };
@@ -217,7 +217,7 @@ impl TeamFiles<'_> {
             None
         });
         let report = report.filter(|report| {
-            !by_hand
+            (!by_hand || report.state == MemberState::Failed)
                 && member
                     .spawn_id()
                     .is_none_or(|spawn| spawn == report.spawn_id)
@@ -257,6 +257,9 @@ fn state_of(
     }
     let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
     match liveness {
+        Liveness::Foreign if member.name.is_lead() && report.is_some_and(has_failed) => {
+            MemberState::Failed
+        }
         Liveness::Foreign if !has_died => MemberState::Foreign,
         // The lead of another program lives by its process alone and never reports.
         Liveness::Alive if !has_died && !has_life && report.is_none() => MemberState::Foreign,
@@ -264,6 +267,10 @@ fn state_of(
         _ if report.is_some_and(has_stopped) => MemberState::Stopped,
         _ => MemberState::Dead,
     }
+}
+
+fn has_failed(report: &StateReport) -> bool {
+    report.state == MemberState::Failed
 }
 
 /// Whether a member's last word was that it stops in order.

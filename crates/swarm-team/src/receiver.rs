@@ -1,6 +1,7 @@
 //! When a receiver reads a message that waits for it, as its sender is told.
 
 use serde::Serialize;
+use swarm_fs::Liveness;
 use swarm_protocol::{MemberState, UnixMs};
 use swarm_store::MemberView;
 
@@ -101,6 +102,8 @@ fn reads(view: &MemberView, urgent: bool) -> Reads {
                 Reads::AtTurnEnd
             }
         }
+        // The last lead's run failed, and no process has led since.
+        MemberState::Failed if view.liveness == Liveness::Foreign => Reads::ByHand,
         MemberState::Idle
         | MemberState::IdleUnreported
         | MemberState::Background

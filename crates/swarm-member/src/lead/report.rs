@@ -38,6 +38,14 @@ impl Outcome {
         }
     }
 
+    /// Why the lead failed, in one line.
+    pub(super) fn failure(&self) -> Option<String> {
+        match self {
+            Outcome::LeadFailed(error) => error.lines().next().map(str::to_owned),
+            _ => None,
+        }
+    }
+
     /// The word that hooks are told.
     pub(super) fn word(&self) -> &'static str {
         match self {

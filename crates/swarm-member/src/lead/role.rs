@@ -158,15 +158,19 @@ impl Role for LeadRole {
             role.result.person_wrote();
         }
         role.result.turn_ended(outcome.text(), is_finished);
-        member.report((MemberState::Idle, None));
-        Ok(match outcome {
+        let end = match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
             TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
             TurnOutcome::StoppedByHook { why, .. } => Some(Outcome::StoppedByHook(why)),
             TurnOutcome::Finished { .. }
             | TurnOutcome::Interrupted { .. }
             | TurnOutcome::Suspended { .. } => None,
-        })
+        };
+        member.report(match end.as_ref().and_then(Outcome::failure) {
+            Some(why) => (MemberState::Failed, Some(why)),
+            None => (MemberState::Idle, None),
+        });
+        Ok(end)
     }
 
     fn recovery(_error: &LeadError) -> Recovery<Outcome> {

@@ -199,7 +199,11 @@ impl MemberLoop<LeadRole> {
         }
         report.worktrees = left_worktrees(dep, team).await;
         let stock = take_stock(&*dep.store, team, report);
-        self.reporter.state(MemberState::Stopped, None);
+        // Its last report, which is shown until another lead has taken over.
+        match report.outcome.failure() {
+            Some(why) => self.reporter.state(MemberState::Failed, Some(why)),
+            None => self.reporter.state(MemberState::Stopped, None),
+        }
         let resigned = role.leadership.resign();
         ended.and(stock)?;
         resigned?;

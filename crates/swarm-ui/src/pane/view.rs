@@ -48,6 +48,8 @@ pub struct PaneView<W: Write> {
     last_state: Option<(String, u64)>,
     turns: u64,
     tokens: u64,
+    /// Why the last turn failed, as it is on the screen.
+    failure: Option<String>,
     /// What the terminal is told, where it is told.
     title: Option<BorderTitle>,
     /// How a person at the pane lets a turn go on that waits for a sub-agent, and whether this turn has said so.
@@ -110,6 +112,7 @@ impl<W: Write> PaneView<W> {
             last_state: None,
             turns: 0,
             tokens: 0,
+            failure: None,
             title: None,
             hint: None,
             hinted: false,
@@ -351,9 +354,9 @@ impl<W: Write> PaneView<W> {
         self.text = Text::Nothing;
         self.turns += 1;
         self.tokens += tokens;
-        if let Some(error) = error {
+        self.failure = error.map(clean_line);
+        if let Some(error) = self.failure.clone() {
             let sign = self.theme().signs().failed;
-            let error = clean_line(error);
             let what = if error.starts_with("the turn ") {
                 error
             } else {
@@ -379,8 +382,17 @@ impl<W: Write> PaneView<W> {
                 let line = self.idle_line(&detail);
                 self.state_line(signs.idle, line);
             }
+            MemberState::Failed if self.has_shown(&detail) => {
+                self.state_line(signs.state, state.name().to_owned());
+            }
             state => self.state_line(signs.state, self.joined(&[state.name(), &detail])),
         }
+    }
+
+    /// Whether a reason is on the screen as that of the last turn's failure.
+    fn has_shown(&self, reason: &str) -> bool {
+        let failure = self.failure.as_deref();
+        failure.is_some_and(|failure| failure.starts_with(reason))
     }
 
     /// What there is to say of an idle member, which before its first turn is only what it waits for.

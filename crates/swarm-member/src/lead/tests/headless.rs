@@ -248,6 +248,11 @@ async fn a_lead_that_fails_ends_its_members() {
     };
     assert!(why.contains("bad key"), "{why}");
     assert!(!world.has("bob"));
+    let views = world.store.member_view(&team()).unwrap();
+    let lead = &views[0];
+    assert_eq!(lead.state, MemberState::Failed, "{lead:?}");
+    let last = lead.report.as_ref().and_then(|last| last.detail.clone());
+    assert_eq!(last.as_ref(), Some(why));
 }
 
 #[tokio::test]
