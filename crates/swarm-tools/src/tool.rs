@@ -102,10 +102,14 @@ impl ToolOutput {
         }
     }
 
-    /// The output of a call that failed; the pane gets the first line of the text.
+    /// The output of a call that failed; the pane gets the first line of the text, with a mark if there are more.
     pub fn error(content: impl Into<String>) -> Self {
         let content = content.into();
-        let one_line = one_line(content.lines().next().unwrap_or_default());
+        let (first, rest) = content.split_once('\n').unwrap_or((&content, ""));
+        let mut one_line = one_line(first);
+        if !rest.trim().is_empty() && !one_line.ends_with('…') {
+            one_line.push_str(" …");
+        }
         Self {
             content,
             is_error: true,

@@ -32,7 +32,7 @@ pub enum WorktreeError {
         why: String,
     },
     /// The caller's checkout has changes that no commit holds.
-    #[error("{} has uncommitted changes that a worktree would lack: {}; commit them first, or set worktree.uncommitted", checkout.display(), named(files))]
+    #[error("{} has uncommitted changes that a worktree would lack: {}; commit them first, or ask the user to set `worktree.uncommitted`", checkout.display(), named(files))]
     Uncommitted {
         /// The checkout.
         checkout: PathBuf,

@@ -184,8 +184,7 @@ impl Attempt<'_> {
             worktree::undo(self.deployment, created).await;
         }
         let reason = error.to_string();
-        let reason = reason.lines().next().unwrap_or_default();
-        match store.abort_spawn(self.team, &spawn_id, reason) {
+        match store.abort_spawn(self.team, &spawn_id, &reason) {
             Ok(was_there) => was_there,
             Err(error) => {
                 tracing::error!(%spawn_id, %error, "reservation not undone");

@@ -11,7 +11,7 @@ use swarm_store::Draft;
 use swarm_team::Seat;
 
 use swarm_supervisor::namesake;
-use swarm_supervisor::{Deployment, Leadership};
+use swarm_supervisor::{Deployment, LeadError, Leadership};
 use swarm_supervisor::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
 
 /// Spawns teammates for the lead's model.
@@ -63,6 +63,13 @@ impl LeadSpawner {
             *shown = place;
             self.seat.emit(AgentEvent::Notice { line });
         }
+    }
+
+    /// Shows why a spawn failed, in full: the line of the call has no room for the last lines of a process.
+    fn show_failure(&self, error: &LeadError) -> String {
+        let why = error.to_string();
+        self.seat.emit(AgentEvent::Notice { line: why.clone() });
+        why
     }
 }
 
@@ -137,7 +144,7 @@ impl TeammateSpawner for LeadSpawner {
         let turn = turn.filter(|_| options.worktree.is_none());
         let member = spawn_in_turn(&deployment, &team, options, turn)
             .await
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| self.show_failure(&error))?;
         self.show_place(&member);
         let note = note(&member);
         Ok(Spawned {
