@@ -28,10 +28,14 @@ impl FileFacts for ContextFiles<'_> {
             .is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
     }
 
-    fn git_is_as_found(&self, directory: &Path) -> bool {
-        let guarded = self.0.guards.shims.as_ref();
-        guarded.is_some_and(|shims| shims.join("git").is_file())
-            && self.0.checkout.is_as_found(directory)
+    fn git_doubt(&self, directory: &Path) -> Option<&'static str> {
+        let shims = self.0.guards.shims.as_ref();
+        if !shims.is_some_and(|shims| shims.join("git").is_file()) {
+            return Some(
+                "git does not run under the guard that keeps it from starting other programs",
+            );
+        }
+        self.0.checkout.change(directory)
     }
 
     fn runs_later(&self, real: &Path) -> Option<RunsLater> {

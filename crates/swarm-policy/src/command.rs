@@ -72,34 +72,60 @@ pub(crate) enum Grant<'r> {
     ReadOnly,
     /// These rules, in the order of the parts they allow.
     Rules(Vec<&'r SourcedRule>),
-    /// These parts are left, as written. Empty when the whole is not made of simple commands.
-    Missing(Vec<String>),
+    /// Something is left.
+    Missing(Missing),
+}
+
+/// The parts of a command line that nothing allows.
+#[derive(Debug, Default)]
+pub(crate) struct Missing {
+    /// As written. Empty when the whole is not made of simple commands.
+    pub(crate) parts: Vec<String>,
+    /// Why the first of them, a git command that reads, does not count as reading.
+    pub(crate) git_doubt: Option<&'static str>,
 }
 
 /// Whether every part of a command line only reads, whatever rules grant it.
 pub(crate) fn only_reads(rules: &RuleSet, question: &Question<'_>, command: &str) -> bool {
     simple_parts(command).is_some_and(|parts| {
-        let reads = reading(rules, question, &parts);
-        parts.iter().all(reads)
+        let reading = Reading::of(rules, question, &parts);
+        parts.iter().all(|part| reading.only_reads(part))
     })
 }
 
-/// Which of the parts of a command line only read.
-fn reading<'a>(
-    rules: &RuleSet,
-    question: &'a Question<'_>,
-    parts: &[Part],
-) -> impl Fn(&Part) -> bool + use<'a> {
-    let watched = files::restricts_reading(rules);
-    let reach = Reach::of(parts, question.cwd, question.home, question.files, watched);
-    let runs_git = parts.iter().any(shell::runs_git);
-    let trusts_git = runs_git
-        && !shell::moves_and_runs_git(parts)
-        && question.files.git_is_as_found(question.cwd);
-    move |part| {
-        shell::part_is_read_only(part, &reach)
-            && (trusts_git || !shell::runs_git(part))
-            && !(watched && shell::names_files_vaguely(part))
+/// What decides which of the parts of a command line only read.
+struct Reading<'a> {
+    reach: Reach<'a>,
+    watched: bool,
+    git_doubt: Option<&'static str>,
+}
+
+impl<'a> Reading<'a> {
+    fn of(rules: &RuleSet, question: &'a Question<'_>, parts: &[Part]) -> Self {
+        let watched = files::restricts_reading(rules);
+        let runs_git = parts.iter().any(shell::runs_git);
+        let git_doubt = if shell::moves_and_runs_git(parts) {
+            Some("the command line also changes the directory")
+        } else if runs_git {
+            question.files.git_doubt(question.cwd)
+        } else {
+            None
+        };
+        Self {
+            reach: Reach::of(parts, question.cwd, question.home, question.files, watched),
+            watched,
+            git_doubt,
+        }
+    }
+
+    fn only_reads(&self, part: &Part) -> bool {
+        self.would_only_read(part) && (self.git_doubt.is_none() || !shell::runs_git(part))
+    }
+
+    /// Whether the part only reads if git may be trusted.
+    fn would_only_read(&self, part: &Part) -> bool {
+        shell::part_is_read_only(part, &self.reach)
+            && !(self.watched && shell::names_files_vaguely(part))
     }
 }
 
@@ -115,23 +141,28 @@ pub(crate) fn grant<'r>(rules: &'r RuleSet, question: &Question<'_>, command: &s
         return Grant::Rules(vec![rule]);
     }
     let Some(parts) = simple_parts(command) else {
-        return Grant::Missing(Vec::new());
+        return Grant::Missing(Missing::default());
     };
-    let reads = reading(rules, question, &parts);
+    let reading = Reading::of(rules, question, &parts);
     let mut granted = Vec::new();
-    let mut missing = Vec::new();
+    let mut missing = Missing::default();
     for part in &parts {
         let rule = commands().find(|rule| match rule.rule.content() {
             Content::Command(pattern) => part_matches(pattern, part),
             _ => false,
         });
         match rule {
-            _ if reads(part) => {}
+            _ if reading.only_reads(part) => {}
             Some(rule) => granted.push(rule),
-            None => missing.push(part.raw()),
+            None => {
+                if missing.parts.is_empty() && reading.would_only_read(part) {
+                    missing.git_doubt = reading.git_doubt;
+                }
+                missing.parts.push(part.raw());
+            }
         }
     }
-    match (missing.is_empty(), granted.is_empty()) {
+    match (missing.parts.is_empty(), granted.is_empty()) {
         (true, true) => Grant::ReadOnly,
         (true, false) => Grant::Rules(granted),
         (false, _) => Grant::Missing(missing),

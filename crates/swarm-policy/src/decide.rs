@@ -2,7 +2,7 @@
 
 use swarm_protocol::{PermissionMode, ToolKind};
 
-use crate::command::{self, Found, Grant};
+use crate::command::{self, Found, Grant, Missing};
 use crate::question::{Question, host};
 use crate::rule::{Content, names_mcp};
 use crate::shell::Everything;
@@ -133,7 +133,18 @@ fn decide_command(
     }
     let grant = command::grant(rules, question, command);
     if mode == PermissionMode::Plan && !command::only_reads(rules, question, command) {
-        return refused_by_plan("Bash");
+        return match &grant {
+            Grant::Missing(Missing {
+                parts,
+                git_doubt: Some(doubt),
+            }) => Decision::Deny {
+                why: format!(
+                    "mode plan allows reading only, and `{}` does not count as reading here, because {doubt}",
+                    parts.first().map_or(String::new(), |part| short(part))
+                ),
+            },
+            _ => refused_by_plan("Bash"),
+        };
     }
     if let Some(Found { rule, part }) = restriction(Behavior::Ask) {
         let why = format!("{} (it speaks of `{}`)", asked(rule), short(&part));
@@ -163,14 +174,20 @@ fn decide_command(
             allow("mode bypassPermissions allows what no rule forbids")
         }
         Grant::Missing(missing) => Decision::Ask {
-            why: match missing.first() {
-                Some(part) => format!("no rule allows `{}`, and mode {mode} asks", short(part)),
-                None => format!(
+            why: match (missing.parts.first(), missing.git_doubt) {
+                (Some(part), Some(doubt)) => format!(
+                    "`{}` does not count as reading here, because {doubt}; no rule allows it, and mode {mode} asks",
+                    short(part)
+                ),
+                (Some(part), None) => {
+                    format!("no rule allows `{}`, and mode {mode} asks", short(part))
+                }
+                (None, _) => format!(
                     "the command substitutes, groups, redirects or cannot be read, so that no rule for simple \
                      commands allows it, and mode {mode} asks"
                 ),
             },
-            suggestions: for_command(command, &missing),
+            suggestions: for_command(command, &missing.parts),
         },
     }
 }

@@ -18,9 +18,10 @@ pub trait FileFacts: Debug {
     /// Whether a file has another name, so that a rule about that name may concern it.
     fn has_other_names(&self, real: &Path) -> bool;
 
-    /// Whether git in this directory uses the repository and the configuration that were there when the agent started,
-    /// and is run by the program that keeps it from starting others.
-    fn git_is_as_found(&self, directory: &Path) -> bool;
+    /// Why git in this directory may start programs of the agent's choice: it does not use the repository and the
+    /// configuration that were there when the agent started, or is not run by the program that keeps it from starting
+    /// others. `None` if it may not.
+    fn git_doubt(&self, directory: &Path) -> Option<&'static str>;
 
     /// What makes other programs run or obey the content of a file later, if anything does.
     fn runs_later(&self, real: &Path) -> Option<RunsLater>;
@@ -56,8 +57,8 @@ impl FileFacts for PlainFiles {
         false
     }
 
-    fn git_is_as_found(&self, _directory: &Path) -> bool {
-        true
+    fn git_doubt(&self, _directory: &Path) -> Option<&'static str> {
+        None
     }
 
     fn runs_later(&self, _real: &Path) -> Option<RunsLater> {

@@ -78,8 +78,9 @@ impl FileFacts for Disk {
         real == Path::new("/work/hard")
     }
 
-    fn git_is_as_found(&self, directory: &Path) -> bool {
-        self.git_is_as_found && directory == Path::new("/work")
+    fn git_doubt(&self, directory: &Path) -> Option<&'static str> {
+        let is_as_found = self.git_is_as_found && directory == Path::new("/work");
+        (!is_as_found).then_some("the test says so")
     }
 
     fn runs_later(&self, real: &Path) -> Option<RunsLater> {
@@ -314,6 +315,17 @@ fn git_reads_unasked_only_in_the_repository_that_was_found() {
             );
         }
     }
+    let asks = |command: &str| match decided(&planted, Default, &none, "Bash", command) {
+        Decision::Ask { why, .. } => why,
+        decision => panic!("{command}: {decision:?}"),
+    };
+    let why = asks("ls; git diff");
+    assert!(
+        why.contains("`git diff`") && why.contains("because the test says so"),
+        "{why}"
+    );
+    let why = asks("git push");
+    assert!(!why.contains("the test says so"), "it never reads: {why}");
     // A rule that grants the command still does, in a mode that lets rules grant.
     let granted = rules(&[], &[], &["Bash(git status:*)"]);
     let decision = decided(&planted, Default, &granted, "Bash", "git status");

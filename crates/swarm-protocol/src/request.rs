@@ -41,6 +41,9 @@ pub struct RequestRecord {
     pub request: RequestKind,
     /// One line that says what the call does.
     pub description: String,
+    /// Why it is asked about: the rule or the mode.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
     /// Since when.
     pub asked_at: UnixMs,
     /// When silence becomes no.

@@ -399,6 +399,7 @@ fn requests_of_the_dead_leave_the_queue() {
             suggestions: Vec::new(),
         },
         description: "run it".to_owned(),
+        why: String::new(),
         asked_at: UnixMs(1),
         deadline: UnixMs(2),
         state: RequestState::Open,

@@ -24,6 +24,7 @@ fn request(id: &str, asked_at: u64) -> RequestRecord {
             suggestions: vec![json!({"type": "setMode"})],
         },
         description: "run make".to_owned(),
+        why: String::new(),
         asked_at: UnixMs(asked_at),
         deadline: UnixMs(9),
         state: RequestState::Open,

@@ -56,6 +56,7 @@ pub fn open_request(
             suggestions: suggestions.clone(),
         },
         description: request.description.clone(),
+        why: request.why.clone(),
         asked_at: now,
         deadline: UnixMs(now.0.saturating_add(timeout)),
         state: RequestState::Open,

@@ -45,10 +45,24 @@ impl Checkout {
         }
     }
 
-    /// Whether git finds the same from `directory`, which may be in another worktree of the repository.
-    pub fn is_as_found(&self, directory: &Path) -> bool {
+    /// What is different from what git found, seen from `directory`, which may be in another worktree of the repository.
+    /// `None` if nothing is.
+    pub fn change(&self, directory: &Path) -> Option<&'static str> {
         let now = find(directory, self.home.as_deref());
-        now != Found::Doubtful && now == self.found
+        match (&self.found, &now) {
+            (_, Found::Doubtful) | (Found::Doubtful, _) => {
+                Some("the git directory or its configuration is not one that is understood")
+            }
+            (before, now) if before == now => None,
+            (Found::Nothing, _) => Some("this repository did not exist when the agent started"),
+            (_, Found::Nothing) => Some("the repository in which the agent started is gone"),
+            (Found::Repository { common: before, .. }, Found::Repository { common: now, .. })
+                if before == now =>
+            {
+                Some("the configuration of this repository has changed since the agent started")
+            }
+            _ => Some("this is not the repository in which the agent started"),
+        }
     }
 }
 
@@ -205,6 +219,10 @@ mod tests {
         file.write_all(text.as_bytes()).unwrap();
     }
 
+    fn is_as_found(found: &Checkout, directory: &Path) -> bool {
+        found.change(directory).is_none()
+    }
+
     /// A repository in the manner of `git init`.
     fn init(git: &Path) {
         fs::create_dir_all(git.join("objects")).unwrap();
@@ -221,12 +239,12 @@ mod tests {
         let package = top.join("pkg");
         fs::create_dir_all(package.join("deep")).unwrap();
         let found = Checkout::of(&package, None);
-        assert!(found.is_as_found(&package) && found.is_as_found(&top));
+        assert!(is_as_found(&found, &package) && is_as_found(&found, &top));
         init(&package);
-        assert!(!found.is_as_found(&package) && !found.is_as_found(&package.join("deep")));
-        assert!(found.is_as_found(&top));
+        assert!(!is_as_found(&found, &package) && !is_as_found(&found, &package.join("deep")));
+        assert!(is_as_found(&found, &top));
         // Where the agent starts in one, it never is.
-        assert!(!Checkout::of(&package, None).is_as_found(&package));
+        assert!(!is_as_found(&Checkout::of(&package, None), &package));
     }
 
     #[test]
@@ -234,9 +252,10 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
         let found = Checkout::of(&top, None);
-        assert!(found.is_as_found(&top));
+        assert!(is_as_found(&found, &top));
         init(&top.join(".git"));
-        assert!(!found.is_as_found(&top));
+        let why = found.change(&top).unwrap();
+        assert!(why.contains("did not exist"), "{why}");
     }
 
     #[test]
@@ -251,7 +270,7 @@ mod tests {
         let found = Checkout::of(&top, None);
         let branch = "[branch \"a\"]\n\tremote = origin\n\tmerge = refs/heads/a\n";
         put(&config, &format!("{base}{branch}"));
-        assert!(found.is_as_found(&top));
+        assert!(is_as_found(&found, &top));
         for added in [
             "[core]\n\tfsmonitor = x\n",
             "[branch \"a\"] [core] fsmonitor = x\n",
@@ -259,18 +278,18 @@ mod tests {
             "[branch \"a\"]fsmonitor = x\n",
         ] {
             put(&config, &format!("{base}{added}"));
-            assert!(!found.is_as_found(&top), "{added}");
+            assert!(!is_as_found(&found, &top), "{added}");
         }
         put(&config, base);
-        assert!(found.is_as_found(&top));
+        assert!(is_as_found(&found, &top));
         put(
             &top.join(".git/config.worktree"),
             "[core]\n\tfsmonitor = x\n",
         );
-        assert!(!found.is_as_found(&top));
+        assert!(!is_as_found(&found, &top));
         fs::remove_file(top.join(".git/config.worktree")).unwrap();
         put(&top.join("shared.inc"), "[core]\n\tfsmonitor = x\n");
-        assert!(!found.is_as_found(&top));
+        assert!(!is_as_found(&found, &top));
     }
 
     #[test]
@@ -291,15 +310,15 @@ mod tests {
             put(&repo.join(".git/config"), &config);
             put(&file, "[user]\n\tname = a\n");
             let found = Checkout::of(&repo, Some(&home));
-            assert!(found.is_as_found(&repo), "{spelled}");
+            assert!(is_as_found(&found, &repo), "{spelled}");
             put(&file, "[core]\n\tfsmonitor = x\n");
-            assert!(!found.is_as_found(&repo), "{spelled}");
+            assert!(!is_as_found(&found, &repo), "{spelled}");
         }
         for spelled in ["~bob/a.inc", "%(prefix)/a.inc", "a\\", "\"a"] {
             let config = format!("[include]\n\tpath = {spelled}\n");
             put(&repo.join(".git/config"), &config);
             let found = Checkout::of(&repo, Some(&home));
-            assert!(!found.is_as_found(&repo), "{spelled}");
+            assert!(!is_as_found(&found, &repo), "{spelled}");
         }
     }
 
@@ -312,8 +331,14 @@ mod tests {
         put(&own.join("HEAD"), "ref: refs/heads/a\n");
         put(&own.join("commondir"), "../..\n");
         put(&top.join("a/.git"), &format!("gitdir: {}\n", own.display()));
-        assert!(Checkout::of(&top.join("main"), None).is_as_found(&top.join("a")));
+        assert!(is_as_found(
+            &Checkout::of(&top.join("main"), None),
+            &top.join("a")
+        ));
         put(&top.join("a/.git"), "gitdir: /nowhere\n");
-        assert!(!Checkout::of(&top.join("main"), None).is_as_found(&top.join("a")));
+        assert!(!is_as_found(
+            &Checkout::of(&top.join("main"), None),
+            &top.join("a")
+        ));
     }
 }

@@ -348,6 +348,7 @@ fn request() -> RequestRecord {
             suggestions: Vec::new(),
         },
         description: "run make".to_owned(),
+        why: String::new(),
         asked_at: UnixMs(1),
         deadline: UnixMs(u64::MAX),
         state: RequestState::Open,

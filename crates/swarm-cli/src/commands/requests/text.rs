@@ -34,6 +34,9 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
         ));
     } else {
         lines.extend(fields(input, &head));
+        if !request.why.is_empty() {
+            lines.push(format!("  why: {}", swarm_ui::clean_line(&request.why)));
+        }
         lines.push(format!("  yes: swarm approve {}", request.id.short()));
     }
     lines.push(format!(
@@ -193,6 +196,7 @@ mod tests {
                 })],
             },
             description: "Bash touch made".to_owned(),
+            why: "no rule allows `touch made`".to_owned(),
             asked_at: UnixMs(1000),
             deadline: UnixMs(301_000),
             state: RequestState::Open,
@@ -208,7 +212,7 @@ mod tests {
         assert_eq!(
             text,
             "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
-             Bash touch made\n  timeout: 5\n  \
+             Bash touch made\n  timeout: 5\n  why: no rule allows `touch made`\n  \
              yes: swarm approve abcdefg\n  no:  swarm deny abcdefg --why TEXT\n  \
              yes with --always also grants, until it ends: Bash(touch:*)"
         );
@@ -232,6 +236,7 @@ mod tests {
         } = &mut asked.request;
         *tool = "AskUserQuestion".to_owned();
         suggestions.clear();
+        asked.why.clear();
         asked.description = "AskUserQuestion Which one?".to_owned();
         assert_eq!(
             in_full(&asked, UnixMs(13_000)),
