@@ -87,6 +87,10 @@ async fn team_and_panes(
     finds: &mut Vec<Find>,
 ) -> Result<(), Failure> {
     let store = &*deployment.store;
+    // Nothing in it is ours to clear, and the program that made it is the one to repair it.
+    if store.is_foreign(team) {
+        return Ok(());
+    }
     let config = match store.config(team) {
         Ok(config) => config,
         // Deleted since the names were listed.
