@@ -235,7 +235,11 @@ fn a_session_of_claude_code_captures_no_command_and_gets_no_advice_that_is_refus
     }
     let roster = world.team("session-a6b470fe").folder().join("config.json");
     let whole = std::fs::read(&roster).unwrap();
-    for content in [&whole[..], b"{", br#"{"name":"session-a6b470fe","members":[]}"#] {
+    for content in [
+        &whole[..],
+        b"{",
+        br#"{"name":"session-a6b470fe","members":[]}"#,
+    ] {
         std::fs::write(&roster, content).unwrap();
         for args in [&["gc", "--dry-run"][..], &["gc"]] {
             let cleared = world.swarm(args);

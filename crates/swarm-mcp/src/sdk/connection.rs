@@ -63,7 +63,7 @@ impl Connection {
         let service = Handler::default().serve_with_lifecycle(transport, era.lifecycle());
         let service = service.await.map_err(|error| NoHandshake {
             why: handshake(&error),
-            other_era: match error {
+            other_era: match last(&error) {
                 _ if era != Era::Either => None,
                 ClientInitializeError::ConnectionClosed(_) if was_read(asked.as_ref()) => {
                     Some(Era::Former)
@@ -274,9 +274,17 @@ fn failed(error: ServiceError) -> McpError {
     }
 }
 
+/// What went wrong last, where both protocols were tried.
+fn last(error: &ClientInitializeError) -> &ClientInitializeError {
+    match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => last(fallback),
+        error => error,
+    }
+}
+
 /// What went wrong at the beginning, without the layers that say nothing to a person.
 fn handshake(error: &ClientInitializeError) -> String {
-    match error {
+    match last(error) {
         ClientInitializeError::ConnectionClosed(_) => {
             "it ended before it answered the first request".to_owned()
         }
