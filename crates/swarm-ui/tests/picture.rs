@@ -8,7 +8,7 @@
 
 use proptest::prelude::*;
 use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::Event;
 use swarm_protocol::Color;
 use swarm_ui::picture::{Pane, Window, svg, text};
 
@@ -107,73 +107,32 @@ fn a_lone_pane_without_a_title_gets_a_whole_frame() {
     assert_eq!(text(&[window], true), "┌──────┐\n│hi    │\n└──────┘\n");
 }
 
-/// An element of a picture.
-struct Element {
-    name: String,
-    attributes: Vec<(String, String)>,
-    text: String,
-}
-
-impl Element {
-    fn of(tag: &BytesStart<'_>) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let attributes = tag.attributes().map(|attribute| {
-            let attribute = attribute.unwrap();
-            (
-                text(attribute.key.as_ref()),
-                attribute.unescape_value().unwrap().into_owned(),
-            )
-        });
-        Self {
-            name: text(tag.name().as_ref()),
-            attributes: attributes.collect(),
-            text: String::new(),
-        }
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.attributes
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
-    }
-
-    fn length(&self, name: &str) -> f64 {
-        self.get(name).unwrap().parse().unwrap()
-    }
-}
-
-/// The elements of a picture. Fails on markup that is not well-formed.
-fn elements(svg: &str) -> Vec<Element> {
+/// The text of a picture. Fails on markup that is not well-formed.
+fn text_of(svg: &str) -> String {
     assert!(svg.chars().all(is_xml_char));
     let mut reader = Reader::from_str(svg);
-    let (mut found, mut depth, mut roots) = (Vec::<Element>::new(), 0, 0);
+    let (mut text, mut depth, mut roots) = (String::new(), 0, 0);
     loop {
         match reader.read_event().unwrap() {
-            Event::Start(tag) => {
+            Event::Start(_) => {
                 roots += usize::from(depth == 0);
                 depth += 1;
-                found.push(Element::of(&tag));
             }
-            Event::Empty(tag) => found.push(Element::of(&tag)),
             Event::End(_) => depth -= 1,
-            Event::Text(piece) => {
-                let piece = piece.decode().unwrap();
-                if depth > 0 && piece != "\n" {
-                    found.last_mut().unwrap().text += &piece;
-                }
-            }
+            Event::Text(piece) => text += &piece.decode().unwrap(),
             Event::GeneralRef(entity) => {
                 let entity = entity.decode().unwrap();
-                let resolved = quick_xml::escape::resolve_predefined_entity(&entity);
-                found.last_mut().unwrap().text += resolved.unwrap();
+                let numeric = entity.strip_prefix('#').map(|_| "?");
+                let resolved = quick_xml::escape::resolve_predefined_entity(&entity).or(numeric);
+                text += resolved.unwrap();
             }
+            Event::Empty(_) => {}
             Event::Eof => break,
             other => panic!("{other:?}"),
         }
     }
     assert_eq!((depth, roots), (0, 1));
-    found
+    text
 }
 
 /// Production `Char` of XML 1.0.
@@ -181,82 +140,31 @@ fn is_xml_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The run with this text.
-fn run<'a>(elements: &'a [Element], text: &str) -> &'a Element {
-    let found = elements
-        .iter()
-        .find(|element| element.name == "text" && element.text == text);
-    found.unwrap_or_else(|| panic!("no run `{text}`"))
-}
-
-/// Width of one cell in the picture.
-const CELL: f64 = 8.4;
-
 #[test]
-fn every_run_of_text_stands_in_its_own_cells() {
-    let elements = elements(&svg(&[team()]));
-    let left = run(&elements, "$").length("x");
-    let runs = [
-        ("swarm", 2, 5),
-        ("日", 22, 2),
-        ("本", 24, 2),
-        (".txt", 26, 4),
-        ("…", 31, 1),
-    ];
-    for (text, column, cells) in runs {
-        let (x, length) = (
-            run(&elements, text).length("x"),
-            run(&elements, text).length("textLength"),
-        );
-        assert!(
-            (x - left - CELL * f64::from(column)).abs() < 0.01,
-            "{text} at {x}"
-        );
-        assert!(
-            (length - CELL * f64::from(cells)).abs() < 0.01,
-            "{text} takes {length}"
-        );
+fn a_picture_has_the_text_and_the_colours_of_the_panes() {
+    let drawn = svg(&[team()]);
+    let text = text_of(&drawn);
+    for part in [
+        "hello",
+        "日本",
+        "a < b & \"c\"",
+        "explorer · working",
+        "[claude-swarm]",
+    ] {
+        let has = |text: &str| text.replace('\n', "").contains(part);
+        assert!(has(&text), "{part} in {text}");
     }
-}
-
-#[test]
-fn attributes_of_the_terminal_are_those_of_the_picture() {
-    let elements = elements(&svg(&[team()]));
-    assert_eq!(run(&elements, "hello").get("font-weight"), Some("bold"));
-    assert_eq!(run(&elements, "ok").get("fill-opacity"), Some(".6"));
-    assert_eq!(run(&elements, "●").get("fill"), Some("#6ea8fe"));
-    assert_eq!(run(&elements, "done").get("fill"), Some("#14161c"));
-    assert_eq!(run(&elements, "\"c\"").get("fill"), None);
-    assert_eq!(run(&elements, "explorer").get("fill"), Some("#6ea8fe"));
-    run(&elements, "[claude-swarm] 0:swarm-view*");
-}
-
-#[test]
-fn lines_of_boxes_are_strokes() {
-    let elements = elements(&svg(&[team()]));
-    assert!(
-        elements
-            .iter()
-            .all(|element| !element.text.contains(['─', '│', '┬']))
-    );
-    let strokes: Vec<_> = elements
-        .iter()
-        .filter_map(|element| element.get("stroke"))
-        .collect();
-    for color in ["#f0717a", "#6ea8fe", "#ff8700", "#d5d9e2"] {
-        assert!(strokes.contains(&color), "{color} in {strokes:?}");
+    for class in [
+        "bold",
+        "dimmed",
+        "underline",
+        "bg-white",
+        "fg-red",
+        "fg-bright-blue",
+        "fg-ansi256-208",
+    ] {
+        assert!(drawn.contains(class), "{class} in {drawn}");
     }
-}
-
-#[test]
-fn a_border_reaches_the_edge_of_its_window() {
-    let elements = elements(&svg(&[team()]));
-    let edge = format!("M{} ", run(&elements, "$").get("x").unwrap());
-    let red = elements
-        .iter()
-        .find(|element| element.get("stroke") == Some("#f0717a"));
-    let path = red.and_then(|element| element.get("d")).unwrap();
-    assert!(path.starts_with(&edge), "{path} begins at {edge}");
 }
 
 #[test]
@@ -278,7 +186,7 @@ fn a_window_beyond_all_measure_is_cut() {
             .lines()
             .all(|line| line.chars().count() <= 514)
     );
-    elements(&svg(&[huge]));
+    text_of(&svg(&[huge]));
 }
 
 fn any_content() -> impl Strategy<Value = String> {
@@ -349,11 +257,11 @@ fn any_window() -> impl Strategy<Value = Window> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn any_capture_gives_sound_markup(windows in prop::collection::vec(any_window(), 0..3)) {
-        elements(&svg(&windows));
+        text_of(&svg(&windows));
     }
 
     #[test]

@@ -1,25 +1,20 @@
-//! A window laid out in cells: what its panes show, and the borders where no pane is.
+//! A window in a frame, laid out in cells: the content of its panes, and the borders around them.
 
+use anstyle::Style;
 use swarm_protocol::Color;
+use unicode_width::UnicodeWidthStr;
 
-use crate::picture::cell::{Cell, Hue, Ink};
-use crate::picture::content::cells;
 use crate::picture::line::Arms;
+use crate::picture::screen::{Cell, cells, indexed};
 use crate::picture::window::{Pane, Window};
 use crate::sanitize::clean_line;
 use crate::width::fit;
 
-/// Larger windows are cut: no terminal is so large, and a wrong number must not eat the memory.
-const LARGEST: usize = 512;
+/// Larger windows are cut: no terminal is so large, and a wrong number must not use up the memory.
+const LARGEST: u16 = 512;
 
-/// What a place of the canvas holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Spot {
-    /// Part of a pane or of a title.
-    Cell(Cell),
-    /// A line between panes, in the colour of the pane below it.
-    Border(Arms, Option<Color>),
-}
+/// A cell of a pane or a title, or a line between panes in the colour of the pane below it.
+type Spot = Result<Cell, (Arms, Option<Color>)>;
 
 /// A grid of spots.
 #[derive(Debug)]
@@ -37,31 +32,21 @@ struct Offset {
 }
 
 impl Canvas {
-    /// The window as it is.
+    /// The window in a frame. If its first row is a border, that is the top of the frame.
     pub(super) fn of(window: &Window) -> Self {
-        Self::laid_out(window, Offset { x: 0, y: 0 }, 0)
-    }
-
-    /// The window in a frame. A window whose first row is a border has the top of its frame already.
-    pub(super) fn framed(window: &Window) -> Self {
         let titled = !window.panes.is_empty() && window.panes.iter().all(|pane| pane.top > 0);
         let offset = Offset {
             x: 1,
             y: usize::from(!titled),
         };
-        Self::laid_out(window, offset, 1)
-    }
-
-    fn laid_out(window: &Window, offset: Offset, frame: usize) -> Self {
-        let columns = usize::from(window.columns).min(LARGEST) + offset.x + frame;
-        let rows = usize::from(window.rows).min(LARGEST) + offset.y + frame;
-        let border = Spot::Border(Arms::default(), None);
+        let columns = usize::from(window.columns.min(LARGEST)) + 2;
+        let rows = usize::from(window.rows.min(LARGEST)) + offset.y + 1;
         let mut canvas = Self {
             columns,
             rows,
-            spots: vec![border; columns * rows],
+            spots: vec![Err((Arms::default(), None)); columns * rows],
         };
-        let inside = (columns - frame, rows - frame);
+        let inside = (columns - 1, rows - 1);
         for pane in &window.panes {
             canvas.place(pane, offset, inside);
         }
@@ -86,13 +71,14 @@ impl Canvas {
             usize::from(pane.left) + offset.x,
             usize::from(pane.top) + offset.y,
         );
-        let width = usize::from(pane.width).min(columns.saturating_sub(left));
-        let height = usize::from(pane.height).min(rows.saturating_sub(top));
-        let mut lines = cells(&pane.content, width, height).into_iter();
-        for y in top..top + height {
-            let mut line = lines.next().unwrap_or_default().into_iter();
-            for x in left..left + width {
-                *self.spot_mut(x, y) = Spot::Cell(line.next().unwrap_or_default());
+        let lines = cells(
+            &pane.content,
+            pane.width.min(LARGEST),
+            pane.height.min(LARGEST),
+        );
+        for (y, line) in (top..rows).zip(lines) {
+            for (x, cell) in (left..columns).zip(line) {
+                *self.spot_mut(x, y) = Ok(cell);
             }
         }
     }
@@ -100,21 +86,21 @@ impl Canvas {
     fn join_borders(&mut self) {
         for y in 0..self.rows {
             for x in 0..self.columns {
-                if let Spot::Border(_, color) = *self.spot(x, y) {
+                if let Err((_, color)) = *self.spot(x, y) {
                     let arms = Arms {
                         up: y > 0 && self.is_border(x, y - 1),
                         down: y + 1 < self.rows && self.is_border(x, y + 1),
                         left: x > 0 && self.is_border(x - 1, y),
                         right: x + 1 < self.columns && self.is_border(x + 1, y),
                     };
-                    *self.spot_mut(x, y) = Spot::Border(arms.straightened(), color);
+                    *self.spot_mut(x, y) = Err((arms, color));
                 }
             }
         }
     }
 
     fn is_border(&self, x: usize, y: usize) -> bool {
-        matches!(self.spot(x, y), Spot::Border(..))
+        self.spot(x, y).is_err()
     }
 
     /// Colours the border above a pane and writes its title there, in brackets if the pane has the keyboard.
@@ -126,7 +112,7 @@ impl Canvas {
         };
         let right = (left + usize::from(pane.width)).min(columns);
         for x in left..right {
-            if let Spot::Border(_, color) = self.spot_mut(x, row) {
+            if let Err((_, color)) = self.spot_mut(x, row) {
                 *color = pane.color;
             }
         }
@@ -135,27 +121,25 @@ impl Canvas {
         if title.is_empty() {
             return;
         }
-        let ink = Ink {
-            foreground: pane.color.map(hue),
-            bold: true,
-            ..Ink::default()
-        };
         let title = if pane.active {
             format!("[{title}]")
         } else {
             format!(" {title} ")
         };
-        for (x, cell) in (left + 1..right).zip(cells(&title, room + 2, 1).into_iter().flatten()) {
+        let style = color(pane.color).bold();
+        let width = u16::try_from(title.width()).unwrap_or(LARGEST);
+        let title = cells(&title, width, 1).into_iter().flatten();
+        for (x, cell) in (left + 1..right).zip(title) {
             if self.is_border(x, row) {
-                *self.spot_mut(x, row) = Spot::Cell(Cell { ink, ..cell });
+                *self.spot_mut(x, row) = Ok(Cell { style, ..cell });
             }
         }
     }
 }
 
-/// The terminal colour of an agent's colour.
-pub(super) fn hue(color: Color) -> Hue {
-    Hue::Indexed(match color {
+/// The terminal colour of an agent.
+pub(super) fn color(of: Option<Color>) -> Style {
+    let index = of.map(|color| match color {
         Color::Red => 1,
         Color::Green => 2,
         Color::Yellow => 3,
@@ -164,5 +148,6 @@ pub(super) fn hue(color: Color) -> Hue {
         Color::Cyan => 6,
         Color::Pink => 205,
         Color::Orange => 208,
-    })
+    });
+    Style::new().fg_color(index.map(indexed))
 }

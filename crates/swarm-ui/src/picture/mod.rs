@@ -1,15 +1,10 @@
 //! Pictures of panes: SVG for pages, characters for terminals and logs.
 
 mod canvas;
-mod cell;
-mod content;
+mod draw;
 mod line;
-mod palette;
-mod sgr;
-mod svg;
-mod text;
+mod screen;
 mod window;
 
-pub use svg::svg;
-pub use text::text;
+pub use draw::{svg, text};
 pub use window::{Pane, Window};
