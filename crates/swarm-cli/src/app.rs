@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use swarm_config::{
+    Environment, FoundServers, Places, ServerSources, Settings, is_trusted, mcp_bounds,
+};
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SystemClock};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 
 use crate::args::Args;
-use crate::environment::Environment;
-use crate::equipment::{FoundServers, ServerSources, mcp_bounds};
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
 use crate::output::{Output, plain, say};
 use crate::root_folder;
-use crate::settings::{Places, Settings};
-use crate::trust::is_trusted;
 
 /// The program's surroundings, read once.
 pub(crate) struct App {
@@ -46,9 +45,9 @@ impl App {
         root_folder::check(&root)?;
         let places = Places::new(&root, &env.cwd);
         let settings = match Settings::load(&places, &env) {
-            Err(failure) if args.command.only_stops() => {
+            Err(error) if args.command.only_stops() => {
                 if !global.json {
-                    say(&format!("swarm: {}", plain(&failure.message)));
+                    say(&format!("swarm: {}", plain(&with_causes(&error))));
                     say("  members are ended with the built-in settings");
                 }
                 Settings::built_in()?

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use swarm_config::{
+    ClaudeSettings, Environment, HookFolders, Settings, model_names, permitted_model,
+    refuse_coordinator, worktree_records,
+};
 use swarm_fs::FolderWatcher;
 use swarm_hooks::Hooks;
 use swarm_panes::{BackendRequest, TerminalFacts};
@@ -14,13 +18,8 @@ use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use crate::app::App;
-use crate::claude_settings::{ClaudeSettings, refuse_coordinator};
-use crate::environment::Environment;
 use crate::equipment;
 use crate::failure::Failure;
-use crate::hook_folders::{HookFolders, records};
-use crate::models;
-use crate::settings::Settings;
 use crate::team_hooks::HookSource;
 
 /// Version of the program; parent and child must agree.
@@ -57,7 +56,7 @@ impl Prepared {
 
     /// The full name of a model for a member.
     pub(crate) fn model(&self, name: &str) -> Result<String, Failure> {
-        models::permitted(name, &self.settings, &self.deployment.cwd)
+        Ok(permitted_model(name, &self.settings, &self.deployment.cwd)?)
     }
 
     /// The deployment for a member that comes back as the roster has it. Everybody's programs write the roster, so the
@@ -65,9 +64,9 @@ impl Prepared {
     pub(crate) fn for_return_of(&self, member: &Member) -> Result<Deployment, Failure> {
         let mode = member.known_mode().unwrap_or(self.deployment.mode);
         let allowed = self.settings.permit("permissions.mode", mode.name());
-        allowed.map_err(|failure| Failure {
-            message: format!("{} is not started: {}", member.name, failure.message),
-            ..failure
+        allowed.map_err(|error| Failure {
+            message: format!("{} is not started: {error}", member.name),
+            ..error.into()
         })?;
         Ok(Deployment {
             ceiling: mode,
@@ -88,21 +87,22 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     settings.permit("permissions.mode", mode.name())?;
     let cwd = app.env.cwd.clone();
     let named = choices.model.as_deref().unwrap_or(&settings.model);
-    let model = models::permitted(named, &settings, &cwd)?;
-    let mut equipment = equipment::load(app, &claude, choices.in_run)?;
+    let model = permitted_model(named, &settings, &cwd)?;
+    let program = teammate_program(&app.env)?;
+    let mut equipment = equipment::load(app, &claude, &program, choices.in_run)?;
     equipment.limits = settings.agent_limits(cores(), choices.in_run);
-    equipment.models = models::names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
+    equipment.models = model_names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
     let asked = settings.clone();
     let deployment = Deployment {
-        program: teammate_program(&app.env)?,
+        program,
         backend: backend(app, choices.backend.as_deref())?,
         model,
         resolve_model: Arc::new(move |name| {
-            models::permitted(name, &asked, &cwd).map_err(|failure| failure.message)
+            permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
         mode,
         ceiling: mode,
-        rules: claude.rule_texts(),
+        rules: RuleTexts::from(&claude.rules),
         equipment: Arc::new(equipment),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),
         provider: app.env.provider_with(&claude.env),
@@ -178,7 +178,7 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
             sparse_paths: settings.worktree_sparse_paths.clone(),
             merge: settings.worktree_merge,
         },
-        records(&app.root),
+        worktree_records(&app.root),
     );
     worktrees.with_maker(Arc::new(maker))
 }

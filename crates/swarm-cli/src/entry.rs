@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::args::{Args, planned, with_tip};
 use crate::commands;
 use crate::deployment::VERSION;
-use crate::environment::Environment;
+use crate::environment;
 use crate::failure::Failure;
 use crate::first_act::first_act;
 use crate::output::{Output, say, say_json, say_raw, written};
@@ -117,7 +117,7 @@ fn rendered(error: &clap::Error) -> String {
 }
 
 fn run(args: Args) -> Result<ExitCode, Failure> {
-    let env = Environment::read()?;
+    let env = environment::read()?;
     let out = Output::new(&env, &args.global);
     if let Some(done) = commands::run_alone(&env, out, &args.command) {
         return done;

@@ -3,6 +3,7 @@
 use std::io;
 
 use serde_json::json;
+use swarm_config::ConfigError;
 use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName};
 use swarm_store::StoreError;
@@ -67,16 +68,6 @@ impl Failure {
             worst.message = format!("{}; {}", worst.message, other.message);
         }
         Some(worst)
-    }
-
-    /// One failure of several of one kind, each on a line of its own.
-    pub(crate) fn all(failures: Vec<Self>) -> Option<Self> {
-        let mut failures = failures.into_iter();
-        let mut all = failures.next()?;
-        for other in failures {
-            all.message = format!("{}\n{}", all.message, other.message);
-        }
-        Some(all)
     }
 
     /// The form that scripts read.
@@ -200,6 +191,16 @@ impl From<SendError> for Failure {
 impl From<NameError> for Failure {
     fn from(error: NameError) -> Self {
         Self::usage(error.to_string())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self {
+            kind: error.kind(),
+            message: with_causes(&error),
+            hint: error.hint(),
+        }
     }
 }
 

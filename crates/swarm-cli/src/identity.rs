@@ -4,13 +4,13 @@
 //! member's shell are handed to the member, which collects them as their new parent. The marks in environments only add to
 //! that. A member without a terminal descends from its lead: of several members among the ancestors the nearest acts.
 
+use swarm_config::Environment;
 use swarm_fs::{Liveness, probe};
 use swarm_protocol::{
     ErrorKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
 };
 use swarm_store::{StoreError, TeamStore};
 
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::lineage::{Lineage, Mark, PidSpace};
 

@@ -3,7 +3,6 @@
 
 mod app;
 mod args;
-mod claude_settings;
 mod commands;
 mod deployment;
 mod entry;
@@ -11,7 +10,6 @@ mod environment;
 mod equipment;
 mod failure;
 mod first_act;
-mod hook_folders;
 mod identity;
 mod lineage;
 mod logging;
@@ -19,13 +17,11 @@ mod models;
 mod nearest;
 mod output;
 mod root_folder;
-mod settings;
 mod sgr;
 mod shim;
 mod team_hooks;
 mod teammate_entry;
 mod teammate_terminal;
-mod trust;
 mod which_team;
 
 pub use entry::main_impl;

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-
-use crate::environment::Environment;
+use swarm_config::Environment;
 
 /// Variables that other agent programs set in what they start, and the program.
 const MARKS: [(&str, &str); 6] = [
@@ -294,7 +293,7 @@ mod tests {
     fn this_process_is_its_own_nearest() {
         let own = std::process::id();
         let start = swarm_store::process::start_time(own).unwrap();
-        let lineage = Lineage::own(&Environment::of(&[], Path::new("/")));
+        let lineage = Lineage::own(&Environment::new([("", ""); 0], Path::new("/")));
         assert_eq!(lineage.distance(own, &start), Some(0));
     }
 }

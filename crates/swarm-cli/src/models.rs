@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use swarm_config::resolve_model;
 use swarm_engine::{ModelFactory, ReadyModel};
 use swarm_model::{
     ChatCompletionsConfig, Connection, MessagesApiConfig, Model, ModelName, ModelSettings, Pace,
@@ -14,47 +14,6 @@ use swarm_policy::ModelNames;
 use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
-use crate::settings::Settings;
-
-/// Reads a model's name; a scenario's relative path is taken from `cwd`.
-pub(crate) fn resolve(
-    name: &str,
-    aliases: &BTreeMap<String, String>,
-    cwd: &Path,
-) -> Result<ModelName, String> {
-    ModelName::resolve(name, aliases)
-        .map(|resolved| resolved.anchored(cwd))
-        .map_err(|error| error.to_string())
-}
-
-/// The full name of a model that somebody names for an agent.
-///
-/// # Errors
-/// [`ErrorKind::Usage`] where it is no name of a model, [`ErrorKind::Refused`] where the machine's policy says another one.
-/// Names are compared in full, so that no alias leads around the policy.
-pub(crate) fn permitted(name: &str, settings: &Settings, cwd: &Path) -> Result<String, Failure> {
-    let full = |name: &str| resolve(name, &settings.aliases, cwd).map(|full| full.to_string());
-    let resolved = full(name).map_err(Failure::usage)?;
-    settings.permit_as("model.default", resolved.as_str(), |policy| {
-        let written = policy.as_str().unwrap_or_default();
-        full(written).map_or_else(|_| policy.clone(), Value::from)
-    })?;
-    Ok(resolved)
-}
-
-/// What agents have to know of names of models to choose those of their sub-agents by the same rules.
-pub(crate) fn names(settings: &Settings, cwd: &Path, environment: Option<&str>) -> ModelNames {
-    let policy = settings.policy_of("model.default");
-    let written = policy.as_ref().and_then(Value::as_str);
-    ModelNames {
-        environment: environment.map(str::to_owned),
-        aliases: settings.aliases.clone(),
-        only: written.map(|written| {
-            resolve(written, &settings.aliases, cwd)
-                .map_or_else(|_| written.to_owned(), |full| full.to_string())
-        }),
-    }
-}
 
 /// Makes the models of sub-agents, each once for a process.
 #[derive(Debug)]
@@ -85,7 +44,7 @@ impl Factory {
 
 impl ModelFactory for Factory {
     fn model(&self, name: &str) -> Result<ReadyModel, String> {
-        let full = resolve(name, &self.names.aliases, &self.cwd)?;
+        let full = resolve_model(name, &self.names.aliases, &self.cwd)?;
         let text = full.to_string();
         if let Some(only) = self.names.only.as_ref().filter(|only| **only != text) {
             return Err(format!(

@@ -6,13 +6,13 @@ use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Serialize;
+use swarm_config::Environment;
 use swarm_protocol::ErrorKind;
 use swarm_store::{BrokenFile, StoreError};
 use swarm_ui::Theme;
 use swarm_ui::print::{Table, wrapped};
 
 use crate::args::GlobalArgs;
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::sgr::colored;
 

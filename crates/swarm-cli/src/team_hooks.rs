@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use swarm_config::{ClaudeSettings, Environment, is_trusted, project_top};
 use swarm_engine::find_transcript;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject, TeamEvents, TeamHook};
 use swarm_policy::{HookEvent, HookSettings};
@@ -12,12 +13,9 @@ use swarm_store::TeamStore;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::claude_settings::ClaudeSettings;
 use crate::commands::Party;
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::trust::{is_trusted, project_top};
 
 /// Runs the hooks of events as they come.
 #[derive(Debug, Clone)]

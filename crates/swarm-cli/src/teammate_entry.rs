@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use swarm_config::{Environment, HookFolders, worktree_records};
 use swarm_engine::{Isolator, WorktreeIsolator};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_member::{Ending, ProcessFacts, TeammateParts, Termination};
@@ -17,9 +18,8 @@ use swarm_worktree::{Git, Worktrees};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::deployment::{VERSION, identity};
-use crate::environment::Environment;
+use crate::environment;
 use crate::first_act::first_act;
-use crate::hook_folders::{HookFolders, records};
 use crate::output::{say, terminal_width};
 use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
@@ -62,7 +62,7 @@ pub fn teammate_main_impl() -> ExitCode {
 }
 
 fn start(args: Args) -> anyhow::Result<Ending> {
-    let env = Environment::read().map_err(|failure| anyhow::anyhow!(failure.message))?;
+    let env = environment::read().map_err(|failure| anyhow::anyhow!(failure.message))?;
     logging::start(
         env.get("SWARM_LOG"),
         &args.root,
@@ -182,7 +182,7 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
     let maker = HookFolders::new(move || Hooks::new(parts));
     let git = Git::new("git", env.for_git());
     let settings = serde_json::from_value(order.worktree_settings.clone()).unwrap_or_default();
-    Worktrees::new(git, settings, records(root)).with_maker(Arc::new(maker))
+    Worktrees::new(git, settings, worktree_records(root)).with_maker(Arc::new(maker))
 }
 
 /// Who merges this member's work. The settings are the lead's, and travel in the order.

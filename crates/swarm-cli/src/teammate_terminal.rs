@@ -9,11 +9,11 @@ use std::time::Duration;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
+use swarm_config::Environment;
 use swarm_protocol::{MemberName, PaneId};
 use swarm_ui::{Console, Outlet, PaneInput, Theme, read_keys};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::environment::Environment;
 use crate::output::terminal_width;
 
 /// How long a member that ends waits for a terminal that does not read.

@@ -7,13 +7,13 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_config::top_of;
 use swarm_protocol::{ErrorKind, TeamConfig, TeamName};
 use swarm_store::{StoreError, TeamDamage};
 
 use crate::app::App;
 use crate::failure::{Failure, with_causes};
 use crate::output::plain;
-use crate::trust::top_of;
 
 /// The team that a command acts on when none was named.
 enum Unnamed {

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use swarm_fs::FolderWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
-use swarm_policy::{AgentDefinition, ChosenModel, Equipment, ModelRequest, choose_model};
+use swarm_policy::{
+    AgentDefinition, ChosenModel, Equipment, ModelRequest, RuleSet, SourcedRule, choose_model,
+};
 use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
 use swarm_store::TeamStore;
@@ -50,6 +52,23 @@ pub struct RuleTexts {
     pub deny: Vec<RuleText>,
     /// Calls that are asked about.
     pub ask: Vec<RuleText>,
+}
+
+impl From<&RuleSet> for RuleTexts {
+    fn from(rules: &RuleSet) -> Self {
+        let texts = |rules: &[SourcedRule]| {
+            let text = |sourced: &SourcedRule| RuleText {
+                rule: sourced.rule.to_string(),
+                origin: sourced.origin.clone(),
+            };
+            rules.iter().map(text).collect()
+        };
+        Self {
+            allow: texts(&rules.allow),
+            deny: texts(&rules.deny),
+            ask: texts(&rules.ask),
+        }
+    }
 }
 
 /// Turns the name of a model, as people and models write it, into `provider/model`, or says what is wrong with it or who does not allow it.

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use swarm_config::Environment;
+
 use crate::app::App;
 use crate::args::Command;
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::Output;
 

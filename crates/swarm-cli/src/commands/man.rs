@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
+use swarm_config::Environment;
 use swarm_protocol::ErrorKind;
 
 use crate::args::{Args, ManArgs};
 use crate::deployment::VERSION;
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::Output;
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use swarm_config::ClaudeSettings;
 use swarm_fs::process::forbid_inspection;
 use swarm_member::{LeadParts, Outcome, RunReport, run_headless};
 use swarm_protocol::{ErrorKind, SessionId, TeamName, Usage};
@@ -19,7 +20,6 @@ use super::typed_ahead::{RestoreAtEnd, TypedAhead};
 use super::worktree::{OwnWorktree, leave_entered, wish};
 use crate::app::App;
 use crate::args::{OutputFormat, RunArgs};
-use crate::claude_settings::ClaudeSettings;
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 use crate::models;

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use swarm_config::ClaudeSettings;
 use swarm_policy::{AgentDefinition, AgentSource, hidden_type};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::claude_settings::ClaudeSettings;
 use crate::equipment;
 use crate::failure::Failure;
 use crate::output::{plain, say};

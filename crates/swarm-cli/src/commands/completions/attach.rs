@@ -4,21 +4,20 @@ use std::any::TypeId;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::args::MemberWord;
 use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use swarm_protocol::{MemberName, PermissionMode, TaskId};
 
 use super::offer::Offer;
-use crate::args::Args;
-use crate::environment::Environment;
+use crate::args::{Args, MemberWord};
+use crate::environment;
 
 /// The variable by which a shell asks for completions.
 pub(super) const VARIABLE: &str = "SWARM_COMPLETE";
 
 /// Answers a shell that asks what could stand at the cursor. `None` if no shell asks.
 pub(crate) fn answer() -> Option<ExitCode> {
-    let env = Environment::read().ok()?;
+    let env = environment::read().ok()?;
     env.get(VARIABLE)?;
     let words: Vec<_> = std::env::args_os().collect();
     let offer = Arc::new(Offer::new(&env, &words));

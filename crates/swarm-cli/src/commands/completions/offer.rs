@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap_complete::CompletionCandidate;
+use swarm_config::{Environment, Places, Settings};
 use swarm_protocol::{MemberName, PermissionMode, SystemClock, TeamConfig, TeamName};
 use swarm_store::{FileStore, TeamStore};
 
 use crate::commands::requests::is_open;
-use crate::environment::Environment;
-use crate::settings::{Places, Settings};
 
 /// The surroundings of a command line that is being typed.
 pub(super) struct Offer {

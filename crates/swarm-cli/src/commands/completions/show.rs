@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
+use swarm_config::Environment;
 
 use super::attach::VARIABLE;
 use crate::args::{CompletionsArgs, Shell};
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::Output;
 

@@ -3,14 +3,13 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
+use swarm_config::{ClaudeSettings, Fate, Listed, Settings};
 use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::args::{ConfigCommand, ConfigListArgs};
-use crate::claude_settings::ClaudeSettings;
 use crate::failure::Failure;
-use crate::settings::{Fate, Listed, Settings};
 
 pub(in crate::commands) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failure> {
     let ConfigCommand::List(args) = command;

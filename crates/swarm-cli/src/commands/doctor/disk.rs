@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use swarm_config::Environment;
 use swarm_fs::FsError;
 
 use super::finding::Finding;
-use crate::environment::Environment;
 use crate::failure::with_causes;
 
 /// With less room than this not even a short run comes to its end.
@@ -22,9 +22,9 @@ const INSTANCES: usize = 32;
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let mut findings = match env.root() {
         Ok(root) => vec![root_folder(&root)],
-        Err(failure) => {
-            let hint = failure.hint.unwrap_or_default();
-            vec![Finding::missing("root folder", failure.message, hint)]
+        Err(error) => {
+            let hint = error.hint().unwrap_or_default();
+            vec![Finding::missing("root folder", with_causes(&error), hint)]
         }
     };
     findings.extend(inotify());

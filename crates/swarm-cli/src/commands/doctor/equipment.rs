@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_config::{
+    ClaudeSettings, Environment, Looking, Settings, gather, is_trusted, project_folder, project_top,
+};
 use swarm_policy::HookSettings;
 
 use super::finding::Finding;
-use crate::claude_settings::ClaudeSettings;
-use crate::environment::Environment;
-use crate::equipment::found_agents;
-use crate::settings::Settings;
-use crate::trust::{is_trusted, project_top};
 
 /// Nothing where all is well and nothing is set up.
 pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
@@ -27,7 +25,14 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
 
 fn definitions(env: &Environment, settings: &Settings, root: &Path, trusted: bool) -> Vec<Finding> {
     const NAME: &str = "agents";
-    let Ok(found) = found_agents(root, &env.cwd, trusted, &settings.aliases) else {
+    let Ok(found) = gather(Looking {
+        root,
+        cwd: &project_folder(root, &env.cwd),
+        flag: None,
+        trusted,
+        plugins: &ClaudeSettings::look(root, &env.cwd, None).0.plugins,
+        aliases: &settings.aliases,
+    }) else {
         return Vec::new();
     };
     let problems = found.problems.iter().map(|problem| {
@@ -135,7 +140,7 @@ mod tests {
     #[test]
     fn a_hooks_program_is_missed_only_where_that_is_certain() {
         let folder = tempfile::tempdir().unwrap();
-        let env = Environment::of(&[("HOME", "/nobody")], folder.path());
+        let env = Environment::new([("HOME", "/nobody")], folder.path());
         std::fs::File::create(folder.path().join("plain")).unwrap();
         for (line, why) in [
             ("./guard --now", "there is no file"),

@@ -1,13 +1,10 @@
 //! Instruction files: how much they take of each conversation, and which cannot be read.
 
+use swarm_config::{ClaudeSettings, Environment, Settings, is_trusted};
 use swarm_engine::{InstructionFile, LoadedInstructions};
 
 use super::finding::Finding;
-use crate::claude_settings::ClaudeSettings;
-use crate::environment::Environment;
 use crate::equipment;
-use crate::settings::Settings;
-use crate::trust::is_trusted;
 
 const NAME: &str = "instructions";
 

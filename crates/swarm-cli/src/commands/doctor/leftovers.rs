@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use swarm_config::{Environment, worktree_records};
 use swarm_protocol::{MemberName, MemberState, SystemClock, TeamName};
 use swarm_store::{FileStore, TeamStore};
 use swarm_supervisor::{dead_sockets, orphaned_panes};
@@ -14,8 +15,6 @@ use super::finding::Finding;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
 use crate::deployment::{socket_folder, terminal_of};
-use crate::environment::Environment;
-use crate::hook_folders::records;
 use crate::which_team::without_roster;
 
 /// What findings about teams go by.
@@ -66,7 +65,7 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
 /// Work trees of this repository whose team is gone. Only a person can tell what is to become of their work.
 fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
-    let worktrees = Worktrees::new(git, WorktreeSettings::default(), records(root));
+    let worktrees = Worktrees::new(git, WorktreeSettings::default(), worktree_records(root));
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
     let left: Vec<String> = abandoned(&worktrees, &store, &env.cwd)
         .iter()

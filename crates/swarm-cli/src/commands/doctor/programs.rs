@@ -3,14 +3,13 @@
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
 
+use swarm_config::{Environment, Settings};
 use swarm_panes::{NEWEST_TRIED, PaneError, tmux_version};
 
 use super::finding::Finding;
 use crate::commands::runtime;
 use crate::deployment::{VERSION, teammate_program};
-use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings::Settings;
 
 /// The program that runs in each pane.
 pub(super) fn teammate(env: &Environment) -> Finding {

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
+use swarm_config::Environment;
 use swarm_protocol::ErrorKind;
 
 use super::finding::{Finding, State};
 use super::{disk, equipment, instructions, leftovers, programs, sandbox, servers, trust, written};
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Output, plain};
 

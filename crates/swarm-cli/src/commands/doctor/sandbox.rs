@@ -1,10 +1,10 @@
 //! The sandbox of shell commands: what the kernel has, and what the settings make of it.
 
+use swarm_config::Settings;
 use swarm_protocol::SandboxUse;
 use swarm_tools::sandbox::{SandboxLevel, sandbox_level};
 
 use super::finding::Finding;
-use crate::settings::Settings;
 
 const NAME: &str = "sandbox";
 

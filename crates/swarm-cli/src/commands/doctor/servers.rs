@@ -1,19 +1,15 @@
 //! MCP servers: each is started or reached, and lists its tools.
 
+use swarm_config::{ClaudeSettings, Environment, ServerSources, Settings, is_trusted, mcp_bounds};
 use swarm_mcp::{McpHost, McpServers, ServerReport};
 use swarm_protocol::{ErrorKind, SpawnId};
 use swarm_supervisor::lead_marks;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::finding::Finding;
-use crate::claude_settings::ClaudeSettings;
 use crate::commands::runtime;
 use crate::deployment::identity;
-use crate::environment::Environment;
-use crate::equipment::{ServerSources, mcp_bounds};
 use crate::failure::Failure;
-use crate::settings::Settings;
-use crate::trust::is_trusted;
 
 const NAME: &str = "mcp server";
 

@@ -1,9 +1,9 @@
 //! Whether the present repository may run what is its own.
 
+use swarm_config::{Environment, is_trusted, own_things, project_top};
+
 use super::finding::Finding;
-use crate::commands::trust::own_of;
-use crate::environment::Environment;
-use crate::trust::{is_trusted, project_top};
+use crate::failure::with_causes;
 
 const NAME: &str = "trust";
 
@@ -12,13 +12,13 @@ pub(super) fn look(env: &Environment) -> Option<Finding> {
     let root = env.root().ok()?;
     let trusted = match is_trusted(&root, &env.cwd) {
         Ok(trusted) => trusted,
-        Err(failure) => {
-            let hint = failure.hint.unwrap_or_default();
-            return Some(Finding::missing(NAME, failure.message, hint));
+        Err(error) => {
+            let hint = error.hint().unwrap_or_default();
+            return Some(Finding::missing(NAME, with_causes(&error), hint));
         }
     };
     let top = project_top(&root, &env.cwd);
-    let own = own_of(&top);
+    let own = own_things(&top);
     let mut list: Vec<_> = own.runs.iter().map(ToString::to_string).collect();
     if !trusted {
         // Of a trusted repository this is told where it is loaded.

@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use swarm_config::{ClaudeSettings, ConfigError, Environment, Places, Settings, resolve_model};
 use swarm_model::Provider;
 
 use super::finding::Finding;
-use crate::claude_settings::ClaudeSettings;
-use crate::environment::Environment;
-use crate::failure::Failure;
-use crate::models::resolve;
-use crate::settings::{Places, Settings};
+use crate::failure::{Failure, with_causes};
 
 const NAME: &str = "settings";
 
@@ -38,20 +35,20 @@ pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure
     };
     match env.root() {
         Ok(root) => findings.extend(read(env, &root, &mut written, &mut refused)),
-        Err(failure) => {
+        Err(error) => {
             written.settings_refused = true;
-            refused.push(failure);
+            refused.push(error);
         }
     }
     if refused.is_empty() {
         let shown = "`swarm config list --origins` shows them";
         findings.insert(0, Finding::ok(NAME, shown));
     }
-    let wrong = refused.into_iter().map(|failure| {
-        let hint = failure
-            .hint
+    let wrong = refused.into_iter().map(|error| {
+        let hint = error
+            .hint()
             .unwrap_or_else(|| "correct the file".to_owned());
-        Finding::missing(NAME, failure.message, hint)
+        Finding::missing(NAME, with_causes(&error), hint)
     });
     Ok((wrong.chain(findings).collect(), written))
 }
@@ -61,13 +58,13 @@ fn read(
     env: &Environment,
     root: &Path,
     written: &mut Written,
-    refused: &mut Vec<Failure>,
+    refused: &mut Vec<ConfigError>,
 ) -> Vec<Finding> {
     match Settings::load(&Places::new(root, &env.cwd), env) {
         Ok(settings) => written.settings = settings,
-        Err(failure) => {
+        Err(error) => {
             written.settings_refused = true;
-            refused.push(failure);
+            refused.push(error);
         }
     }
     let (claude, slips) = ClaudeSettings::look(root, &env.cwd, env.home().as_deref());
@@ -79,7 +76,7 @@ fn read(
     if slips.is_empty() {
         match written.settings.clone().with(claude.modes) {
             Ok(settings) => written.settings = settings,
-            Err(failure) => refused.push(failure),
+            Err(error) => refused.push(error),
         }
     }
     written.variables = slips.is_empty().then_some(claude.env);
@@ -97,7 +94,7 @@ pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     }
     let settings = &written.settings;
     let named = &settings.model;
-    let resolved = match resolve(named, &settings.aliases, &env.cwd) {
+    let resolved = match resolve_model(named, &settings.aliases, &env.cwd) {
         Ok(resolved) => resolved,
         Err(error) => {
             return Finding::missing(NAME, error, "correct `model.default` in the settings");

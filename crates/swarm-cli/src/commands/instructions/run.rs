@@ -4,17 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
+use swarm_config::{ClaudeSettings, is_trusted};
 use swarm_engine::{InstructionFile, LoadedInstructions};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::args::InstructionsArgs;
-use crate::claude_settings::ClaudeSettings;
 use crate::commands::agents;
 use crate::equipment;
 use crate::failure::Failure;
 use crate::output::{plain, say};
-use crate::trust::is_trusted;
 
 pub(in crate::commands) fn run(app: &App, args: &InstructionsArgs) -> Result<ExitCode, Failure> {
     let cwd = directory(app, args)?;

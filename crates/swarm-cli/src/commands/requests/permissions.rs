@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use swarm_config::ClaudeSettings;
 use swarm_policy::Rule;
 use swarm_protocol::{ErrorKind, Member, RightsReport, TeamName};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::args::PermissionsArgs;
-use crate::claude_settings::ClaudeSettings;
 use crate::commands::members::{self, is_over};
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
 use crate::output::plain;
 
 pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<ExitCode, Failure> {
@@ -97,9 +97,10 @@ fn tell_refused(app: &App, args: &PermissionsArgs) {
     let Err(refused) = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref()) else {
         return;
     };
-    let slips = plain(&refused.message).replace('\n', "\n  ");
+    let slips = plain(&with_causes(&refused)).replace('\n', "\n  ");
     app.out.say(&format!("swarm: refused: {slips}"));
-    let hint = refused.hint.as_deref().unwrap_or("correct the file");
+    let hint = refused.hint();
+    let hint = hint.as_deref().unwrap_or("correct the file");
     app.out.say(&format!(
         "  {hint}; nobody is started before that, and {} has the rules with which it was started",
         args.name

@@ -4,17 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
+use swarm_config::{TrustFile, own_things, top_of};
 use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
-use super::own;
 use crate::app::App;
 use crate::args::TrustArgs;
 use crate::commands::acting;
 use crate::failure::Failure;
 use crate::output::plain;
 use crate::root_folder;
-use crate::trust::{TrustFile, top_of};
 
 pub(in crate::commands) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
     if args.list {
@@ -49,7 +48,7 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     }
     root_folder::make(&app.root)?;
     let is_new = TrustFile::of(&app.root).add(&top, app.clock.now().iso())?;
-    let own = own::find(&top);
+    let own = own_things(&top);
     if app.out.json {
         return app
             .out

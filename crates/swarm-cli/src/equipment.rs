@@ -1,0 +1,186 @@
+//! What agents are equipped with: definitions, hooks, MCP servers and the guards of their shells.
+
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use swarm_config::{
+    ClaudeSettings, FoundAgents, Looking, Settings, find_skills, gather, instruction_settings,
+    project_folder, project_top,
+};
+use swarm_engine::InstructionSources;
+use swarm_policy::{AgentCatalog, Equipment, HookSettings, ReadFilter};
+use swarm_protocol::{ErrorKind, ShellGuards, WebSettings};
+use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::output::plain;
+use crate::root_folder;
+use crate::team_hooks::in_force;
+
+/// What holds for agents that this command starts. Definitions that are wrong are left out; a run tells of each, and
+/// whatever else starts an agent only that there are some. `program` is the one that stands between them and their shells.
+pub(crate) fn load(
+    app: &App,
+    claude: &ClaudeSettings,
+    program: &Path,
+    in_run: bool,
+) -> Result<Equipment, Failure> {
+    let found = agents_with(app, claude)?;
+    let refused = || found.problems.iter().filter(|problem| problem.refused);
+    if in_run {
+        for problem in refused() {
+            app.out
+                .say(&format!("swarm: {}", plain(&problem.to_string())));
+        }
+    } else if refused().next().is_some() {
+        app.out
+            .say("swarm: some agent definitions are refused; `swarm agents list` says why");
+    }
+    if let Some(waits) = found.waits() {
+        app.out.warn(&format!("swarm: {}", plain(&waits)));
+    }
+    Ok(Equipment {
+        shell: guards(app, program)?,
+        ..with_agents(app, claude, found.catalog)?
+    })
+}
+
+/// These definitions with everything else that is found by looking alone.
+pub(crate) fn with_agents(
+    app: &App,
+    claude: &ClaudeSettings,
+    agents: AgentCatalog,
+) -> Result<Equipment, Failure> {
+    let servers = app.mcp_servers()?;
+    for waits in &servers.untrusted {
+        app.out.warn(&format!("swarm: {waits}"));
+    }
+    for problem in &servers.problems {
+        app.out.say(&format!("swarm: {problem}"));
+    }
+    Ok(Equipment {
+        agents,
+        hooks: hooks(app, claude)?,
+        project: Some(project_top(&app.root, &app.env.cwd)),
+        mcp: servers.settings,
+        skills: find_skills(&app.env.cwd, &app.root),
+        instructions: instruction_settings(
+            &app.settings,
+            &app.root,
+            &app.env.cwd,
+            app.is_trusted()?,
+        ),
+        web: WebSettings {
+            search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),
+            private: app.settings.web_private,
+        },
+        ..Equipment::default()
+    })
+}
+
+/// Where the instruction files of agents in `cwd` come from, for those who only look at them.
+pub(crate) fn instruction_sources(
+    settings: &Settings,
+    claude: &ClaudeSettings,
+    root: &Path,
+    cwd: &Path,
+    home: Option<PathBuf>,
+    trusted: bool,
+) -> InstructionSources {
+    InstructionSources {
+        settings: instruction_settings(settings, root, cwd, trusted),
+        root: root.to_owned(),
+        unreadable: ReadFilter::denials(&claude.rules, cwd, home.as_deref()),
+        home,
+    }
+}
+
+/// The definitions of every source.
+pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
+    // Whoever starts agents hears elsewhere which of the files is refused.
+    let claude = ClaudeSettings::look(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
+    agents_with(app, &claude)
+}
+
+/// The same with settings that have been read.
+pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents, Failure> {
+    Ok(gather(Looking {
+        root: &app.root,
+        cwd: &project_folder(&app.root, &app.env.cwd),
+        flag: app.agents.as_deref(),
+        trusted: app.is_trusted()?,
+        plugins: &claude.plugins,
+        aliases: &app.settings.aliases,
+    })?)
+}
+
+/// The hooks that run for agents that this command starts.
+fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
+    if claude.hooks.waits_for_trust() && !app.is_trusted()? {
+        // Whoever relies on one of them as a guard has to hear of it.
+        app.out.warn(
+            "swarm: the repository's hooks do not run, as it is not trusted; read its .claude/settings.json, then `swarm trust`",
+        );
+    }
+    // The same holds for a guard whose event is misspelt, a rule that names no tool, and what is not supported.
+    for remark in &claude.warnings(&app.env) {
+        app.out.warn(&format!("swarm: {}", plain(remark)));
+    }
+    in_force(app, claude)
+}
+
+/// The guards in force.
+fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
+    let settings = &app.settings;
+    if settings.sandbox_required && sandbox_level() == SandboxLevel::Absent {
+        let message = "`sandbox.required` is set, and this kernel has no sandbox for shell commands (landlock)";
+        return Err(Failure::new(ErrorKind::Environment, message)
+            .with_hint("use a kernel with landlock, or set `sandbox.required` to false"));
+    }
+    root_folder::make(&app.root)?;
+    let shims = shims(&app.root, program).map_err(|error| {
+        let message = format!(
+            "the programs of agents cannot be put below {}: {error}",
+            app.root.display()
+        );
+        Failure::new(ErrorKind::Environment, message).with_hint("make that folder writable")
+    })?;
+    let home = app.env.home();
+    let folder = |text: &String| match (text.strip_prefix("~/"), &home) {
+        (Some(rest), Some(home)) => Some(home.join(rest)),
+        (Some(_), None) => None,
+        (None, _) => Some(app.env.cwd.join(text)),
+    };
+    Ok(ShellGuards {
+        sandbox: settings.sandbox,
+        required: settings.sandbox_required,
+        helper: program
+            .to_str()
+            .map(|program| vec![program.to_owned(), HELPER_WORD.to_owned()])
+            .unwrap_or_default(),
+        shims: Some(shims),
+        write: settings.sandbox_write.iter().filter_map(folder).collect(),
+    })
+}
+
+/// The folder of programs that agents' shells find first. What is in it leads to our own program, which knows by the name
+/// under which it was called what it is to be.
+fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
+    let folder = root.join("swarm").join("bin");
+    std::fs::create_dir_all(&folder)?;
+    let git = folder.join("git");
+    if std::fs::read_link(&git).is_ok_and(|to| to == program) {
+        return Ok(folder);
+    }
+    // Replaced as a whole: somebody else's shell may be looking for it.
+    let fresh = folder.join(format!(".git-{}", std::process::id()));
+    match std::fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    symlink(program, &fresh)?;
+    std::fs::rename(&fresh, &git)?;
+    Ok(folder)
+}

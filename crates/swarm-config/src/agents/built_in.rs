@@ -1,0 +1,50 @@
+//! The definitions that come with the program.
+
+use swarm_policy::{AgentDefinition, AgentSource, read_definition_file};
+
+macro_rules! file {
+    ($name:literal) => {
+        (
+            concat!("config/agents/", $name),
+            include_str!(concat!("../../../../config/agents/", $name)),
+        )
+    };
+}
+
+const FILES: [(&str, &str); 6] = [
+    file!("general-purpose.md"),
+    file!("Explore.md"),
+    file!("Plan.md"),
+    file!("verification.md"),
+    file!("statusline-setup.md"),
+    file!("claude-code-guide.md"),
+];
+
+/// All of them.
+pub(super) fn definitions() -> impl Iterator<Item = AgentDefinition> {
+    // That each is read without a problem is tested.
+    FILES.iter().filter_map(|(name, text)| {
+        let definition = read_definition_file(text, name).definition?;
+        Some(AgentDefinition {
+            source: AgentSource::BuiltIn,
+            ..definition
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_definition_is_read() {
+        for (name, text) in FILES {
+            let read = read_definition_file(text, name);
+            assert_eq!(read.problems, [], "{name}");
+            let definition = read.definition.expect(name);
+            assert_eq!(format!("config/agents/{}.md", definition.name), name);
+            assert!(definition.prompt.len() > 200, "{name}");
+        }
+        assert_eq!(definitions().count(), FILES.len());
+    }
+}

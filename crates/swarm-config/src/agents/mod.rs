@@ -1,0 +1,13 @@
+//! Agent definitions: where they are looked for, and how they are read.
+
+mod built_in;
+mod folder;
+mod gather;
+mod places;
+mod plugins;
+
+pub use gather::{FoundAgents, Looking, gather};
+pub use plugins::EnabledPlugins;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Plugins below the config directory: in folders of the user's own, and where Claude Code installs them.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::settings::Layer;
+
+/// Folders of Claude Code's own beside the plugins that are put there by hand.
+const CACHE: &str = "cache";
+const MARKETPLACES: &str = "marketplaces";
+
+/// Bytes of a manifest that are read.
+const LARGEST: u64 = 1024 * 1024;
+
+/// A plugin that counts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Plugin {
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+}
+
+/// What the settings say of plugins, by `PLUGIN@MARKETPLACE`.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct EnabledPlugins {
+    named: BTreeMap<String, bool>,
+    /// Whether the user or the machine names any. Otherwise every installed plugin is on that nobody turns off.
+    user_chooses: bool,
+}
+
+impl EnabledPlugins {
+    /// Adds what a file says. Stronger files come later.
+    pub fn add(&mut self, plugin: String, on: bool, layer: Layer) {
+        if layer != Layer::Project {
+            self.user_chooses = true;
+            self.named.insert(plugin, on);
+        } else if on {
+            // A repository turns on none that the user has turned off.
+            self.named.entry(plugin).or_insert(true);
+        } else {
+            self.named.insert(plugin, false);
+        }
+    }
+
+    /// Whether a plugin is on.
+    pub fn is_on(&self, plugin: &str) -> bool {
+        self.named
+            .get(plugin)
+            .copied()
+            .unwrap_or(!self.user_chooses)
+    }
+
+    /// What the user names.
+    #[cfg(test)]
+    pub fn of_user(named: &[(&str, bool)]) -> Self {
+        let mut plugins = Self::default();
+        for (plugin, on) in named {
+            plugins.add((*plugin).to_owned(), *on, Layer::User);
+        }
+        plugins
+    }
+}
+
+/// The plugins that count, each once: those put there by hand, then the newest copy of each installed one, then those of
+/// marketplaces that are not installed.
+pub(super) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
+    let top = root.join("plugins");
+    let mut plugins: Vec<_> = folders(&top)
+        .into_iter()
+        .filter(|(name, _)| name != CACHE && name != MARKETPLACES)
+        .map(|(name, folder)| Plugin { name, folder })
+        .collect();
+    let mut seen = BTreeSet::new();
+    for (key, plugin) in cached(&top.join(CACHE))
+        .into_iter()
+        .chain(offered(&top.join(MARKETPLACES)))
+    {
+        if enabled.is_on(&key) && seen.insert(key) {
+            plugins.push(plugin);
+        }
+    }
+    plugins
+}
+
+/// `MARKETPLACE/PLUGIN/VERSION`: the newest version of each.
+fn cached(cache: &Path) -> Vec<(String, Plugin)> {
+    let mut found = Vec::new();
+    for (market, folder) in folders(cache) {
+        for (name, folder) in folders(&folder) {
+            let versions = folders(&folder).into_iter();
+            let newest = versions.max_by(by_version);
+            if let Some((_, folder)) = newest {
+                found.push((format!("{name}@{market}"), plugin(name, folder)));
+            }
+        }
+    }
+    found
+}
+
+/// What the folders of marketplaces hold: the plugins that their manifest lists, or else the folder itself and those in
+/// its `plugins`.
+fn offered(marketplaces: &Path) -> Vec<(String, Plugin)> {
+    let mut found = Vec::new();
+    for (market, folder) in folders(marketplaces) {
+        let listed = listed(&folder).unwrap_or_else(|| {
+            let mut all = folders(&folder.join("plugins"));
+            all.insert(0, (market.clone(), folder.clone()));
+            all
+        });
+        for (name, folder) in listed {
+            found.push((format!("{name}@{market}"), plugin(name, folder)));
+        }
+    }
+    found
+}
+
+/// The plugins of a marketplace whose files it holds itself. Of several in one folder the first counts.
+fn listed(market: &Path) -> Option<Vec<(String, PathBuf)>> {
+    let manifest = manifest(&market.join(".claude-plugin/marketplace.json"))?;
+    let base = match manifest["metadata"]["pluginRoot"].as_str() {
+        Some(base) => below(market, base)?,
+        None => market.to_owned(),
+    };
+    let mut folders = BTreeSet::new();
+    let entries = manifest["plugins"].as_array()?.iter();
+    let plugins = entries.filter_map(|entry| {
+        let name = entry["name"].as_str()?;
+        let folder = below(&base, entry["source"].as_str()?)?;
+        folders
+            .insert(folder.clone())
+            .then(|| (name.to_owned(), folder))
+    });
+    Some(plugins.collect())
+}
+
+/// A relative path that leads nowhere else.
+fn below(folder: &Path, path: &str) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    path.components()
+        .all(stays)
+        .then(|| folder.join(path).components().collect())
+}
+
+/// Called by its manifest, or else by its folder.
+fn plugin(name: String, folder: PathBuf) -> Plugin {
+    let manifest = manifest(&folder.join(".claude-plugin/plugin.json")).unwrap_or_default();
+    let own = manifest["name"].as_str().map(str::to_owned);
+    Plugin {
+        name: own.filter(|own| !own.is_empty()).unwrap_or(name),
+        folder,
+    }
+}
+
+fn manifest(path: &Path) -> Option<Value> {
+    use std::io::Read as _;
+    let mut text = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(LARGEST).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// By the numbers of their names; names that are none, such as a commit, by their time.
+fn by_version(one: &(String, PathBuf), other: &(String, PathBuf)) -> Ordering {
+    let numbers = |name: &str| -> Option<Vec<u64>> {
+        let plain = name.strip_prefix('v').unwrap_or(name);
+        let plain = plain.split(['-', '+']).next()?;
+        plain.split('.').map(|part| part.parse().ok()).collect()
+    };
+    let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    match (numbers(&one.0), numbers(&other.0)) {
+        (Some(a), Some(b)) if a != b => a.cmp(&b),
+        _ => changed(&one.1)
+            .cmp(&changed(&other.1))
+            .then_with(|| one.0.cmp(&other.0)),
+    }
+}
+
+/// The folders in a folder, by name. Hidden ones are not plugins.
+fn folders(folder: &Path) -> Vec<(String, PathBuf)> {
+    let mut found: Vec<_> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+        .filter(|(name, path)| !name.starts_with('.') && path.is_dir())
+        .collect();
+    found.sort();
+    found
+}

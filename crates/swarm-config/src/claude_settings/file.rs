@@ -1,0 +1,135 @@
+//! One `settings.json`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use swarm_policy::PermissionSettings;
+
+use crate::error::ConfigError;
+use crate::settings::{Given, Layer, Place};
+
+/// Name of the setting that `permissions.defaultMode` gives.
+const MODE: &str = "permissions.mode";
+
+/// A file that is there.
+#[derive(Debug)]
+pub(super) struct File {
+    path: PathBuf,
+    pub(super) layer: Layer,
+    pub(super) document: Value,
+    pub(super) permissions: PermissionSettings,
+}
+
+impl File {
+    /// Reads a file that may be missing. Folders in its rules start from `base`. One that is refused is told of with each of
+    /// its slips.
+    pub(super) fn read(
+        path: &Path,
+        layer: Layer,
+        base: &Path,
+        home: Option<&Path>,
+    ) -> Result<Option<Self>, Vec<ConfigError>> {
+        let Some(document) = read_json(path).map_err(|error| vec![error])? else {
+            return Ok(None);
+        };
+        let origin = path.display().to_string();
+        let permissions = PermissionSettings::from_settings(&document, &origin, base, home);
+        // A rule that is not understood might have forbidden something, so nothing is run without it.
+        if !permissions.errors.is_empty() {
+            let slips = permissions.errors.into_iter();
+            return Err(slips.map(ConfigError::Rule).collect());
+        }
+        Ok(Some(Self {
+            path: path.to_owned(),
+            layer,
+            document,
+            permissions,
+        }))
+    }
+
+    /// What the file says about the mode where none is named.
+    pub(super) fn modes(&self) -> impl Iterator<Item = Given> {
+        let place = Place::File(self.path.clone(), None);
+        let given = move |layer, mode: &str| Given {
+            key: MODE,
+            layer,
+            place: place.clone(),
+            value: mode.into(),
+        };
+        let without_bypass = &self.document["permissions"]["disableBypassPermissionsMode"];
+        // Whoever writes this wants it to hold against flags as well, which only a ceiling does.
+        let ceiling = (without_bypass == "disable").then(|| given(Layer::Managed, "acceptEdits"));
+        let mode = self.permissions.default_mode;
+        let mode = mode.map(|mode| given(self.layer, mode.name()));
+        mode.into_iter().chain(ceiling)
+    }
+
+    /// The plugins that the file turns on or off.
+    pub(super) fn plugins(&self) -> impl Iterator<Item = (String, bool)> {
+        let plugins = self.document["enabledPlugins"].as_object().into_iter();
+        plugins
+            .flatten()
+            .filter_map(|(plugin, on)| Some((plugin.clone(), on.as_bool()?)))
+    }
+
+    /// The variables of `env`, for shell commands of agents and for model clients. Those that mark swarm's own processes are never among them.
+    pub(super) fn variables(&self) -> Result<BTreeMap<String, String>, ConfigError> {
+        let wrong = |what: String| {
+            Err(ConfigError::Env {
+                path: self.path.clone(),
+                what,
+            })
+        };
+        let entries = match self.document.get("env") {
+            None | Some(Value::Null) => return Ok(BTreeMap::new()),
+            Some(Value::Object(entries)) => entries,
+            Some(_) => return wrong("`env` must be an object".to_owned()),
+        };
+        let mut variables = BTreeMap::new();
+        for (name, value) in entries {
+            let value = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                _ => return wrong(format!("`env.{}` must be a text", name.escape_debug())),
+            };
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                return wrong(format!(
+                    "`env.{}` cannot be a variable",
+                    name.escape_debug()
+                ));
+            }
+            if !name.starts_with("SWARM_") && name != "CLAUDE_CONFIG_DIR" {
+                variables.insert(name.clone(), value);
+            }
+        }
+        Ok(variables)
+    }
+
+    /// What the file is called in a message.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+fn read_json(path: &Path) -> Result<Option<Value>, ConfigError> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
+        Err(source) => {
+            let path = path.to_owned();
+            return Err(ConfigError::Unreadable { path, source });
+        }
+    };
+    // What an editor or `touch` leaves before the first line is written.
+    if bytes.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let path = path.to_owned();
+    match serde_json::from_slice(&bytes) {
+        Ok(document @ Value::Object(_)) => Ok(Some(document)),
+        Ok(_) => Err(ConfigError::NotAnObject { path }),
+        Err(source) => Err(ConfigError::NotJson { path, source }),
+    }
+}

@@ -1,0 +1,143 @@
+//! All `settings.json` files: those of the user and the machine in full, a repository's only where they tighten.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use swarm_policy::RuleSet;
+
+use super::file::File;
+use super::{FoundHooks, unsupported};
+use crate::agents::EnabledPlugins;
+use crate::environment::Environment;
+use crate::error::ConfigError;
+use crate::settings::{Given, Layer, repository_folders};
+use crate::trust::project_folder;
+
+/// The machine's policy for Claude Code.
+const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// What the settings files say.
+#[derive(Debug, Default)]
+pub struct ClaudeSettings {
+    /// Permission rules.
+    pub rules: RuleSet,
+    /// What they say about `permissions.mode`.
+    pub modes: Vec<Given>,
+    /// Variables for shell commands of agents and for model clients; none of a repository's.
+    pub env: BTreeMap<String, String>,
+    /// The hooks that they list.
+    pub hooks: FoundHooks,
+    /// Which plugins are on.
+    pub plugins: EnabledPlugins,
+    /// What a user should know about the files.
+    pub(super) remarks: Vec<String>,
+}
+
+impl ClaudeSettings {
+    /// Reads the files that hold for a command in `cwd`.
+    pub fn load(root: &Path, cwd: &Path, home: Option<&Path>) -> Result<Self, ConfigError> {
+        Self::load_with(Path::new(MANAGED), root, cwd, home)
+    }
+
+    /// Reads those that can be read, and tells of every slip for which one is refused.
+    pub fn look(root: &Path, cwd: &Path, home: Option<&Path>) -> (Self, Vec<ConfigError>) {
+        Self::look_with(Path::new(MANAGED), root, cwd, home)
+    }
+
+    /// Reads the files, where the machine's policy is in `managed`.
+    pub(super) fn load_with(
+        managed: &Path,
+        root: &Path,
+        cwd: &Path,
+        home: Option<&Path>,
+    ) -> Result<Self, ConfigError> {
+        let (settings, refused) = Self::look_with(managed, root, cwd, home);
+        ConfigError::all(refused).map_or(Ok(settings), Err)
+    }
+
+    fn look_with(
+        managed: &Path,
+        root: &Path,
+        cwd: &Path,
+        home: Option<&Path>,
+    ) -> (Self, Vec<ConfigError>) {
+        let mut settings = Self::default();
+        let mut refused = Vec::new();
+        let mut read = |path: &Path, layer, base: &Path| {
+            File::read(path, layer, base, home).unwrap_or_else(|slips| {
+                refused.extend(slips);
+                None
+            })
+        };
+        let own = project_folder(root, cwd);
+        let user = read(&root.join("settings.json"), Layer::User, root);
+        let project: Vec<File> = project_files(root, cwd)
+            .filter_map(|(folder, path)| read(&path, Layer::Project, folder))
+            .collect();
+        let hooks_alone: Vec<File> = project_files(root, &own)
+            .filter(|_| own != cwd)
+            .filter_map(|(folder, path)| read(&path, Layer::Project, folder))
+            .collect();
+        let base = managed.parent().unwrap_or(root);
+        let policy = read(managed, Layer::Managed, base);
+        for file in user.iter().chain(&project).chain(&policy) {
+            refused.extend(settings.add(file).err());
+        }
+        let hooks_of = if own == cwd { &project } else { &hooks_alone };
+        for file in hooks_of {
+            settings.add_hooks(file);
+        }
+        (settings, refused)
+    }
+
+    fn add(&mut self, file: &File) -> Result<(), ConfigError> {
+        let rules = file.permissions.rules.clone();
+        self.rules.deny.extend(rules.deny);
+        self.rules.ask.extend(rules.ask);
+        self.modes.extend(file.modes());
+        self.remarks.extend_from_slice(&file.permissions.remarks);
+        let unsupported = unsupported::in_settings(&file.document, &file.name());
+        self.remarks.extend(unsupported);
+        for (plugin, on) in file.plugins() {
+            self.plugins.add(plugin, on, file.layer);
+        }
+        // A repository that nobody has trusted may forbid and ask. It allows nothing and sets no variables.
+        if file.layer != Layer::Project {
+            self.rules.allow.extend(rules.allow);
+            self.rules.directories.extend(rules.directories);
+            self.env.extend(file.variables()?);
+            self.add_hooks(file);
+        }
+        Ok(())
+    }
+
+    fn add_hooks(&mut self, file: &File) {
+        let remarks = self.hooks.take(file);
+        self.remarks.extend(remarks);
+    }
+
+    /// A variable: of a settings file, otherwise of this process.
+    pub fn variable<'a>(&'a self, env: &'a Environment, name: &str) -> Option<&'a str> {
+        let set = self.env.get(name).map(String::as_str);
+        set.or_else(|| env.get(name))
+    }
+
+    /// What a user should know about the settings and the variables.
+    pub fn warnings(&self, env: &Environment) -> Vec<String> {
+        let variables = unsupported::in_variables(|name| self.variable(env, name));
+        self.remarks.iter().cloned().chain(variables).collect()
+    }
+}
+
+/// The files of the repository around `cwd`, each with the folder that it speaks of.
+fn project_files<'a>(
+    root: &'a Path,
+    cwd: &'a Path,
+) -> impl Iterator<Item = (&'a Path, PathBuf)> + 'a {
+    repository_folders(cwd).flat_map(move |folder| {
+        let claude = folder.join(".claude");
+        let names = ["settings.json", "settings.local.json"];
+        let paths = (claude != root).then(|| names.map(|name| (folder, claude.join(name))));
+        paths.into_iter().flatten()
+    })
+}

@@ -1,0 +1,13 @@
+//! Claude Code's `settings.json` files: permission rules, the default mode, variables for shell commands, hooks.
+
+mod file;
+mod hooks;
+mod load;
+mod unsupported;
+
+pub use hooks::FoundHooks;
+pub use load::ClaudeSettings;
+pub use unsupported::refuse_coordinator;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Settings and variables of Claude Code that swarm does not support. They are named, not ignored in silence.
+
+use serde_json::Value;
+
+use crate::error::ConfigError;
+
+/// What is not supported, and what to use instead; empty where there is nothing.
+type Row = (&'static str, &'static str);
+
+/// Keys of `settings.json`. Keys that only change the display of Claude Code are left out.
+const SETTINGS: &[Row] = &[
+    ("agent", ""),
+    ("allowManagedPermissionRulesOnly", ""),
+    ("allowedHttpHookUrls", ""),
+    ("allowedMcpServers", ""),
+    ("alwaysThinkingEnabled", ""),
+    ("apiKeyHelper", "set ANTHROPIC_API_KEY"),
+    ("autoMode", ""),
+    ("availableModels", ""),
+    ("awsAuthRefresh", ""),
+    ("awsCredentialExport", ""),
+    ("deniedMcpServers", "use deny rules for `mcp__SERVER`"),
+    ("disabledMcpjsonServers", ""),
+    ("effortLevel", "set `effort` in agent definitions"),
+    ("enableAllProjectMcpServers", "run `swarm trust`"),
+    ("enabledMcpjsonServers", "run `swarm trust`"),
+    ("extraKnownMarketplaces", ""),
+    ("forceLoginMethod", ""),
+    ("forceLoginOrgUUID", ""),
+    ("language", ""),
+    ("model", "set `model.default` in swarm.toml"),
+    ("modelOverrides", "set `model.default` in swarm.toml"),
+    ("otelHeadersHelper", ""),
+    ("outputStyle", ""),
+    ("sandbox", "set `sandbox.bash` in swarm.toml"),
+    ("statusLine", ""),
+    ("strictKnownMarketplaces", ""),
+    ("teammateMode", "set `spawn.backend` in swarm.toml"),
+    ("worktree", "set `worktree.*` in swarm.toml"),
+];
+
+/// Keys of its `permissions` object.
+const PERMISSIONS: &[Row] = &[("blockedPaths", "use deny rules")];
+
+/// Environment variables.
+const VARIABLES: &[Row] = &[
+    ("ANTHROPIC_CUSTOM_HEADERS", ""),
+    (
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+        "set `model.aliases` in swarm.toml",
+    ),
+    (
+        "ANTHROPIC_DEFAULT_OPUS_MODEL",
+        "set `model.aliases` in swarm.toml",
+    ),
+    (
+        "ANTHROPIC_DEFAULT_SONNET_MODEL",
+        "set `model.aliases` in swarm.toml",
+    ),
+    ("ANTHROPIC_MODEL", "set `model.default` in swarm.toml"),
+    ("ANTHROPIC_SMALL_FAST_MODEL", ""),
+    ("BASH_DEFAULT_TIMEOUT_MS", ""),
+    ("BASH_MAX_OUTPUT_LENGTH", ""),
+    ("BASH_MAX_TIMEOUT_MS", ""),
+    ("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", ""),
+    (COORDINATOR, ""),
+    (
+        "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
+        "use deny rules `Agent(Explore)`, `Agent(Plan)`",
+    ),
+    (
+        "CLAUDE_CODE_EFFORT_LEVEL",
+        "set `effort` in agent definitions",
+    ),
+    (
+        "CLAUDE_CODE_FORK_SUBAGENT",
+        "set `agents.fork` in swarm.toml",
+    ),
+    (
+        "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS",
+        "set `agents.max_concurrent` in swarm.toml",
+    ),
+    ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", ""),
+    (
+        "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH",
+        "set `agents.max_depth` in swarm.toml",
+    ),
+    ("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", ""),
+    ("CLAUDE_CODE_MESSAGING_SOCKET", ""),
+    ("CLAUDE_CODE_PLAN_MODE_REQUIRED", "use `--mode plan`"),
+    ("CLAUDE_CODE_SIMPLE", ""),
+    ("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", ""),
+    ("CLAUDE_CODE_TASK_LIST_ID", "use `--team`"),
+    ("CLAUDE_CODE_TEAMMATE_COMMAND", ""),
+    ("CLAUDE_CODE_USE_BEDROCK", ""),
+    ("CLAUDE_CODE_USE_FOUNDRY", ""),
+    ("CLAUDE_CODE_USE_VERTEX", ""),
+    (
+        "MAX_MCP_OUTPUT_TOKENS",
+        "set `mcp.result_chars` in swarm.toml",
+    ),
+    ("MAX_THINKING_TOKENS", ""),
+    ("MCP_TIMEOUT", "set `mcp.start_timeout_s` in swarm.toml"),
+    ("MCP_TOOL_TIMEOUT", "set `mcp.call_timeout_s` in swarm.toml"),
+];
+
+const COORDINATOR: &str = "CLAUDE_CODE_COORDINATOR_MODE";
+
+/// One sentence about the keys of a settings file that are not supported.
+pub(super) fn in_settings(document: &Value, file: &str) -> Option<String> {
+    let given = |object: &Value, key: &str| match &object[key] {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    let top = SETTINGS.iter().filter(|(key, _)| given(document, key));
+    let permissions = &document["permissions"];
+    let nested = PERMISSIONS
+        .iter()
+        .filter(|(key, _)| given(permissions, key));
+    sentence(file, top.chain(nested))
+}
+
+/// One sentence about the variables that are not supported.
+pub(super) fn in_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    let given = VARIABLES.iter().filter(|(name, _)| is_on(get(name)));
+    sentence("environment", given)
+}
+
+/// Refuses to start a normal lead where a coordinator was asked for.
+pub fn refuse_coordinator<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Result<(), ConfigError> {
+    if !is_on(get(COORDINATOR)) {
+        return Ok(());
+    }
+    let variable = COORDINATOR;
+    Err(ConfigError::Coordinator { variable })
+}
+
+fn is_on(value: Option<&str>) -> bool {
+    value.is_some_and(|value| !matches!(value, "" | "0" | "false"))
+}
+
+fn sentence<'r>(place: &str, rows: impl Iterator<Item = &'r Row>) -> Option<String> {
+    let names: Vec<String> = rows
+        .map(|(name, instead)| match *instead {
+            "" => format!("`{name}`"),
+            instead => format!("`{name}` ({instead})"),
+        })
+        .collect();
+    (!names.is_empty()).then(|| format!("{place}: not supported and ignored: {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_that_are_set_and_not_supported_are_named_with_what_to_use_instead() {
+        let document = json!({
+            "$schema": "x", "env": {"A": "b"}, "model": "opus", "statusLine": {"type": "command"},
+            "outputStyle": "", "alwaysThinkingEnabled": false,
+            "permissions": {"allow": ["Read"], "blockedPaths": ["/etc"]}
+        });
+        assert_eq!(
+            in_settings(&document, "s.json").unwrap(),
+            "s.json: not supported and ignored: `model` (set `model.default` in swarm.toml), `statusLine`, \
+             `blockedPaths` (use deny rules)"
+        );
+        assert_eq!(in_settings(&json!({"permissions": {}}), "s.json"), None);
+    }
+
+    #[test]
+    fn variables_that_are_set_and_not_supported_are_named() {
+        let set = |name: &str| match name {
+            "CLAUDE_CODE_SIMPLE" => Some("1"),
+            "CLAUDE_CODE_USE_BEDROCK" => Some("0"),
+            "CLAUDE_CODE_SUBAGENT_MODEL" => Some("haiku"),
+            _ => None,
+        };
+        let said = in_variables(set).unwrap();
+        assert_eq!(
+            said,
+            "environment: not supported and ignored: `CLAUDE_CODE_SIMPLE`"
+        );
+        assert_eq!(in_variables(|_| None), None);
+    }
+
+    #[test]
+    fn a_coordinator_is_refused_and_not_replaced_by_a_normal_lead() {
+        for (value, refused) in [("1", true), ("true", true), ("0", false), ("", false)] {
+            let result = refuse_coordinator(|_| Some(value));
+            assert_eq!(result.is_err(), refused, "{value}");
+        }
+        let error = refuse_coordinator(|_| Some("1")).unwrap_err();
+        assert!(error.to_string().contains(COORDINATOR), "{error}");
+    }
+}

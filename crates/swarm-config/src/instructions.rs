@@ -1,0 +1,22 @@
+//! Which instruction files agents read.
+
+use std::path::Path;
+
+use swarm_policy::InstructionSettings;
+
+use crate::settings::Settings;
+use crate::trust::project_top;
+
+/// Which instruction files agents in `cwd` read, where its repository is trusted or not.
+pub fn instruction_settings(
+    settings: &Settings,
+    root: &Path,
+    cwd: &Path,
+    trusted: bool,
+) -> InstructionSettings {
+    InstructionSettings {
+        files: settings.instruction_files.clone(),
+        exclude: settings.instruction_exclude.clone(),
+        trusted: trusted.then(|| project_top(root, cwd)),
+    }
+}

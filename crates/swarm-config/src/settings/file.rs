@@ -1,0 +1,137 @@
+//! One file of settings.
+
+use std::path::Path;
+
+use serde::Deserialize as _;
+use serde::de::IntoDeserializer as _;
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::given::{Given, Layer, Place};
+use super::keys::{KEYS, Key, Say, key};
+use super::nearest::{nearest_key, nearest_table};
+use crate::error::ConfigError;
+
+/// Reads a file that may be missing.
+pub(super) fn read_file(path: &Path, layer: Layer) -> Result<Vec<Given>, ConfigError> {
+    let Some(text) = text_of(path)? else {
+        return Ok(Vec::new());
+    };
+    parse(&text, layer, |line| Place::File(path.to_owned(), line))
+}
+
+/// The text of a file; `None` if there is none.
+fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
+    use std::io::ErrorKind::{InvalidData, NotADirectory, NotFound};
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(error) if error.kind() == InvalidData => Err(ConfigError::NotUtf8 {
+            path: path.to_owned(),
+        }),
+        Err(source) => Err(ConfigError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// Reads settings as they are written in a file. Everything that is wrong is told at once.
+pub(super) fn parse(
+    text: &str,
+    layer: Layer,
+    place: impl Fn(Option<usize>) -> Place,
+) -> Result<Vec<Given>, ConfigError> {
+    let line_at = |offset: usize| text[..offset].matches('\n').count() + 1;
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map(|span| line_at(span.start));
+        ConfigError::NotToml {
+            place: place(line).to_string(),
+            what: error.message().to_owned(),
+        }
+    })?;
+    let mut reader = Reader {
+        layer,
+        place,
+        line_at,
+        given: Vec::new(),
+        wrong: Vec::new(),
+    };
+    reader.document(table.into_inner());
+    if reader.wrong.is_empty() {
+        return Ok(reader.given);
+    }
+    Err(ConfigError::Settings(reader.wrong))
+}
+
+struct Reader<P, L> {
+    layer: Layer,
+    place: P,
+    line_at: L,
+    given: Vec<Given>,
+    wrong: Vec<String>,
+}
+
+impl<P: Fn(Option<usize>) -> Place, L: Fn(usize) -> usize> Reader<P, L> {
+    fn document(&mut self, document: DeTable<'_>) {
+        for (name, value) in document {
+            let at = name.span().start;
+            let name = name.into_inner();
+            let known = KEYS
+                .iter()
+                .any(|key| key.name.split('.').next() == Some(&name));
+            match value.into_inner() {
+                DeValue::Table(table) if known => self.table(&name, table),
+                DeValue::Table(_) => self.unknown("table", &name, nearest_table(&name), at),
+                _ => self.unknown("setting", &name, nearest_key(&name), at),
+            }
+        }
+    }
+
+    fn table(&mut self, table: &str, entries: DeTable<'_>) {
+        for (name, value) in entries {
+            let at = name.span().start;
+            let name = format!("{table}.{}", name.into_inner());
+            match key(&name) {
+                Some(key) => self.setting(key, value, at),
+                None => self.unknown("setting", &name, nearest_key(&name), at),
+            }
+        }
+    }
+
+    fn setting(&mut self, key: &'static Key, value: Spanned<DeValue<'_>>, at: usize) {
+        let name = key.name;
+        if self.layer == Layer::Project && key.say == Say::Users {
+            let sentence = format!("`{name}` is for the user to set, not for a repository");
+            return self.wrong(&sentence, at);
+        }
+        match Value::deserialize(value.into_deserializer()) {
+            Ok(value) if key.kind.accepts(&value) => {
+                let place = (self.place)(Some((self.line_at)(at)));
+                self.given.push(Given {
+                    key: name,
+                    layer: self.layer,
+                    place,
+                    value,
+                });
+            }
+            Ok(value) => {
+                let expected = key.kind.expected();
+                self.wrong(&format!("`{name}` must be {expected}, not {value}"), at);
+            }
+            Err(error) => self.wrong(&format!("`{name}`: {}", error.message()), at),
+        }
+    }
+
+    fn unknown(&mut self, what: &str, name: &str, nearest: Option<&str>, at: usize) {
+        let name = name.escape_debug();
+        let meant = nearest.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
+        self.wrong(&format!("there is no {what} `{name}`{meant}"), at);
+    }
+
+    fn wrong(&mut self, sentence: &str, at: usize) {
+        let place = (self.place)(Some((self.line_at)(at)));
+        self.wrong.push(format!("{place}: {sentence}"));
+    }
+}

@@ -1,0 +1,20 @@
+//! Settings: which there are, where each may come from, and what is in force.
+
+mod file;
+mod given;
+mod keys;
+mod kind;
+mod listing;
+mod load;
+mod nearest;
+mod places;
+mod sources;
+mod variables;
+
+pub use given::{Given, Layer, Place};
+pub use keys::Settings;
+pub use listing::{Fate, Listed, Origin};
+pub use places::{Places, repository_folders};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,376 @@
+//! The layers of settings, and what each may say.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use swarm_protocol::{ErrorKind, OnLost, PermissionMode};
+
+use super::file::parse;
+use super::keys::{KEYS, Say};
+use super::*;
+use crate::environment::Environment;
+use crate::error::ConfigError;
+use crate::models::permitted_model;
+
+/// A machine with a user and a repository.
+struct Machine {
+    folder: tempfile::TempDir,
+    variables: Vec<(&'static str, &'static str)>,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["etc", "root", "repo/.git", "repo/.claude", "repo/deep/down"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        Self {
+            folder,
+            variables: Vec::new(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "people write settings with editors of their own"
+    )]
+    fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.path(name), text).unwrap();
+        self
+    }
+
+    fn variable(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
+    }
+
+    fn load_in(&self, cwd: &str) -> Result<Settings, ConfigError> {
+        let cwd = self.path(cwd);
+        let places = Places::below(&self.path("etc"), &self.path("root"), &cwd);
+        Settings::load(
+            &places,
+            &Environment::new(self.variables.iter().copied(), &cwd),
+        )
+    }
+
+    fn load(&self) -> Result<Settings, ConfigError> {
+        self.load_in("repo/deep/down")
+    }
+
+    #[track_caller]
+    fn refused(&self, words: &[&str]) {
+        let failure = self.load().expect_err("the settings are wrong");
+        assert_eq!(failure.kind(), ErrorKind::Usage);
+        for word in words {
+            assert!(
+                failure.to_string().contains(word),
+                "{word} in {}",
+                failure.to_string()
+            );
+        }
+    }
+}
+
+#[test]
+fn every_setting_has_a_built_in_value_and_no_other_stands_in_the_file() {
+    let settings = Settings::built_in().unwrap();
+    for key in KEYS {
+        assert_eq!(
+            settings.sources.of(key.name).last().unwrap().layer,
+            Layer::BuiltIn,
+            "{}",
+            key.name
+        );
+    }
+    assert_eq!(settings.aliases["haiku"], "anthropic/claude-haiku-4-5");
+    assert_eq!(
+        (settings.on_lost, settings.remind, settings.max_members),
+        (OnLost::Park, true, 0)
+    );
+}
+
+#[test]
+fn a_stronger_layer_wins_and_tells_where_it_stands() {
+    let key = "spawn.hello_timeout_s";
+    let text = |n: u32| format!("# first line\n[spawn]\nhello_timeout_s = {n}\n");
+    let mut machine = Machine::new();
+    let mut seconds = Vec::new();
+    let mut places = Vec::new();
+    let mut look = |machine: &Machine| {
+        let settings = machine.load().unwrap();
+        seconds.push(settings.hello_timeout.as_secs());
+        places.push(settings.sources.in_force(key).unwrap().1.place.to_string());
+    };
+    look(&machine);
+    machine = machine.file("etc/swarm.toml", &text(1));
+    look(&machine);
+    machine = machine.file("root/swarm.toml", &text(2));
+    look(&machine);
+    machine = machine.variable("SWARM_SPAWN_HELLO_TIMEOUT_S", "3");
+    look(&machine);
+    machine = machine.file("etc/managed.toml", &text(4));
+    look(&machine);
+    assert_eq!(seconds, [20, 1, 2, 3, 4]);
+    let file = |name: &str| format!("{}:3", machine.path(name).display());
+    let variable = "$SWARM_SPAWN_HELLO_TIMEOUT_S".to_owned();
+    assert_eq!(
+        places[1..],
+        [
+            file("etc/swarm.toml"),
+            file("root/swarm.toml"),
+            variable,
+            file("etc/managed.toml")
+        ]
+    );
+}
+
+#[test]
+fn a_repository_makes_less_of_what_may_only_be_less() {
+    let machine = Machine::new()
+        .file(
+            "root/swarm.toml",
+            "[permissions]\nmode = \"acceptEdits\"\n[turn]\nmax_requests = 50",
+        )
+        .file(
+            "repo/.claude/swarm.toml",
+            "[permissions]\nmode = \"plan\"\n[turn]\nmax_requests = 20\n[spawn]\nmax_members = 3",
+        );
+    let settings = machine.load().unwrap();
+    assert_eq!(settings.mode, PermissionMode::Plan);
+    assert_eq!((settings.max_requests, settings.max_members), (20, 3));
+    let wider = machine.file("repo/.claude/swarm.toml", "[permissions]\nmode = \"bypassPermissions\"\n[turn]\nmax_requests = 500\n[spawn]\nmax_members = 0");
+    let settings = wider.load().unwrap();
+    assert_eq!(settings.mode, PermissionMode::AcceptEdits);
+    assert_eq!(settings.max_requests, 50);
+}
+
+#[test]
+fn what_a_repository_may_not_set_is_refused_by_key_file_and_line() {
+    for (table, entry) in [
+        ("env", "pass = [\"AWS_SECRET_ACCESS_KEY\"]"),
+        ("spawn", "backend = \"headless\""),
+        ("model", "default = \"openai/theirs\""),
+        ("model", "aliases = { opus = \"scripted/evil.toml\" }"),
+        ("tmux", "place = \"hidden\""),
+    ] {
+        let machine =
+            Machine::new().file("repo/.claude/swarm.toml", &format!("[{table}]\n{entry}\n"));
+        let key = format!("`{table}.{}`", entry.split(' ').next().unwrap());
+        let place = format!("{}:2: ", machine.path("repo/.claude/swarm.toml").display());
+        machine.refused(&[&key, &place, "is for the user to set"]);
+    }
+    let loose = |key: &super::keys::Key| key.say == Say::Anyones;
+    let anyones: Vec<_> = KEYS
+        .iter()
+        .filter(|key| loose(key))
+        .map(|key| key.name)
+        .collect();
+    assert_eq!(
+        anyones,
+        ["tasks.remind", "worktree.sparse_paths"],
+        "what a repository may set as it likes"
+    );
+}
+
+#[test]
+fn a_repository_is_looked_for_up_to_its_top_and_no_further() {
+    let project = "[turn]\nmax_requests = 7";
+    let requests = |machine: &Machine, cwd: &str| machine.load_in(cwd).unwrap().max_requests;
+    let machine = Machine::new().file("repo/.claude/swarm.toml", project);
+    assert_eq!(requests(&machine, "repo/deep/down"), 7);
+    assert_eq!(requests(&machine, "repo"), 7);
+    assert_eq!(requests(&machine, "."), 200);
+    std::fs::create_dir_all(machine.path("repo/deep/.git")).unwrap();
+    assert_eq!(
+        requests(&machine, "repo/deep/down"),
+        200,
+        "another repository inside"
+    );
+    std::fs::create_dir_all(machine.path("loose/sub")).unwrap();
+    std::fs::create_dir_all(machine.path("loose/.claude")).unwrap();
+    let machine = machine.file("loose/.claude/swarm.toml", project);
+    assert_eq!(requests(&machine, "loose"), 7);
+    assert_eq!(requests(&machine, "loose/sub"), 200, "no repository");
+}
+
+#[test]
+fn the_users_own_file_is_not_a_repositorys() {
+    let machine = Machine::new();
+    std::fs::rename(machine.path("root"), machine.path("gone")).unwrap();
+    std::os::unix::fs::symlink(machine.path("repo/.claude"), machine.path("root")).unwrap();
+    let machine = machine.file("repo/.claude/swarm.toml", "[env]\npass = [\"RUST_LOG\"]");
+    assert_eq!(machine.load().unwrap().pass, ["RUST_LOG"]);
+}
+
+#[test]
+fn managed_policy_is_above_everybody() {
+    let machine = Machine::new()
+        .file(
+            "etc/managed.toml",
+            "[permissions]\nmode = \"default\"\n[spawn]\nbackend = \"tmux\"\n[env]\npass = []",
+        )
+        .file(
+            "root/swarm.toml",
+            "[permissions]\nmode = \"bypassPermissions\"\n[env]\npass = [\"X\"]",
+        )
+        .variable("SWARM_SPAWN_BACKEND", "headless");
+    let settings = machine.load().unwrap();
+    assert_eq!(settings.mode, PermissionMode::Default);
+    assert_eq!(
+        (settings.backend.as_str(), &settings.pass),
+        ("tmux", &Vec::new())
+    );
+    settings.permit("permissions.mode", "plan").unwrap();
+    settings.permit("spawn.backend", "tmux").unwrap();
+    for (key, value) in [
+        ("permissions.mode", "acceptEdits"),
+        ("spawn.backend", "auto"),
+    ] {
+        let refused = settings.permit(key, value).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Refused);
+        assert!(
+            refused.to_string().contains("managed.toml:"),
+            "{}",
+            refused.to_string()
+        );
+    }
+}
+
+#[test]
+fn a_policy_for_the_model_holds_for_every_way_to_write_one() {
+    let machine = Machine::new()
+        .file(
+            "etc/managed.toml",
+            "[model]\ndefault = \"openai/gpt-oss:20b\"",
+        )
+        .file(
+            "root/swarm.toml",
+            "[model.aliases]\nlocal = \"openai/gpt-oss:20b\"\nbig = \"openai/other\"",
+        );
+    let settings = machine.load().unwrap();
+    let permitted = |name| permitted_model(name, &settings, Path::new("/"));
+    for name in ["local", "openai/gpt-oss:20b"] {
+        assert_eq!(permitted(name).unwrap(), "openai/gpt-oss:20b");
+    }
+    for name in ["big", "claude-sonnet-4-6", "scripted/play.toml"] {
+        assert_eq!(permitted(name).unwrap_err().kind(), ErrorKind::Refused);
+    }
+    assert_eq!(permitted("no/such").unwrap_err().kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_not_passed_over() {
+    let machine = Machine::new();
+    std::fs::create_dir(machine.path("etc/managed.toml")).unwrap();
+    assert_eq!(machine.load().unwrap_err().kind(), ErrorKind::Environment);
+}
+
+#[test]
+fn wrong_names_are_told_with_file_line_and_the_nearest_right_one() {
+    for (text, words) in [
+        (
+            "[spawn]\nbackned = \"tmux\"",
+            [
+                "swarm.toml:2: ",
+                "`spawn.backned`",
+                "did you mean `spawn.backend`?",
+            ],
+        ),
+        (
+            "\n[tmx]\nplace = \"auto\"",
+            ["swarm.toml:2: ", "no table `tmx`", "did you mean `tmux`?"],
+        ),
+        (
+            "backend = \"tmux\"",
+            [
+                "swarm.toml:1: ",
+                "no setting `backend`",
+                "did you mean `spawn.backend`?",
+            ],
+        ),
+        (
+            "[tmux]\nbackend = \"tmux\"",
+            [
+                "swarm.toml:2: ",
+                "`tmux.backend`",
+                "did you mean `spawn.backend`?",
+            ],
+        ),
+        (
+            "[spawn]\nzebra = 1",
+            ["swarm.toml:2: ", "no setting `spawn.zebra`", ""],
+        ),
+        ("[spawn\n", ["swarm.toml:1: ", "", ""]),
+    ] {
+        Machine::new().file("root/swarm.toml", text).refused(&words);
+    }
+}
+
+#[test]
+fn wrong_values_are_told_with_what_is_expected_and_all_at_once() {
+    let text = "[turn]\nmax_requests = 0\n[permissions]\nmode = \"yolo\"\ntimeout_s = \"5\"\n[env]\npass = \"X\"\n\
+                [scripted]\npace = -1.0\n[tasks]\nremind = 1\n[model]\ndefault = \"\"\n";
+    Machine::new().file("root/swarm.toml", text).refused(&[
+        "swarm.toml:2: `turn.max_requests` must be a whole number from 1 to 100000, not 0",
+        "swarm.toml:4: `permissions.mode` must be plan, dontAsk, default, acceptEdits or bypassPermissions, not \"yolo\"",
+        "swarm.toml:5: `permissions.timeout_s` must be a whole number",
+        "swarm.toml:7: `env.pass` must be a list of texts",
+        "swarm.toml:9: `scripted.pace` must be a number from 0 to 100",
+        "swarm.toml:11: `tasks.remind` must be true or false",
+        "swarm.toml:13: `model.default` must be a text",
+    ]);
+}
+
+#[test]
+fn other_files_of_a_layer_are_weaker_than_its_own() {
+    let given = |layer, value: &str| Given {
+        key: "permissions.mode",
+        layer,
+        place: Place::File(PathBuf::from("settings.json"), None),
+        value: json!(value),
+    };
+    let machine = Machine::new();
+    let mode =
+        |machine: &Machine, given: Vec<Given>| machine.load().unwrap().with(given).unwrap().mode;
+    assert_eq!(
+        mode(&machine, vec![given(Layer::User, "acceptEdits")]),
+        PermissionMode::AcceptEdits
+    );
+    assert_eq!(
+        mode(&machine, vec![given(Layer::Project, "acceptEdits")]),
+        PermissionMode::Default
+    );
+    assert_eq!(
+        mode(&machine, vec![given(Layer::Project, "plan")]),
+        PermissionMode::Plan
+    );
+    let machine = machine.file("root/swarm.toml", "[permissions]\nmode = \"dontAsk\"");
+    assert_eq!(
+        mode(&machine, vec![given(Layer::User, "acceptEdits")]),
+        PermissionMode::DontAsk
+    );
+}
+
+#[test]
+fn entries_of_a_table_are_added_to_those_of_weaker_layers() {
+    let machine = Machine::new().file(
+        "root/swarm.toml",
+        "[model.aliases]\nbig = \"opus\"\nhaiku = \"openai/small\"",
+    );
+    let aliases = machine.load().unwrap().aliases;
+    assert_eq!(aliases["big"], "opus");
+    assert_eq!(aliases["haiku"], "openai/small");
+    assert_eq!(aliases["sonnet"], "anthropic/claude-sonnet-4-6");
+}
+
+#[test]
+fn nothing_that_is_written_makes_the_reader_panic() {
+    use proptest::prelude::*;
+    proptest!(|(text in "[\\[\\]a-z.=\"'\\n 0-9{},#\u{e9}_-]{0,80}")| {
+        drop(parse(&text, Layer::User, |line| Place::File(Path::new("f").to_owned(), line)));
+    });
+}

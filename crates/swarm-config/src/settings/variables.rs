@@ -1,0 +1,133 @@
+//! Settings from variables: `SWARM_TABLE_KEY`, such as `SWARM_SPAWN_BACKEND`.
+
+use super::given::{Given, Layer, Place};
+use super::keys::KEYS;
+use crate::error::ConfigError;
+
+/// How many letters a variable may be away from one that is known to be taken for a slip of the pen. Others that
+/// begin with `SWARM_` belong to other programs and are left alone.
+const SLIP: usize = 2;
+
+/// Variables of ours that are no settings.
+const OTHERS: [&str; 9] = [
+    "SWARM_TEAM",
+    "SWARM_NAME",
+    "SWARM_AGENT_ID",
+    swarm_protocol::SPAWN_MARK,
+    "SWARM_CWD",
+    "SWARM_WORKTREE",
+    "SWARM_LEAD_PROCESS",
+    "SWARM_LOG",
+    "SWARM_COMPLETE",
+];
+
+/// The variable of a setting.
+pub(super) fn variable(key: &str) -> String {
+    format!("SWARM_{}", key.replace('.', "_").to_uppercase())
+}
+
+/// The settings among these variables.
+pub(super) fn read<'a>(
+    variables: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<Vec<Given>, ConfigError> {
+    let mut given = Vec::new();
+    for (name, text) in variables {
+        if !name.starts_with("SWARM_") || OTHERS.contains(&name) || text.is_empty() {
+            continue;
+        }
+        let Some(key) = KEYS.iter().find(|key| variable(key.name) == name) else {
+            refuse_slip(name)?;
+            continue;
+        };
+        let value = key.kind.parse(text).ok_or_else(|| ConfigError::Variable {
+            name: name.to_owned(),
+            expected: key.kind.expected(),
+            value: text.to_owned(),
+            key: key.name,
+        })?;
+        given.push(Given {
+            key: key.name,
+            layer: Layer::Environment,
+            place: Place::Variable(name.to_owned()),
+            value,
+        });
+    }
+    Ok(given)
+}
+
+fn refuse_slip(name: &str) -> Result<(), ConfigError> {
+    let known = KEYS.iter().map(|key| variable(key.name));
+    let nearest = known
+        .map(|known| (strsim::damerau_levenshtein(&known, name), known))
+        .min();
+    match nearest {
+        Some((distance, known)) if distance <= SLIP => {
+            let name = name.to_owned();
+            Err(ConfigError::UnknownVariable { name, known })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_setting_takes_the_name_of_another_variable() {
+        for key in KEYS {
+            assert!(
+                !OTHERS.contains(&variable(key.name).as_str()),
+                "{}",
+                key.name
+            );
+        }
+        let mut names: Vec<_> = KEYS.iter().map(|key| variable(key.name)).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), KEYS.len());
+    }
+
+    #[test]
+    fn variables_of_other_programs_are_left_alone_and_slips_are_named() {
+        let others = [
+            ("SWARM_TEAM", "x"),
+            ("SWARM_MANAGER_IP", "::1"),
+            ("SWARM_PATH", "/"),
+            ("SWARM_SPAWN_ID", "7"),
+        ];
+        assert_eq!(read(others.into_iter()).unwrap(), []);
+        let slip = read([("SWARM_SPAWN_BACKNED", "tmux")].into_iter()).unwrap_err();
+        assert!(slip.to_string().contains("$SWARM_SPAWN_BACKEND"), "{slip}");
+    }
+
+    #[test]
+    fn values_are_read_as_the_setting_wants_them() {
+        let given = read(
+            [
+                ("SWARM_ENV_PASS", "RUST_LOG, CARGO_HOME"),
+                ("SWARM_TASKS_REMIND", "off"),
+                ("SWARM_TURN_MAX_REQUESTS", "7"),
+                ("SWARM_MODEL_ALIASES", "big=opus"),
+                ("SWARM_SPAWN_BACKEND", ""),
+            ]
+            .into_iter(),
+        )
+        .unwrap();
+        let values: Vec<String> = given.iter().map(|given| given.value.to_string()).collect();
+        assert_eq!(
+            values,
+            [
+                r#"["RUST_LOG","CARGO_HOME"]"#,
+                "false",
+                "7",
+                r#"{"big":"opus"}"#
+            ]
+        );
+        let wrong = read([("SWARM_TURN_MAX_REQUESTS", "many")].into_iter()).unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            r#"$SWARM_TURN_MAX_REQUESTS must be a whole number from 1 to 100000, not "many""#
+        );
+    }
+}

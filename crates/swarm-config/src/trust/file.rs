@@ -1,0 +1,122 @@
+//! `swarm/trust.json` below the root folder.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use swarm_fs::{
+    FsError, LockOptions, LockPlan, create_sidecar, ensure_private_dir, read_optional, with_lock,
+};
+use swarm_protocol::IsoTime;
+
+use crate::error::ConfigError;
+
+/// The file with the list.
+#[derive(Debug, Clone)]
+pub struct TrustFile {
+    path: PathBuf,
+}
+
+/// The list: canonical paths of the tops of repositories.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trusted {
+    repositories: BTreeMap<PathBuf, TrustedRepository>,
+}
+
+/// What is kept of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedRepository {
+    trusted_at: IsoTime,
+}
+
+impl Trusted {
+    /// Whether no repository is trusted.
+    pub fn is_empty(&self) -> bool {
+        self.repositories.is_empty()
+    }
+
+    /// Whether the repository with this canonical top is in it.
+    pub fn contains(&self, top: &Path) -> bool {
+        self.repositories.contains_key(top)
+    }
+
+    /// All of them by path, with the time at which each was trusted.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, &IsoTime)> {
+        self.repositories
+            .iter()
+            .map(|(path, kept)| (path.as_path(), &kept.trusted_at))
+    }
+}
+
+impl TrustFile {
+    /// The file below this root folder.
+    pub fn of(root: &Path) -> Self {
+        Self {
+            path: root.join("swarm").join("trust.json"),
+        }
+    }
+
+    /// The list; empty where there is no file.
+    ///
+    /// # Errors
+    /// [`ConfigError::TrustDamaged`] for one that is not understood, or that somebody else could have written.
+    pub fn read(&self) -> Result<Trusted, ConfigError> {
+        let Some(bytes) = read_optional(&self.path).map_err(|error| self.error(error))? else {
+            return Ok(Trusted::default());
+        };
+        serde_json::from_slice(&bytes).map_err(|source| ConfigError::TrustDamaged {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// Puts a repository on the list; `false` if it was there.
+    pub fn add(&self, top: &Path, now: IsoTime) -> Result<bool, ConfigError> {
+        self.change(|list| {
+            let is_new = !list.contains(top);
+            let kept = TrustedRepository { trusted_at: now };
+            list.repositories.entry(top.to_owned()).or_insert(kept);
+            is_new
+        })
+    }
+
+    /// Takes a repository off the list; `false` if it was not there.
+    pub fn remove(&self, top: &Path) -> Result<bool, ConfigError> {
+        if !self.read()?.contains(top) {
+            return Ok(false);
+        }
+        self.change(|list| list.repositories.remove(top).is_some())
+    }
+
+    /// One change under the lock. `change` tells whether there is something to write.
+    fn change(&self, change: impl FnOnce(&mut Trusted) -> bool) -> Result<bool, ConfigError> {
+        let sidecar = self.path.with_extension("lock");
+        let prepared = self.path.parent().map_or(Ok(()), ensure_private_dir);
+        prepared
+            .and_then(|()| create_sidecar(&sidecar))
+            .map_err(|error| self.error(error))?;
+        let plan = LockPlan {
+            sidecar: &sidecar,
+            data: &[],
+        };
+        let done = with_lock(&plan, &LockOptions::default(), |held| {
+            let mut list = match self.read() {
+                Ok(list) => list,
+                Err(error) => return Ok(Err(error)),
+            };
+            if !change(&mut list) {
+                return Ok(Ok(false));
+            }
+            let text = serde_json::to_vec_pretty(&list).unwrap_or_default();
+            held.replace(&self.path, &text)?;
+            Ok(Ok(true))
+        });
+        done.map_err(|error: FsError| self.error(error))?
+    }
+
+    fn error(&self, source: FsError) -> ConfigError {
+        let path = self.path.clone();
+        ConfigError::TrustList { path, source }
+    }
+}

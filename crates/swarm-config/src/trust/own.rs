@@ -1,0 +1,214 @@
+//! What a repository would run.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+use swarm_mcp::server_part;
+use swarm_policy::{HookSettings, McpServerConfig, McpUse, read_definition_file};
+
+/// One thing that runs once its repository is trusted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Own {
+    /// `hook`, `mcp server` or `definition`.
+    kind: &'static str,
+    /// Its event or name.
+    name: String,
+    /// The command line, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    /// Its file.
+    file: PathBuf,
+}
+
+impl fmt::Display for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)?;
+        if let Some(command) = &self.command {
+            write!(f, ": {command}")?;
+        }
+        write!(f, " ({})", self.file.display())
+    }
+}
+
+/// What a repository has of its own.
+#[derive(Debug, Default)]
+pub struct OwnThings {
+    /// What runs.
+    pub runs: Vec<Own>,
+    /// What does not run as it stands, and would without another question once it is corrected.
+    pub wrong: Vec<String>,
+}
+
+impl OwnThings {
+    fn wrong(&mut self, path: &Path, what: fmt::Arguments<'_>) {
+        self.wrong.push(format!("{}: {what}", path.display()));
+    }
+}
+
+/// What stands at the top of a repository.
+pub fn own_things(top: &Path) -> OwnThings {
+    let claude = top.join(".claude");
+    let mut found = OwnThings::default();
+    for name in ["settings.json", "settings.local.json"] {
+        let path = claude.join(name);
+        if let Some(document) = read(&path, &mut found) {
+            hooks(&document["hooks"], &path, &mut found.runs);
+        }
+    }
+    let shared = top.join(".mcp.json");
+    if let Some(document) = read(&shared, &mut found) {
+        if !document["mcpServers"].is_object() {
+            found.wrong(
+                &shared,
+                format_args!("it has no servers, as `mcpServers` is missing or no object"),
+            );
+        }
+        servers(&document["mcpServers"], &shared, &mut found);
+    }
+    definitions(&claude.join("agents"), &mut found.runs);
+    for one in &mut found.runs {
+        if let Ok(short) = one.file.strip_prefix(top) {
+            one.file = short.to_owned();
+        }
+    }
+    found
+}
+
+/// `None` too for an empty file, which names nothing.
+fn read(path: &Path, found: &mut OwnThings) -> Option<Value> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
+        Err(error) => {
+            found.wrong(path, format_args!("it cannot be read: {error}"));
+            return None;
+        }
+    };
+    if text.trim().is_empty() {
+        return None;
+    }
+    serde_json::from_str(&text)
+        .map_err(|error| found.wrong(path, format_args!("it is not JSON: {error}")))
+        .ok()
+}
+
+fn hooks(hooks: &Value, path: &Path, found: &mut Vec<Own>) {
+    let (read, _) = HookSettings::read(hooks, "");
+    for (event, groups) in read.events {
+        let commands = groups.into_iter().flat_map(|group| group.hooks);
+        found.extend(commands.map(|hook| Own {
+            kind: "hook",
+            name: event.name().to_owned(),
+            command: Some(hook.command),
+            file: path.to_owned(),
+        }));
+    }
+}
+
+fn servers(servers: &Value, path: &Path, found: &mut OwnThings) {
+    for (name, server) in servers.as_object().into_iter().flatten() {
+        if server["disabled"] == true {
+            continue;
+        }
+        // Variables in it are the user's, and are filled in when it is started.
+        let config = McpServerConfig::from_json(server);
+        if let Err(why) = config.and_then(|_| server_part(name).map(|_| ())) {
+            let name = name.escape_debug();
+            found.wrong(path, format_args!("MCP server `{name}` is left out: {why}"));
+            continue;
+        }
+        let words = server["args"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let command = server["command"].as_str().map(|program| {
+            std::iter::once(program)
+                .chain(words)
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+        found.runs.push(Own {
+            kind: "mcp server",
+            name: name.clone(),
+            command: command.or_else(|| server["url"].as_str().map(str::to_owned)),
+            file: path.to_owned(),
+        });
+    }
+}
+
+/// Definitions with hooks or servers of their own, which run while an agent of that type does. Links are not followed.
+fn definitions(folder: &Path, found: &mut Vec<Own>) {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_type().ok()?, entry.path())))
+        .collect();
+    entries.sort_by(|(_, one), (_, other)| one.cmp(other));
+    for (kind, path) in entries {
+        if kind.is_dir() {
+            definitions(&path, found);
+        } else if path.extension().is_some_and(|end| end == "md") {
+            let origin = path.display().to_string();
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let Some(definition) = read_definition_file(&text, &origin).definition else {
+                continue;
+            };
+            let mut own: Vec<String> = definition
+                .hooks
+                .events
+                .keys()
+                .map(|event| format!("hook {}", event.name()))
+                .collect();
+            own.extend(definition.mcp_servers.iter().filter_map(|used| match used {
+                McpUse::Own(name, _) => Some(format!("mcp server {name}")),
+                McpUse::Shared(_) => None,
+            }));
+            if own.is_empty() {
+                continue;
+            }
+            found.push(Own {
+                kind: "definition",
+                name: definition.name,
+                command: Some(own.join(", ")),
+                file: path,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
+    fn wrong_in(text: &str) -> (Vec<String>, String) {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::write(top.path().join(".mcp.json"), text).unwrap();
+        let found = own_things(top.path());
+        let names = found.runs.into_iter().map(|one| one.name).collect();
+        (names, found.wrong.join("\n"))
+    }
+
+    #[test]
+    fn what_will_run_once_it_is_corrected_is_told_before_trust() {
+        let (runs, wrong) = wrong_in(r#"{"mcpServers": {"a": {"command": "x"},,}}"#);
+        assert_eq!(runs, [""; 0]);
+        assert!(wrong.contains(".mcp.json: it is not JSON: "), "{wrong}");
+        let (runs, wrong) = wrong_in(
+            r#"{"mcpServers": {"good": {"command": "x"}, "typo": {"comand": "x"},
+                "old": {"type": "sse", "url": "https://x/sse"}, "off": {"disabled": true}}}"#,
+        );
+        assert_eq!(runs, ["good"]);
+        for words in ["`typo` is left out", "`old` is left out"] {
+            assert!(wrong.contains(words), "{words}: {wrong}");
+        }
+        assert!(!wrong.contains("`off`"), "{wrong}");
+        assert!(wrong_in(r#"{"mcpServer": {}}"#).1.contains("`mcpServers`"));
+        assert_eq!(wrong_in(""), (Vec::new(), String::new()));
+    }
+}
