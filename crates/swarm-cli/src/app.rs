@@ -10,10 +10,22 @@ use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SystemClock};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 
-use crate::args::Args;
 use crate::failure::{Failure, with_causes};
-use crate::output::{Output, plain, say};
+use crate::output::{GlobalArgs, Output, plain, say};
 use crate::root_folder;
+
+/// What the flags of one command say to what every command starts from.
+#[derive(Debug, Default)]
+pub(crate) struct CommandFlags<'a> {
+    /// Whether it ends what runs and starts nothing: such a command must not fail for a mistake in the settings.
+    pub(crate) only_stops: bool,
+    /// Whether it trusts the present repository for as long as it runs.
+    pub(crate) trusts: bool,
+    /// Definitions of agents that stand on the command line.
+    pub(crate) agents: Option<&'a str>,
+    /// The MCP servers that its flags name.
+    pub(crate) mcp_config: &'a [String],
+}
 
 /// The program's surroundings, read once.
 pub(crate) struct App {
@@ -39,13 +51,16 @@ pub(crate) struct App {
 
 impl App {
     /// Reads the surroundings. A command that only ends what runs works with whatever settings there are.
-    pub(crate) fn new(env: Environment, args: &Args) -> Result<Self, Failure> {
-        let global = &args.global;
+    pub(crate) fn new(
+        env: Environment,
+        global: &GlobalArgs,
+        flags: &CommandFlags<'_>,
+    ) -> Result<Self, Failure> {
         let root = env.root()?;
         root_folder::check(&root)?;
         let places = Places::new(&root, &env.cwd);
         let settings = match Settings::load(&places, &env) {
-            Err(error) if args.command.only_stops() => {
+            Err(error) if flags.only_stops => {
                 if !global.json {
                     say(&format!("swarm: {}", plain(&with_causes(&error))));
                     say("  members are ended with the built-in settings");
@@ -81,9 +96,9 @@ impl App {
             clock,
             out,
             team_events,
-            trusts: args.command.trusts(),
-            agents: args.command.agents().map(str::to_owned),
-            mcp_config: args.command.mcp_config().to_vec(),
+            trusts: flags.trusts,
+            agents: flags.agents.map(str::to_owned),
+            mcp_config: flags.mcp_config.to_vec(),
             flag_team: global.team.clone(),
             env_team,
         })

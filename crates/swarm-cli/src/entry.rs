@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::app::App;
-use crate::args::{Args, planned, with_tip};
-use crate::commands;
+use crate::commands::{Args, answer_shell, planned, with_tip};
 use crate::deployment::VERSION;
 use crate::environment;
 use crate::failure::Failure;
@@ -25,7 +24,7 @@ pub fn main_impl() -> ExitCode {
     if let Some(done) = first_act() {
         return done;
     }
-    if let Some(answered) = commands::answer_shell() {
+    if let Some(answered) = answer_shell(Args::command) {
         return answered;
     }
     let args = match Args::try_parse() {
@@ -119,16 +118,16 @@ fn rendered(error: &clap::Error) -> String {
 fn run(args: Args) -> Result<ExitCode, Failure> {
     let env = environment::read()?;
     let out = Output::new(&env, &args.global);
-    if let Some(done) = commands::run_alone(&env, out, &args.command) {
+    if let Some(done) = args.command.run_alone(&env, out) {
         return done;
     }
-    let app = App::new(env, &args)?;
+    let app = App::new(env, &args.global, &args.command.flags())?;
     let filter = app
         .env
         .get("SWARM_LOG")
         .or((args.global.verbose > 0).then_some("swarm=debug"));
     logging::start(filter, &app.root, "swarm");
-    let done = commands::run(&app, args.command);
+    let done = args.command.run(&app);
     team_hooks::settle(&app);
     done
 }
@@ -148,8 +147,6 @@ fn report(failure: &Failure, json: bool) {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

@@ -2,7 +2,6 @@
 //! prints.
 
 mod app;
-mod args;
 mod commands;
 mod deployment;
 mod entry;

@@ -12,9 +12,31 @@ use swarm_store::{BrokenFile, StoreError};
 use swarm_ui::Theme;
 use swarm_ui::print::{Table, wrapped};
 
-use crate::args::GlobalArgs;
 use crate::failure::Failure;
 use crate::sgr::colored;
+
+/// Heading of the flags that every command has.
+const GLOBAL: &str = "Global options";
+
+/// Flags of every command.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GlobalArgs {
+    /// Team to use [default: `SWARM_TEAM`, else the newest team of this repository or directory, else the newest team].
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "TEAM")]
+    pub(crate) team: Option<String>,
+    /// Print JSON, including errors.
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub(crate) json: bool,
+    /// Print only data, errors and warnings about disabled safeguards.
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
+    pub(crate) quiet: bool,
+    /// Write a log file to `swarm/logs` in the config directory.
+    #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Print help.
+    #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+}
 
 /// How a command prints.
 #[derive(Debug, Clone, Copy)]

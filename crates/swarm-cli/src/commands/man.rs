@@ -1,22 +1,42 @@
 //! `swarm man`: the manual pages, made from the arguments as they are read.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 use clap_mangen::Man;
 use swarm_config::Environment;
 use swarm_protocol::ErrorKind;
 
-use crate::args::{Args, ManArgs};
 use crate::deployment::VERSION;
 use crate::failure::Failure;
 use crate::output::Output;
 
+/// A page to be printed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm man | man -l -                              read swarm's page
+  swarm man task create | man -l -                  read a command's page
+  swarm man --dir ~/.local/share/man/man1           install all pages")]
+pub(crate) struct ManArgs {
+    /// Command, such as `task create` [default: `swarm`].
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write all pages to this directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
 /// Prints one page, or writes all of them into a folder.
-pub(super) fn run(env: &Environment, out: Output, args: &ManArgs) -> Result<ExitCode, Failure> {
-    let mut swarm = without_help_commands(Args::command());
+pub(super) fn run(
+    env: &Environment,
+    out: Output,
+    args: &ManArgs,
+    swarm: Command,
+) -> Result<ExitCode, Failure> {
+    let mut swarm = without_help_commands(swarm);
     swarm.build();
     let Some(dir) = &args.dir else {
         let command = find(&swarm, &args.command)?;
@@ -126,7 +146,10 @@ fn verbatim(heading: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::commands::Args;
 
     #[test]
     fn every_command_has_a_page_and_no_line_is_taken_for_a_command_of_roff() {

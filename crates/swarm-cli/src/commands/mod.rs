@@ -2,10 +2,10 @@
 
 mod acting;
 mod agents;
+mod command;
 mod completions;
 mod config;
 mod demo;
-mod dispatch;
 mod doctor;
 mod gc;
 mod given;
@@ -14,6 +14,7 @@ mod instructions;
 mod journal;
 mod man;
 mod members;
+mod misread;
 mod pane;
 mod pause;
 mod processes;
@@ -33,10 +34,18 @@ mod typed_ahead;
 mod watch;
 mod worktree;
 
+pub(crate) use command::Args;
 pub(crate) use completions::answer as answer_shell;
-pub(crate) use dispatch::{run, run_alone};
+pub(crate) use misread::{planned, with_tip};
 
 pub(crate) use acting::Party;
 pub(crate) use runtime::runtime;
 
 use runtime::{called_off_by_signals, told_on_ctrl_c};
+
+#[cfg(test)]
+use command::Command;
+#[cfg(test)]
+mod shown;
+#[cfg(test)]
+mod tests;

@@ -66,11 +66,7 @@ impl Machine {
         let failure = self.load().expect_err("the settings are wrong");
         assert_eq!(failure.kind(), ErrorKind::Usage);
         for word in words {
-            assert!(
-                failure.to_string().contains(word),
-                "{word} in {}",
-                failure.to_string()
-            );
+            assert!(failure.to_string().contains(word), "{word} in {failure}");
         }
     }
 }

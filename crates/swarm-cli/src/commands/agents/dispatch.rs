@@ -2,10 +2,37 @@
 
 use std::process::ExitCode;
 
+use super::effective::AgentsShowArgs;
+use super::list::AgentsListArgs;
 use super::{list, show};
 use crate::app::App;
-use crate::args::AgentsCommand;
 use crate::failure::Failure;
+
+/// What to do with definitions of agents.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = "\
+A definition is a Markdown file with YAML frontmatter in `.claude/agents` of the repository or in `agents` of the \
+config directory. Its text is the agent's system prompt.
+
+Examples:
+  swarm agents list
+  swarm agents show Explore --effective")]
+pub(crate) enum AgentsCommand {
+    /// List agent types, their sources, and which definition of a name is used.
+    List(AgentsListArgs),
+    /// Show an agent type as defined, or its effective configuration.
+    Show(AgentsShowArgs),
+}
+
+impl AgentsCommand {
+    /// What `--agents` says.
+    pub(in crate::commands) fn given(&self) -> Option<&str> {
+        match self {
+            Self::List(args) => args.agents.as_deref(),
+            Self::Show(args) => args.agents.as_deref(),
+        }
+    }
+}
 
 pub(in crate::commands) fn run(app: &App, command: &AgentsCommand) -> Result<ExitCode, Failure> {
     match command {

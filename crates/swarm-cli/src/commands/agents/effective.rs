@@ -2,16 +2,65 @@
 
 use serde_json::json;
 use swarm_policy::{
-    AgentDefinition, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling, ToolPool,
-    choose_mode, hidden_type, known_tools, tool_pool,
+    AgentDefinition, AgentKind, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling,
+    ToolPool, choose_mode, hidden_type, known_tools, tool_pool,
 };
 use swarm_protocol::PermissionMode;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::args::AgentsShowArgs;
 use crate::deployment::{Choices, deployment};
 use crate::failure::Failure;
+
+/// A definition to be shown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm agents show reviewer
+  swarm agents show reviewer --effective
+  swarm agents show reviewer --effective --as background --mode plan")]
+pub(crate) struct AgentsShowArgs {
+    /// Agent type; case, `-` and `_` are ignored.
+    #[arg(value_name = "TYPE")]
+    pub(crate) name: String,
+    /// Show the tools, model and mode that an agent of this type gets, and why others were removed.
+    #[arg(long)]
+    pub(crate) effective: bool,
+    /// Role in which the agent is started.
+    #[arg(long = "as", value_enum, default_value_t = Role::Teammate, requires = "effective")]
+    pub(crate) role: Role,
+    /// Model requested by the caller [default: none].
+    #[arg(long, requires = "effective")]
+    pub(crate) model: Option<String>,
+    /// Permission mode requested by the caller [default: none].
+    #[arg(long, requires = "effective")]
+    pub(crate) mode: Option<swarm_protocol::PermissionMode>,
+    /// Additional definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
+    #[arg(long, value_name = "JSON")]
+    pub(super) agents: Option<String>,
+}
+
+/// The kinds of agents that have definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Role {
+    /// Team member.
+    Teammate,
+    /// Sub-agent; the caller waits for it.
+    SubAgent,
+    /// Background agent; the caller continues.
+    Background,
+}
+
+impl Role {
+    /// The kind.
+    pub(crate) fn kind(self) -> AgentKind {
+        match self {
+            Self::Teammate => AgentKind::TeammateProcess,
+            Self::SubAgent => AgentKind::SubAgent,
+            Self::Background => AgentKind::Background,
+        }
+    }
+}
 
 pub(super) fn show(
     app: &App,

@@ -12,6 +12,20 @@ use crate::equipment;
 use crate::failure::Failure;
 use crate::output::{plain, say};
 
+/// Definitions to be listed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Invalid files are reported on stderr and skipped.
+
+Examples:
+  swarm agents list
+  swarm agents list --json | jq -r '.[] | select(.counts) | .name'")]
+pub(crate) struct AgentsListArgs {
+    /// Additional definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
+    #[arg(long, value_name = "JSON")]
+    pub(super) agents: Option<String>,
+}
+
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let found = equipment::agents_with(app, &claude)?;

@@ -6,5 +6,5 @@ mod known;
 mod list;
 mod show;
 
-pub(super) use dispatch::run;
+pub(super) use dispatch::{AgentsCommand, run};
 pub(super) use known::{known, known_again, say_problems};

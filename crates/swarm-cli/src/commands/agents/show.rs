@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_policy::{AgentDefinition, McpUse, ToolAllowance};
 
+use super::effective::AgentsShowArgs;
 use super::known;
 use super::{effective, list};
 use crate::app::App;
-use crate::args::AgentsShowArgs;
 use crate::equipment;
 use crate::failure::Failure;
 

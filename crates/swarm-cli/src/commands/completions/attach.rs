@@ -4,24 +4,24 @@ use std::any::TypeId;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command};
 use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use swarm_protocol::{MemberName, PermissionMode, TaskId};
 
 use super::offer::Offer;
-use crate::args::{Args, MemberWord};
+use crate::commands::stop::MemberWord;
 use crate::environment;
 
 /// The variable by which a shell asks for completions.
 pub(super) const VARIABLE: &str = "SWARM_COMPLETE";
 
-/// Answers a shell that asks what could stand at the cursor. `None` if no shell asks.
-pub(crate) fn answer() -> Option<ExitCode> {
+/// Answers a shell that asks what could stand at the cursor of a command line of `swarm`. `None` if no shell asks.
+pub(crate) fn answer(swarm: fn() -> Command) -> Option<ExitCode> {
     let env = environment::read().ok()?;
     env.get(VARIABLE)?;
     let words: Vec<_> = std::env::args_os().collect();
     let offer = Arc::new(Offer::new(&env, &words));
-    let asked = CompleteEnv::with_factory(|| attach(Args::command(), &offer))
+    let asked = CompleteEnv::with_factory(|| attach(swarm(), &offer))
         .var(VARIABLE)
         .try_complete(words, Some(&env.cwd));
     match asked {
@@ -75,7 +75,10 @@ fn candidates(command: &str, arg: &Arg) -> Option<Candidates> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::commands::Args;
 
     fn arguments(command: &Command, path: &str, found: &mut Vec<String>) {
         for arg in command.get_arguments() {

@@ -5,4 +5,4 @@ mod offer;
 mod show;
 
 pub(crate) use attach::answer;
-pub(super) use show::run;
+pub(super) use show::{CompletionsArgs, run};

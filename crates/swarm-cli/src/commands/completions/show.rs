@@ -6,9 +6,40 @@ use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
 use swarm_config::Environment;
 
 use super::attach::VARIABLE;
-use crate::args::{CompletionsArgs, Shell};
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// A shell to be taught.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Completes names of teams, members, tasks, requests and settings.
+
+Examples:
+  source <(swarm completions bash)           in ~/.bashrc
+  source <(swarm completions zsh)            in ~/.zshrc, after compinit
+  swarm completions fish | source            in ~/.config/fish/config.fish
+  eval (swarm completions elvish | slurp)    in ~/.config/elvish/rc.elv
+  swarm completions powershell | Out-String | Invoke-Expression    in $PROFILE")]
+pub(crate) struct CompletionsArgs {
+    /// Shell.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Shells that can be taught.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Shell {
+    /// GNU Bash.
+    Bash,
+    /// Elvish.
+    Elvish,
+    /// fish.
+    Fish,
+    /// PowerShell.
+    Powershell,
+    /// The Z shell.
+    Zsh,
+}
 
 /// Prints the script. It calls the program at each press of the key, so it need not be made again for another version.
 pub(in crate::commands) fn run(

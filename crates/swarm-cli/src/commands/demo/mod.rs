@@ -6,4 +6,4 @@ mod play;
 mod server;
 mod stage;
 
-pub(super) use play::run;
+pub(super) use play::{DemoArgs, run};

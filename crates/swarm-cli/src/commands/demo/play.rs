@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +19,31 @@ use super::picture::{capture, panes};
 use super::server::DemoServer;
 use super::stage::Stage;
 use crate::app::App;
-use crate::args::DemoArgs;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
+
+/// The demonstration.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A team with a scripted model fixes a repository with a failing test. Your own teams are not affected.
+
+Examples:
+  swarm demo
+  swarm demo --no-attach --pace 0 --picture demo.svg")]
+pub(crate) struct DemoArgs {
+    /// Print a summary instead of showing the panes, even in a terminal.
+    #[arg(long)]
+    pub(crate) no_attach: bool,
+    /// Keep the temporary directory.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Save a picture of the panes as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) picture: Option<PathBuf>,
+    /// Playback speed: 1 for watching, 0 for as fast as possible.
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) pace: Option<f64>,
+}
 
 /// Pace for people who read an account instead of watching.
 const ACCOUNT_PACE: f64 = 0.35;

@@ -12,12 +12,27 @@ use swarm_supervisor::{
 
 use super::finds::{Deed, Find, report};
 use crate::app::App;
-use crate::args::GcArgs;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
 use crate::deployment::{self, for_stopping};
 use crate::failure::Failure;
+
+/// Leftovers to be cleared.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm gc --dry-run      show what would be removed
+  swarm gc                remove it
+  swarm gc --unfinished   also archive teams that could still be resumed")]
+pub(crate) struct GcArgs {
+    /// Show what would be removed, without doing it.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also archive teams with open tasks or unread messages.
+    #[arg(long)]
+    pub(crate) unfinished: bool,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Failure> {
     require_person(app, "gc")?;

@@ -3,4 +3,4 @@
 mod clear;
 mod finds;
 
-pub(super) use clear::run;
+pub(super) use clear::{GcArgs, run};

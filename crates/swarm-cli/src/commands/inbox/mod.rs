@@ -4,4 +4,4 @@ mod read;
 mod seen;
 mod text;
 
-pub(super) use read::run;
+pub(super) use read::{InboxArgs, run};

@@ -11,11 +11,37 @@ use swarm_store::{Inbox, StoreError};
 use super::seen::Seen;
 use super::text;
 use crate::app::App;
-use crate::args::InboxArgs;
 use crate::commands::watch::Watch;
 use crate::commands::{acting, members};
 use crate::failure::Failure;
 use crate::output::plain;
+
+/// An inbox to be looked at.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Messages stay unread unless `--ack` is given, which is for members whose inbox no program reads.
+
+Examples:
+  swarm inbox alice --unread                      messages she has not read yet
+  swarm inbox alice --all                         archived messages too
+  swarm inbox team-lead --unread --follow --ack   read new messages")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
+pub(crate) struct InboxArgs {
+    /// Member whose inbox is shown.
+    pub(crate) name: MemberName,
+    /// Show only unread messages.
+    #[arg(long)]
+    pub(crate) unread: bool,
+    /// Include archived messages.
+    #[arg(long, conflicts_with = "unread")]
+    pub(crate) all: bool,
+    /// Keep printing new messages.
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// Mark the shown messages as read.
+    #[arg(long)]
+    pub(crate) ack: bool,
+}
 
 /// An inbox that is being looked at.
 struct Reading<'a> {

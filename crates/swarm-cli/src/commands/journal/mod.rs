@@ -3,4 +3,4 @@
 mod show;
 mod text;
 
-pub(super) use show::run;
+pub(super) use show::{LogArgs, run};

@@ -9,10 +9,30 @@ use swarm_store::Events;
 
 use super::text;
 use crate::app::App;
-use crate::args::LogArgs;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::nearest::{nearest, offer};
+
+/// The journal of a team.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm log --from alice --to bob
+  swarm log --type task --follow")]
+pub(crate) struct LogArgs {
+    /// Only events caused by this member.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) from: Option<String>,
+    /// Only events addressed to this member.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<String>,
+    /// Only events of this type (such as `queued` or `task_changed`) or kind (such as `task`).
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
+    /// Keep printing new events.
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
 
 /// An event with its record on disk.
 struct Shown {

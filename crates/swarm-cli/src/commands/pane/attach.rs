@@ -7,13 +7,23 @@ use std::process::{Command, ExitCode};
 
 use serde_json::json;
 use swarm_panes::PaneStatus;
-use swarm_protocol::{BackendType, ErrorKind, Member, TeamConfig};
+use swarm_protocol::{BackendType, ErrorKind, Member, MemberName, TeamConfig};
 
 use super::place::pane_of;
 use crate::app::App;
-use crate::args::AttachArgs;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
+
+/// A pane to be brought before the user.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm attach          the first pane
+  swarm attach alice")]
+pub(crate) struct AttachArgs {
+    /// Member whose pane is shown [default: the first with a pane].
+    pub(crate) name: Option<MemberName>,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;

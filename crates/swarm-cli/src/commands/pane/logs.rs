@@ -11,11 +11,24 @@ use swarm_store::StoreError;
 use super::output;
 use super::tail::Tail;
 use crate::app::App;
-use crate::args::LogsArgs;
 use crate::commands::members;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::plain;
+
+/// Everything that a member printed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm logs alice            even after she has stopped
+  swarm logs alice --follow")]
+pub(crate) struct LogsArgs {
+    /// Member whose output is printed.
+    pub(crate) name: MemberName,
+    /// Keep printing until the member stops.
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;

@@ -8,6 +8,6 @@ mod place;
 mod seen;
 mod tail;
 
-pub(super) use attach::run as attach;
-pub(super) use logs::run as logs;
-pub(super) use peek::run as peek;
+pub(super) use attach::{AttachArgs, run as attach};
+pub(super) use logs::{LogsArgs, run as logs};
+pub(super) use peek::{PeekArgs, run as peek};

@@ -5,16 +5,29 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_panes::PaneError;
-use swarm_protocol::Member;
+use swarm_protocol::{Member, MemberName};
 
 use super::output;
 use super::place::pane_of;
 use super::seen::seen;
 use crate::app::App;
-use crate::args::PeekArgs;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
+
+/// The last lines of a pane.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm peek alice
+  swarm peek alice -n 200")]
+pub(crate) struct PeekArgs {
+    /// Member whose pane is shown.
+    pub(crate) name: MemberName,
+    /// Number of lines, from the end [default: the visible pane].
+    #[arg(short = 'n', long = "lines", value_name = "N")]
+    pub(crate) lines: Option<usize>,
+}
 
 /// Lines that are shown of kept output where no number is asked for: about one screen.
 const SCREEN_LINES: usize = 50;

@@ -8,9 +8,19 @@ use swarm_protocol::{ErrorKind, MemberState};
 
 use super::look::{PROMPTLY, Subject};
 use crate::app::App;
-use crate::args::ContinueArgs;
 use crate::commands::acting::require_person;
+use crate::commands::stop::MemberWord;
 use crate::failure::Failure;
+
+/// A member that may take turns again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm continue alice")]
+pub(crate) struct ContinueArgs {
+    /// Paused member, as NAME or NAME@TEAM.
+    pub(crate) name: MemberWord,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCode, Failure> {
     require_person(app, "continue")?;

@@ -7,8 +7,8 @@ use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
 use swarm_store::MemberView;
 
 use crate::app::App;
-use crate::args::MemberWord;
 use crate::commands::members::{is_over, known};
+use crate::commands::stop::MemberWord;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 

@@ -4,5 +4,5 @@ mod go_on;
 mod look;
 mod set;
 
-pub(super) use go_on::run as go_on;
-pub(super) use set::run as pause;
+pub(super) use go_on::{ContinueArgs, run as go_on};
+pub(super) use set::{PauseArgs, run as pause};

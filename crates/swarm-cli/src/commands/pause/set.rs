@@ -9,11 +9,33 @@ use swarm_store::MemberView;
 
 use super::look::{PROMPTLY, Subject};
 use crate::app::App;
-use crate::args::PauseArgs;
 use crate::commands::acting::require_person;
 use crate::commands::members::{age, since};
+use crate::commands::stop::MemberWord;
 use crate::commands::watch::deadline;
 use crate::failure::Failure;
+
+/// A member that is to take no turn.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The current turn is finished first. Messages wait until `swarm continue`.
+
+Examples:
+  swarm pause alice --reason \"the branch is frozen\"
+  swarm pause alice --wait --timeout 120")]
+pub(crate) struct PauseArgs {
+    /// Member to pause, as NAME or NAME@TEAM.
+    pub(crate) name: MemberWord,
+    /// Reason, shown in its pane and in `swarm status`.
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+    /// Wait until its current turn is over.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Maximum wait in seconds [default: no limit].
+    #[arg(long, value_name = "SECONDS", requires = "wait")]
+    pub(crate) timeout: Option<u64>,
+}
 
 pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, Failure> {
     require_person(app, "pause")?;

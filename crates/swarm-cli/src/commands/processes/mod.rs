@@ -5,4 +5,4 @@ mod reap;
 mod text;
 
 pub(super) use ps::run as ps;
-pub(super) use reap::run as reap;
+pub(super) use reap::{ReapArgs, run as reap};

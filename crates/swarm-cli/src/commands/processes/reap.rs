@@ -8,11 +8,31 @@ use swarm_supervisor::{Reaped, Seen, Standing, census};
 
 use super::text::{self, whose};
 use crate::app::App;
-use crate::args::ReapArgs;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
+
+/// Strays to be ended.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A process is orphaned when its team is gone or no longer lists it. `swarm ps` lists orphaned processes.
+
+Examples:
+  swarm reap --dry-run       show what would be terminated
+  swarm reap                 terminate all orphaned processes
+  swarm reap --parked demo   terminate the members of demo, which lost its lead")]
+pub(crate) struct ReapArgs {
+    /// Only processes of these teams or members (TEAM, NAME or NAME@TEAM) [default: all].
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Show what would be terminated, without doing it.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also terminate members of teams that lost their lead.
+    #[arg(long)]
+    pub(crate) parked: bool,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, Failure> {
     require_person(app, "reap")?;

@@ -6,7 +6,7 @@ mod permissions;
 mod text;
 mod which;
 
-pub(super) use answer::{approve, deny};
+pub(super) use answer::{ApproveArgs, DenyArgs, approve, deny};
 pub(super) use list::{is_open, run};
-pub(super) use permissions::run as permissions;
+pub(super) use permissions::{PermissionsArgs, run as permissions};
 pub(super) use text::in_short;

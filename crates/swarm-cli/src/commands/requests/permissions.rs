@@ -5,14 +5,23 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_config::ClaudeSettings;
 use swarm_policy::Rule;
-use swarm_protocol::{ErrorKind, Member, RightsReport, TeamName};
+use swarm_protocol::{ErrorKind, Member, MemberName, RightsReport, TeamName};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::args::PermissionsArgs;
 use crate::commands::members::{self, is_over};
 use crate::failure::{Failure, with_causes};
 use crate::output::plain;
+
+/// The rules of a member.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm permissions alice")]
+pub(crate) struct PermissionsArgs {
+    /// Member whose rules are shown.
+    pub(crate) name: MemberName,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;

@@ -7,9 +7,9 @@ use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
 use swarm_supervisor::{DeadMember, Handover, Restored, bring_back, handover};
 use tokio_util::sync::CancellationToken;
 
+use super::headless::ResumeArgs;
 use super::report;
 use crate::app::App;
-use crate::args::ResumeArgs;
 use crate::commands::{called_off_by_signals, runtime};
 use crate::deployment::{Choices, deployment, for_stopping, former_backend};
 use crate::failure::Failure;

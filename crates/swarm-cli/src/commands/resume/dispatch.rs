@@ -6,9 +6,9 @@ use swarm_protocol::{TeamConfig, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{LeadStanding, lead_standing};
 
+use super::headless::ResumeArgs;
 use super::{by_hand, headless};
 use crate::app::App;
-use crate::args::ResumeArgs;
 use crate::commands::acting::require_no_agent;
 use crate::failure::Failure;
 

@@ -6,3 +6,4 @@ mod headless;
 mod report;
 
 pub(super) use dispatch::run;
+pub(super) use headless::ResumeArgs;

@@ -11,12 +11,43 @@ use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post, summ
 use swarm_ui::print::counted;
 
 use super::report::{Refused, Report, Tracked};
-use super::wait::Waiting;
+use super::wait::{WaitFor, Waiting};
 use crate::app::App;
-use crate::args::SendArgs;
 use crate::commands::acting::{Party, party_in};
 use crate::commands::{given, members};
 use crate::failure::Failure;
+
+/// A message to be sent.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm send alice \"And the tests?\"
+  swarm send bob - --urgent < notes.txt
+  swarm send '*' \"The branch is frozen until noon\" --wait acked --timeout 60")]
+pub(crate) struct SendArgs {
+    /// Recipient: a member, `*` for everyone else, or an agent ID (NAME@TEAM).
+    pub(crate) to: String,
+    /// Message text, or - for standard input.
+    pub(crate) text: String,
+    /// Summary for lists [default: the first line].
+    #[arg(long)]
+    pub(crate) summary: Option<String>,
+    /// Deliver between tool calls instead of after the recipient's turn.
+    #[arg(long)]
+    pub(crate) urgent: bool,
+    /// Replace the sender's unread message with the same key.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) supersede: Option<String>,
+    /// Sender [default: the calling member, else team-lead].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) from: Option<MemberName>,
+    /// Wait until every recipient reaches this state [default: do not wait].
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub(crate) wait: Option<WaitFor>,
+    /// Maximum wait in seconds [default: no limit].
+    #[arg(long, value_name = "SECONDS", requires = "wait")]
+    pub(crate) timeout: Option<u64>,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, Failure> {
     let party = party_in(app, "send", team_named_by(&args.to))?;

@@ -5,4 +5,4 @@ mod receiver;
 mod report;
 mod wait;
 
-pub(super) use message::run;
+pub(super) use message::{SendArgs, run};

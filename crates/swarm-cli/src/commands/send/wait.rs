@@ -11,10 +11,18 @@ use swarm_team::Sent;
 
 use super::report::Tracked;
 use crate::app::App;
-use crate::args::WaitFor;
 use crate::commands::members::is_over;
 use crate::commands::watch::{Watch, deadline};
 use crate::failure::Failure;
+
+/// How far a message has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum WaitFor {
+    /// Stored in the recipient's transcript.
+    Delivered,
+    /// Acknowledged by the recipient.
+    Acked,
+}
 
 /// How far a message has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,4 +7,4 @@ mod screen;
 mod show;
 mod text;
 
-pub(super) use show::run;
+pub(super) use show::{StatusArgs, run};

@@ -11,10 +11,22 @@ use super::gather::Status;
 use super::past::Past;
 use super::{screen, text};
 use crate::app::App;
-use crate::args::StatusArgs;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::{terminal_height, terminal_width};
+
+/// The state of a team.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm status
+  swarm status --watch                          until Ctrl-C
+  swarm status --json | jq -r '.members[].name'")]
+pub(crate) struct StatusArgs {
+    /// Keep running and show every change.
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
     let team = app.team_as_it_is()?;

@@ -5,13 +5,26 @@ use std::process::ExitCode;
 use futures::future::join_all;
 
 use super::report;
-use super::whom::whom;
+use super::whom::{Whom, whom};
 use crate::app::App;
-use crate::args::KillArgs;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
+
+/// Members to be ended at once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Running turns are cut off; use `swarm shutdown` for a graceful stop.
+
+Examples:
+  swarm kill bob
+  swarm kill bob@parser
+  swarm kill --all --team parser")]
+pub(crate) struct KillArgs {
+    #[command(flatten)]
+    pub(crate) whom: Whom,
+}
 
 pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, Failure> {
     require_person(app, "kill")?;

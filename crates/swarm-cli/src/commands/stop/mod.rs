@@ -6,7 +6,8 @@ mod shutdown;
 mod waiting;
 mod whom;
 
-pub(super) use kill::run as kill;
+pub(super) use kill::{KillArgs, run as kill};
 pub(super) use report::{tell_left, told};
-pub(super) use shutdown::run as shutdown;
+pub(super) use shutdown::{ShutdownArgs, run as shutdown};
 pub(super) use waiting::{saying_who, who_lives};
+pub(super) use whom::MemberWord;

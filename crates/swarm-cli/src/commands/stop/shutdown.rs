@@ -9,13 +9,35 @@ use swarm_supervisor::{FORCED_PATIENCE, StopOptions};
 
 use super::report;
 use super::waiting::{saying_who, who_lives};
-use super::whom::whom;
+use super::whom::{Whom, whom};
 use crate::app::App;
-use crate::args::ShutdownArgs;
 use crate::commands::acting::require_person;
 use crate::commands::{runtime, told_on_ctrl_c};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
+
+/// Members to be asked to stop.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The agent is asked and may refuse with a reason; then it continues and the exit code is 5. A member that does not \
+respond within `stop.grace_s` is shut down. With --force, running model requests and commands are interrupted.
+
+Examples:
+  swarm shutdown alice --reason \"thank you\"
+  swarm shutdown --all --timeout 60")]
+pub(crate) struct ShutdownArgs {
+    #[command(flatten)]
+    pub(crate) whom: Whom,
+    /// Reason, shown to the member.
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+    /// Seconds before an unresponsive member is terminated [default: setting `stop.grace_s` plus 2; 1.5 with --force].
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Shut members down immediately, without asking their agents.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
 
 pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode, Failure> {
     require_person(app, "shutdown")?;

@@ -1,11 +1,48 @@
 //! Who is to be ended.
 
-use swarm_protocol::{MemberName, TeamName};
+use std::str::FromStr;
+
+use swarm_protocol::{AgentId, MemberName, NameError, TeamName};
 
 use crate::app::App;
-use crate::args::Whom;
 use crate::commands::members;
 use crate::failure::Failure;
+
+/// A member as people name it: `NAME`, or its agent id `NAME@TEAM`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemberWord {
+    pub(crate) name: MemberName,
+    pub(crate) team: Option<TeamName>,
+}
+
+impl FromStr for MemberWord {
+    type Err = NameError;
+
+    fn from_str(word: &str) -> Result<Self, NameError> {
+        if word.contains('@') {
+            let id: AgentId = word.parse()?;
+            return Ok(Self {
+                name: id.name,
+                team: Some(id.team),
+            });
+        }
+        Ok(Self {
+            name: MemberName::parse(word)?,
+            team: None,
+        })
+    }
+}
+
+/// A member, or all of them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Whom {
+    /// Member, as NAME or NAME@TEAM.
+    #[arg(required_unless_present = "all")]
+    pub(crate) name: Option<MemberWord>,
+    /// All members that swarm started.
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
+}
 
 /// The team and the members that are meant.
 pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>), Failure> {

@@ -2,15 +2,32 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{ErrorKind, Task, TaskId, TaskState};
+use swarm_protocol::{ErrorKind, MemberName, Task, TaskId, TaskState};
 use swarm_store::Actor;
 
 use super::{record, tell};
 use crate::app::App;
-use crate::args::TaskClaimArgs;
 use crate::commands::acting::{Party, party};
 use crate::commands::members;
 use crate::failure::Failure;
+
+/// A task to be taken.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm task claim 2
+  swarm task claim --next --as bob")]
+pub(crate) struct TaskClaimArgs {
+    /// Task number.
+    #[arg(required_unless_present = "next")]
+    pub(crate) id: Option<TaskId>,
+    /// Claim the next available task, preferring the member's own.
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) next: bool,
+    /// Member that claims the task [default: the calling member, else team-lead].
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) member: Option<MemberName>,
+}
 
 pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task claim")?;

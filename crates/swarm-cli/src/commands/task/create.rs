@@ -1,19 +1,66 @@
 //! `swarm task create`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use serde_json::json;
-use swarm_protocol::{ErrorKind, NewTask, TaskId};
+use serde_json::{Map, Value, json};
+use swarm_protocol::{ErrorKind, MemberName, NewTask, TaskId};
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
 use super::{file, record, tell};
 use crate::app::App;
-use crate::args::TaskCreateArgs;
 use crate::commands::acting::{Party, party};
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::team_hooks::task_hooks;
+
+/// A task to be made.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm task create \"Find the cause\" --owner alice
+  swarm task create \"Fix it\" --blocked-by 1
+  swarm task create --file tasks.json
+
+In a file, tasks can depend on each other by `ref`:
+  [{\"ref\": \"a\", \"subject\": \"Find it\"},
+   {\"subject\": \"Fix it\", \"blockedBy\": [\"a\"]}]")]
+pub(crate) struct TaskCreateArgs {
+    /// Short description of the task.
+    #[arg(required_unless_present = "file")]
+    pub(crate) subject: Option<String>,
+    /// Full description of the task.
+    #[arg(long)]
+    pub(crate) description: Option<String>,
+    /// Subject to show while the task is in progress.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) active_form: Option<String>,
+    /// Owner [default: none; any member can claim it].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) owner: Option<MemberName>,
+    /// Tasks that must be completed first, comma-separated.
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) blocked_by: Vec<TaskId>,
+    /// Metadata as a JSON object.
+    #[arg(long, value_name = "JSON", value_parser = json_object)]
+    pub(crate) metadata: Option<Map<String, Value>>,
+    /// Create all tasks in a JSON list, or none; - reads standard input.
+    #[arg(
+        long,
+        value_name = "FILE|-",
+        conflicts_with_all = ["subject", "description", "active_form", "owner", "blocked_by", "metadata"],
+    )]
+    pub(crate) file: Option<PathBuf>,
+}
+
+pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err("it is JSON, but not an object: write it as {\"key\": value}".to_owned()),
+        Err(error) => Err(format!("it is not JSON: {error}")),
+    }
+}
 
 pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task create")?;

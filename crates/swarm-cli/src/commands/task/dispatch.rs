@@ -2,10 +2,43 @@
 
 use std::process::ExitCode;
 
+use swarm_protocol::TaskId;
+
+use super::claim::TaskClaimArgs;
+use super::create::TaskCreateArgs;
+use super::list::TaskListArgs;
+use super::update::TaskUpdateArgs;
 use super::{claim, create, list, remove, show, update};
 use crate::app::App;
-use crate::args::TaskCommand;
 use crate::failure::Failure;
+
+/// What to do with the task list.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum TaskCommand {
+    /// Create a task, or all tasks in a file, and print their numbers.
+    Create(TaskCreateArgs),
+    /// List tasks with owners and dependencies.
+    List(TaskListArgs),
+    /// Show a task.
+    Show {
+        /// Task number.
+        id: TaskId,
+    },
+    /// Update a task.
+    Update(Box<TaskUpdateArgs>),
+    /// Claim a task and start working on it.
+    Claim(TaskClaimArgs),
+    /// Release a claimed or failed task so that others can claim it.
+    Release {
+        /// Task number.
+        id: TaskId,
+    },
+    /// Delete a task and remove it from other tasks' dependencies.
+    Delete {
+        /// Task number.
+        id: TaskId,
+    },
+}
 
 pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<ExitCode, Failure> {
     match command {

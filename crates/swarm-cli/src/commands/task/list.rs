@@ -3,13 +3,55 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
-use swarm_protocol::{AgentId, Task, TaskState};
+use swarm_protocol::{AgentId, MemberName, Task, TaskState};
 
 use super::record;
 use crate::app::App;
-use crate::args::TaskListArgs;
 use crate::commands::members;
 use crate::failure::Failure;
+
+/// Which tasks to list.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm task list
+  swarm task list --status pending,blocked --owner bob")]
+pub(crate) struct TaskListArgs {
+    /// Only tasks in these states, comma-separated [default: all].
+    #[arg(long, value_enum, value_name = "STATES", value_delimiter = ',')]
+    pub(crate) status: Vec<StateWord>,
+    /// Only tasks owned by this member.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) owner: Option<MemberName>,
+}
+
+/// The states of a task as they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StateWord {
+    /// Ready to start.
+    Pending,
+    /// Waiting for other tasks.
+    Blocked,
+    /// In progress.
+    #[value(name = "in_progress", alias = "in-progress")]
+    InProgress,
+    /// Done.
+    Completed,
+    /// Given up.
+    Failed,
+}
+
+impl From<StateWord> for TaskState {
+    fn from(word: StateWord) -> Self {
+        match word {
+            StateWord::Pending => Self::Pending,
+            StateWord::Blocked => Self::Blocked,
+            StateWord::InProgress => Self::InProgress,
+            StateWord::Completed => Self::Completed,
+            StateWord::Failed => Self::Failed,
+        }
+    }
+}
 
 pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;

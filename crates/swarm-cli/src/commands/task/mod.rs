@@ -11,5 +11,5 @@ mod show;
 mod tell;
 mod update;
 
-pub(super) use dispatch::run;
+pub(super) use dispatch::{TaskCommand, run};
 pub(super) use record::{record, table};

@@ -2,21 +2,84 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{ErrorKind, TaskId, TaskStatus};
+use serde_json::{Map, Value};
+use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskStatus};
 use swarm_store::{Actor, TaskChange, TaskUpdated};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{Completion, CompletionError};
 use tokio_util::sync::CancellationToken;
 
-use super::create::refused;
+use super::create::{json_object, refused};
 use super::{record, tell};
 use crate::app::App;
-use crate::args::TaskUpdateArgs;
 use crate::commands::acting::{Party, party};
 use crate::commands::{members, runtime};
 use crate::deployment::worktrees;
 use crate::failure::Failure;
 use crate::team_hooks::task_hooks;
+
+/// A change of a task.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm task update 2 --owner bob --add-blocked-by 1
+  swarm task update 1 --status completed --result \"commit 4f2c1e\" --force")]
+pub(crate) struct TaskUpdateArgs {
+    /// Task number.
+    pub(crate) id: TaskId,
+    /// New status.
+    #[arg(long, value_enum)]
+    pub(crate) status: Option<StatusWord>,
+    /// New subject.
+    #[arg(long)]
+    pub(crate) subject: Option<String>,
+    /// New description.
+    #[arg(long)]
+    pub(crate) description: Option<String>,
+    /// Subject to show while the task is in progress.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) active_form: Option<String>,
+    /// New owner; use `release` to remove the owner.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) owner: Option<MemberName>,
+    /// Tasks that must wait for this one, comma-separated.
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) add_blocks: Vec<TaskId>,
+    /// Tasks that this one must wait for, comma-separated.
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) add_blocked_by: Vec<TaskId>,
+    /// Metadata to set as a JSON object; null removes a key.
+    #[arg(long, value_name = "JSON", value_parser = json_object)]
+    pub(crate) metadata: Option<Map<String, Value>>,
+    /// Result, such as a text, a commit or a path; required when a member completes a task.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) result: Option<String>,
+    /// Update a task that another member owns; people only.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// The status words of a task on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StatusWord {
+    /// Not started.
+    Pending,
+    /// In progress.
+    #[value(name = "in_progress", alias = "in-progress")]
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+impl From<StatusWord> for TaskStatus {
+    fn from(word: StatusWord) -> Self {
+        match word {
+            StatusWord::Pending => Self::Pending,
+            StatusWord::InProgress => Self::InProgress,
+            StatusWord::Completed => Self::Completed,
+        }
+    }
+}
 
 pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task update")?;

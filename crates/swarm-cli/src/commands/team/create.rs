@@ -9,9 +9,21 @@ use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
 use crate::app::App;
-use crate::args::TeamCreateArgs;
 use crate::failure::Failure;
 use crate::root_folder;
+
+/// A team to be made.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm team create parser --description \"The date parser\"")]
+pub(crate) struct TeamCreateArgs {
+    /// Name: letters, digits, `_` and `-`, starting with a letter or digit.
+    pub(crate) name: String,
+    /// Purpose of the team, shown in lists and to members.
+    #[arg(long)]
+    pub(crate) description: Option<String>,
+}
 
 pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> {
     let name = TeamName::parse(&args.name)?;

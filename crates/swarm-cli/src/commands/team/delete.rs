@@ -13,11 +13,30 @@ use swarm_ui::clean_line;
 
 use super::dispatch::named;
 use crate::app::App;
-use crate::args::TeamDeleteArgs;
 use crate::commands::stop::{saying_who, tell_left, told, who_lives};
 use crate::commands::{runtime, told_on_ctrl_c};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
+
+/// A team to be deleted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Fails while members are running, unless `--force` is given.
+
+Examples:
+  swarm team delete parser
+  swarm team delete parser --force   stop its members first")]
+pub(crate) struct TeamDeleteArgs {
+    /// Team [default: as for `--team`].
+    #[arg(value_name = "TEAM_NAME")]
+    pub(crate) name: Option<String>,
+    /// Stop running members first, without asking them.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Do not archive tasks and journal.
+    #[arg(long)]
+    pub(crate) purge: bool,
+}
 
 pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure> {
     let team = match meant(app, args) {

@@ -4,11 +4,29 @@ use std::process::ExitCode;
 
 use swarm_protocol::TeamName;
 
+use super::create::TeamCreateArgs;
+use super::delete::TeamDeleteArgs;
 use super::{create, delete, list, show};
 use crate::app::App;
-use crate::args::TeamCommand;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
+
+/// What to do with teams.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum TeamCommand {
+    /// Create a team.
+    Create(TeamCreateArgs),
+    /// List teams and their state.
+    List,
+    /// Show a team and its members.
+    Show {
+        /// Team [default: as for `--team`].
+        #[arg(value_name = "TEAM_NAME")]
+        name: Option<String>,
+    },
+    /// Delete a team and archive its tasks and journal.
+    Delete(TeamDeleteArgs),
+}
 
 pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCode, Failure> {
     match command {

@@ -6,5 +6,5 @@ mod dispatch;
 mod list;
 mod show;
 
-pub(super) use dispatch::run;
+pub(super) use dispatch::{TeamCommand, run};
 pub(super) use list::state_in;

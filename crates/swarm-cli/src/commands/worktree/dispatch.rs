@@ -2,10 +2,29 @@
 
 use std::process::ExitCode;
 
+use super::merge::WorktreeMergeArgs;
+use super::remove::WorktreeRemoveArgs;
 use super::{list, merge, remove};
 use crate::app::App;
-use crate::args::WorktreeCommand;
 use crate::failure::Failure;
+
+/// What to do with work trees.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum WorktreeCommand {
+    /// List this repository's worktrees with owner, base, size and state.
+    List,
+    /// Remove a worktree and its branch if no work would be lost.
+    Remove(WorktreeRemoveArgs),
+    /// Remove all worktrees without unsaved work.
+    #[command(after_help = "Examples:\n  swarm worktree prune --dry-run\n  swarm worktree prune")]
+    Prune {
+        /// Show which would be removed, without doing it.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Merge a worktree's branch into its base branch.
+    Merge(WorktreeMergeArgs),
+}
 
 pub(in crate::commands) fn run(app: &App, command: &WorktreeCommand) -> Result<ExitCode, Failure> {
     match command {

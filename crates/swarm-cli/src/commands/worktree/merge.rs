@@ -6,10 +6,27 @@ use serde_json::{Value, json};
 use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Worktrees};
 
 use crate::app::App;
-use crate::args::WorktreeMergeArgs;
 use crate::commands::acting::require_person;
 use crate::deployment::worktrees;
 use crate::failure::Failure;
+
+/// Work to be merged.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The merge is atomic: on a conflict the base branch is unchanged and the conflicting files are listed. A checkout with \
+uncommitted changes is never modified.
+
+Examples:
+  swarm worktree merge alice
+  swarm worktree merge --all")]
+pub(crate) struct WorktreeMergeArgs {
+    /// Name of the worktree.
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) slug: Option<String>,
+    /// Merge all worktrees that are not in use, one after another.
+    #[arg(long)]
+    pub(crate) all: bool,
+}
 
 pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failure> {
     require_person(app, "worktree merge")?;

@@ -9,6 +9,6 @@ mod remove;
 mod wish;
 
 pub(super) use abandoned::abandoned;
-pub(super) use dispatch::run;
+pub(super) use dispatch::{WorktreeCommand, run};
 pub(super) use own::{OwnWorktree, leave_entered};
-pub(super) use wish::wish;
+pub(super) use wish::{no_prompt, wish};

@@ -8,10 +8,25 @@ use swarm_worktree::{Listed, Pruned, Slug, WorktreeError};
 
 use super::list::{record, why};
 use crate::app::App;
-use crate::args::WorktreeRemoveArgs;
 use crate::commands::acting::require_person;
 use crate::deployment::worktrees;
 use crate::failure::Failure;
+
+/// A work tree to be removed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Fails if the worktree has uncommitted, unmerged or unpushed work, is in use, or cannot be checked by git.
+
+Examples:
+  swarm worktree remove alice
+  swarm worktree remove alice --force   save its work, then remove it")]
+pub(crate) struct WorktreeRemoveArgs {
+    /// Name of the worktree.
+    pub(crate) slug: String,
+    /// Save its work and remove it.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
 
 pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Failure> {
     require_person(app, "worktree remove")?;

@@ -5,6 +5,15 @@ use swarm_worktree::{Slug, Uncommitted};
 
 use crate::failure::Failure;
 
+/// The name of a work tree, of which the option may do without: so it takes what stands behind it, and a prompt that does
+/// would be missed under another name.
+pub(in crate::commands) fn no_prompt(name: &str) -> Result<String, String> {
+    if name.trim().contains(char::is_whitespace) {
+        return Err("a worktree's name has no spaces; put the prompt before --worktree".to_owned());
+    }
+    Ok(name.to_owned())
+}
+
 /// The work tree that `--worktree [SLUG]` and `--snapshot` ask for; an empty name is the default one.
 pub(in crate::commands) fn wish(
     worktree: Option<&str>,

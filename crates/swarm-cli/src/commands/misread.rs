@@ -1,4 +1,4 @@
-//! Texts of several words that were typed without quotes.
+//! Arguments that are not understood: what else there is to say of them.
 
 use std::ffi::OsString;
 
@@ -67,6 +67,31 @@ const OPTIONS: [&str; 8] = [
     "--result",
     "--active-form",
 ];
+
+/// Commands of later versions.
+const LATER_COMMANDS: [&str; 3] = ["lead", "brief", "cost"];
+
+/// Options of later versions.
+const LATER_OPTIONS: [&str; 2] = ["--plan", "--coordinator"];
+
+/// The sentence, if it is for such a word that the arguments were not understood.
+pub(crate) fn planned(error: &clap::Error) -> Option<String> {
+    let (kind, known, what): (_, &[&str], _) = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            (ContextKind::InvalidSubcommand, &LATER_COMMANDS, "command")
+        }
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, &LATER_OPTIONS, "option"),
+        _ => return None,
+    };
+    let Some(ContextValue::String(word)) = error.get(kind) else {
+        return None;
+    };
+    // An option may come with its value: `--worktree=x`.
+    let word = word.split(['=', ' ']).next().unwrap_or_default();
+    known
+        .contains(&word)
+        .then(|| format!("this version of swarm does not have the {what} `{word}` yet"))
+}
 
 #[cfg(test)]
 mod tests {

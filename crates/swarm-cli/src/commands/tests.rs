@@ -4,6 +4,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use swarm_protocol::TaskId;
 
+use super::task::TaskCommand;
 use super::*;
 
 fn parse(words: &[&str]) -> Result<Command, clap::Error> {
@@ -139,10 +140,10 @@ fn what_only_stops_is_known() {
         &["shutdown", "bob"],
         &["team", "delete"],
     ] {
-        assert!(parse(words).expect("a command").only_stops());
+        assert!(parse(words).expect("a command").flags().only_stops);
     }
     for words in [&["spawn", "bob"][..], &["team", "list"], &["status"]] {
-        assert!(!parse(words).expect("a command").only_stops());
+        assert!(!parse(words).expect("a command").flags().only_stops);
     }
 }
 

@@ -8,10 +8,33 @@ use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::args::{ConfigCommand, ConfigListArgs};
 use crate::failure::Failure;
 
-pub(in crate::commands) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failure> {
+/// What to do with settings.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// List settings with the layer that set each.
+    List(ConfigListArgs),
+}
+
+/// Settings to be listed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm config list                    all settings
+  swarm config list --origins          with file and line
+  swarm config list spawn              one table
+  swarm config list permissions.mode   one setting")]
+pub(crate) struct ConfigListArgs {
+    /// Setting or prefix, such as `spawn` or `permissions.mode` [default: all].
+    #[arg(value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// Show the file and line of each value, and the values that it overrides.
+    #[arg(long)]
+    pub(crate) origins: bool,
+}
+
+pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failure> {
     let ConfigCommand::List(args) = command;
     let mut listed = list(app, args)?;
     if app.out.json {

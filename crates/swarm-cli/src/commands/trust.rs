@@ -9,13 +9,34 @@ use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::args::TrustArgs;
 use crate::commands::acting;
 use crate::failure::Failure;
 use crate::output::plain;
 use crate::root_folder;
 
-pub(in crate::commands) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
+/// A repository to be trusted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A repository's hooks, MCP servers and agent definitions run with your permissions, so they are ignored until you trust \
+the repository. Trust covers later changes too. Deny rules always apply.
+
+Examples:
+  swarm trust                    trust the current repository
+  swarm trust ~/src/parser       trust another repository
+  swarm trust --list             list trusted repositories
+  swarm trust --remove           revoke trust")]
+pub(crate) struct TrustArgs {
+    /// Directory in the repository [default: the current directory].
+    pub(crate) path: Option<PathBuf>,
+    /// Revoke trust.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) remove: bool,
+    /// List trusted repositories.
+    #[arg(long, conflicts_with = "path")]
+    pub(crate) list: bool,
+}
+
+pub(super) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
     if args.list {
         list(app)?;
         return Ok(ExitCode::SUCCESS);

@@ -2,7 +2,7 @@
 
 use clap::{CommandFactory as _, Parser as _};
 
-use super::*;
+use super::Args;
 
 /// The words of the first command of a line of shell, without redirections and comments. `None` where the line is none
 /// of `swarm`.

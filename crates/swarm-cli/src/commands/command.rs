@@ -1,0 +1,247 @@
+//! The command line as a whole: the list of the commands, and what `swarm --help` shows of it.
+
+use std::process::ExitCode;
+
+use clap::builder::{StyledStr, Styles};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use swarm_config::Environment;
+
+use super::{
+    agents, completions, config, demo, doctor, gc, inbox, instructions, journal, man, pane, pause,
+    processes, requests, resume, run, send, spawn, status, stop, task, team, trust, worktree,
+};
+use crate::app::{App, CommandFlags};
+use crate::failure::Failure;
+use crate::output::{GlobalArgs, Output};
+
+/// Run a team of coding agents in tmux panes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "swarm",
+    version,
+    max_term_width = 100,
+    disable_help_flag = true,
+    help_template = overview(),
+    after_help = "\
+Examples:
+  swarm demo                                      watch a team work
+  swarm run \"Find out why the import is slow\"     let a team work on a task
+  swarm spawn alice --prompt \"Explain src/date\"   start a teammate
+  swarm status --watch                            watch all members"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Takes the commands in the groups and the order in which `swarm --help` shows them, each with its help, its arguments and
+/// what runs it.
+macro_rules! commands {
+    ($app:ident: $($heading:literal {
+        $($(#[$help:meta])* $name:ident $(($args:ident: $type:ty))? => $run:expr;)+
+    })+) => {
+        /// What to do.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($($(#[$help])* $name $(($type))?,)+)+
+        }
+
+        impl Command {
+            /// Runs it.
+            pub(crate) fn run(self, $app: &App) -> Result<ExitCode, Failure> {
+                match self {
+                    $($(Self::$name $(($args))? => $run,)+)+
+                }
+            }
+        }
+
+        /// Headings, each with its commands. clap has headings for options only.
+        const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),+])),+];
+    };
+}
+
+commands! { app:
+    "Teams and messages" {
+        /// Run a team lead on a prompt until the work is done.
+        Run(args: run::RunArgs) => run::run(app, &args);
+        /// Create, list, show and delete teams.
+        #[command(subcommand)]
+        Team(args: team::TeamCommand) => team::run(app, args);
+        /// Start a teammate, or restart one with its conversation.
+        Spawn(args: spawn::SpawnArgs) => spawn::run(app, &args);
+        /// Send a message to one member or all members.
+        Send(args: send::SendArgs) => send::run(app, &args);
+        /// Show a member's messages.
+        Inbox(args: inbox::InboxArgs) => inbox::run(app, &args);
+    }
+    "Tasks and worktrees" {
+        /// Create, list, update, claim and release tasks.
+        #[command(subcommand)]
+        Task(args: task::TaskCommand) => task::run(app, args);
+        /// List, merge and remove git worktrees.
+        #[command(subcommand)]
+        Worktree(args: worktree::WorktreeCommand) => worktree::run(app, &args);
+    }
+    "Monitoring" {
+        /// Show members, tasks and pending requests.
+        Status(args: status::StatusArgs) => status::run(app, &args);
+        /// Show a member's pane in this terminal.
+        Attach(args: pane::AttachArgs) => pane::attach(app, &args);
+        /// Print the last lines of a member's pane.
+        Peek(args: pane::PeekArgs) => pane::peek(app, &args);
+        /// Print a member's output.
+        Logs(args: pane::LogsArgs) => pane::logs(app, &args);
+        /// Print the journal of messages, task changes, spawns and stops.
+        Log(args: journal::LogArgs) => journal::run(app, &args);
+    }
+    "Lifecycle" {
+        /// Pause a member after its current turn.
+        Pause(args: pause::PauseArgs) => pause::pause(app, args);
+        /// Resume a paused member.
+        Continue(args: pause::ContinueArgs) => pause::go_on(app, &args);
+        /// Shut members down; terminate those that do not respond.
+        Shutdown(args: stop::ShutdownArgs) => stop::shutdown(app, args);
+        /// Terminate members and their processes immediately.
+        Kill(args: stop::KillArgs) => stop::kill(app, &args);
+    }
+    "Requests and permissions" {
+        /// List pending requests.
+        #[command(after_help = "\
+Examples:
+  swarm requests --team parser
+  swarm requests --json | jq -r '.[].id'")]
+        Requests => requests::run(app);
+        /// Approve a request.
+        Approve(args: requests::ApproveArgs) => requests::approve(app, &args);
+        /// Deny a request.
+        Deny(args: requests::DenyArgs) => requests::deny(app, args);
+        /// Show a member's permission rules and their sources.
+        Permissions(args: requests::PermissionsArgs) => requests::permissions(app, &args);
+    }
+    "Recovery" {
+        /// Take over a team that lost its lead.
+        Resume(args: resume::ResumeArgs) => resume::run(app, &args);
+        /// List swarm's processes and mark orphaned ones.
+        #[command(after_help = "\
+A process is orphaned when its team is gone or no longer lists it. `swarm reap` terminates orphaned processes.
+
+Examples:
+  swarm ps
+  swarm ps --json | jq -r '.[].pid'")]
+        Ps => processes::ps(app);
+        /// Terminate orphaned processes.
+        Reap(args: processes::ReapArgs) => processes::reap(app, &args);
+        /// Remove what crashed processes left behind.
+        Gc(args: gc::GcArgs) => gc::run(app, &args);
+    }
+    "Setup" {
+        /// Watch a demo team at work; needs no key and no network.
+        Demo(args: demo::DemoArgs) => demo::run(app, &args);
+        /// Check the installation and suggest fixes.
+        #[command(after_help = "Exits with 0 if all requirements are met, with 7 otherwise.")]
+        Doctor => doctor::run(&app.env, app.out);
+        /// List and show agent definitions.
+        #[command(subcommand)]
+        Agents(args: agents::AgentsCommand) => agents::run(app, &args);
+        /// List the instruction files that agents read.
+        Instructions(args: instructions::InstructionsArgs) => instructions::run(app, &args);
+        /// Show the configuration.
+        #[command(subcommand)]
+        Config(args: config::ConfigCommand) => config::run(app, &args);
+        /// Trust a repository's hooks, servers and definitions.
+        Trust(args: trust::TrustArgs) => trust::run(app, &args);
+        /// Generate shell completions.
+        Completions(args: completions::CompletionsArgs) => completions::run(&app.env, app.out, &args);
+        /// Print or install manual pages.
+        Man(args: man::ManArgs) => man::run(&app.env, app.out, &args, Args::command());
+    }
+}
+
+impl Command {
+    /// Runs a command that must work whatever is wrong with settings and teams; `None` for any other.
+    pub(crate) fn run_alone(
+        &self,
+        env: &Environment,
+        out: Output,
+    ) -> Option<Result<ExitCode, Failure>> {
+        match self {
+            Self::Completions(args) => Some(completions::run(env, out, args)),
+            Self::Man(args) => Some(man::run(env, out, args, Args::command())),
+            Self::Doctor => Some(doctor::run(env, out)),
+            _ => None,
+        }
+    }
+
+    /// What its flags say to everything that a command starts from.
+    pub(crate) fn flags(&self) -> CommandFlags<'_> {
+        let only_stops = matches!(
+            self,
+            Self::Shutdown(_)
+                | Self::Kill(_)
+                | Self::Team(team::TeamCommand::Delete(_))
+                | Self::Pause(_)
+                | Self::Ps
+                | Self::Reap(_)
+                | Self::Gc(_)
+        );
+        let (agents, mcp_config, trusts): (_, &[String], _) = match self {
+            Self::Run(args) => (args.agents.as_deref(), &args.mcp_config, args.trust),
+            Self::Spawn(args) => (args.agents.as_deref(), &args.mcp_config, args.trust),
+            Self::Resume(args) => (None, &args.mcp_config, args.trust),
+            Self::Agents(command) => (command.given(), &[], false),
+            _ => (None, &[], false),
+        };
+        CommandFlags {
+            only_stops,
+            trusts,
+            agents,
+            mcp_config,
+        }
+    }
+}
+
+/// `help` is added by clap, which says more of it than fits a line.
+const HELP: &str = "Show help for a command, such as `swarm help task create`";
+
+/// The template of `swarm --help`.
+fn overview() -> StyledStr {
+    let commands = Command::augment_subcommands(clap::Command::new("swarm"));
+    let styles = Styles::styled();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut lines = vec!["{about-with-newline}\n{usage-heading} {usage}".to_owned()];
+    for (heading, names) in GROUPS {
+        lines.push(format!("\n{header}{heading}:{header:#}"));
+        let names = names.iter().map(|name| name.to_lowercase());
+        let help = (*heading == "Setup").then(|| "help".to_owned());
+        for name in names.chain(help) {
+            let about = commands
+                .find_subcommand(&name)
+                .and_then(clap::Command::get_about)
+                .map_or_else(|| HELP.to_owned(), ToString::to_string);
+            lines.push(format!("  {literal}{name:<12}{literal:#}  {about}"));
+        }
+    }
+    lines.push(format!(
+        "\n{header}Options:{header:#}\n{{options}}{{after-help}}"
+    ));
+    lines.join("\n").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overview_fits_a_narrow_terminal() {
+        let help = Args::command().render_help().to_string();
+        // The options wrap by themselves.
+        let commands = help.lines().take_while(|line| *line != "Options:");
+        for line in commands {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        assert!(help.contains("\nMonitoring:\n  status "), "{help}");
+        assert!(!help.contains("{options}"), "{help}");
+    }
+}

@@ -1,5 +1,0 @@
-//! `swarm config`.
-
-mod list;
-
-pub(super) use list::run;

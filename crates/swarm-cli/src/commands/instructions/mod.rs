@@ -1,5 +1,0 @@
-//! `swarm instructions`: which instruction files agents read.
-
-mod run;
-
-pub(super) use run::run;
