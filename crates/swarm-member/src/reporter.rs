@@ -1,34 +1,34 @@
-//! Where a member's events go: to whoever watches, into its state report, and into the team's journal.
+//! Where a member's events go: to its view, its state report, and the team's journal.
 
 use std::fmt;
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use swarm_engine::EventSink;
-use swarm_protocol::{AgentEvent, Clock, MemberName, MemberState, TeamName, Usage};
+use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, TeamName, Usage};
 use swarm_store::TeamStore;
 use swarm_team::{StateKeeper, enter_sub_agent};
+use swarm_ui::PaneView;
 
-use crate::turn_mail::TurnMail;
-
-/// What a reporter is made of.
+/// The parts of a reporter.
 pub(crate) struct ReporterParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) name: MemberName,
-    /// The present team: a lead may have none yet.
+    /// The present team; a lead may have none yet.
     pub(crate) team: Box<dyn Fn() -> Option<TeamName> + Send + Sync>,
     pub(crate) store: Arc<dyn TeamStore>,
     pub(crate) keeper: StateKeeper,
-    /// Who watches: a pane, or the terminal of a run.
+    /// The view: a pane, or the terminal of a run.
     pub(crate) view: Arc<dyn EventSink>,
 }
 
-/// Shows events and keeps the member's state report true.
+/// Shows events and keeps the member's state report up to date.
 pub(crate) struct Reporter {
     parts: ReporterParts,
     sums: Mutex<Sums>,
 }
 
-/// What events add up to.
+/// Totals over events.
 #[derive(Debug, Default)]
 struct Sums {
     mail: TurnMail,
@@ -53,7 +53,7 @@ impl Reporter {
     }
 
     fn sums(&self) -> MutexGuard<'_, Sums> {
-        // Each event is added at once.
+        // Each event is added in one step.
         self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -62,7 +62,7 @@ impl Reporter {
         self.emit(AgentEvent::State { state, detail });
     }
 
-    /// The same, but others see it only once [`Self::catch_up`] is called, or with the next thing there is to see.
+    /// Shows a state and reports it to others with the next event, or when [`Self::catch_up`] is called.
     pub(crate) fn state_later(&self, state: MemberState, detail: Option<String>) {
         let event = AgentEvent::State { state, detail };
         self.show(&event);
@@ -71,7 +71,7 @@ impl Reporter {
             .follow_later(&event, self.parts.clock.now());
     }
 
-    /// Lets others see what they do not see yet.
+    /// Reports a state that [`Self::state_later`] has only shown.
     pub(crate) fn catch_up(&self) {
         if let Some(team) = (self.parts.team)() {
             self.parts.keeper.catch_up(&team);
@@ -88,7 +88,7 @@ impl Reporter {
         self.parts.view.emit(event.clone());
     }
 
-    /// Adds something to the state as it is, for others to see.
+    /// Adds a detail to the present state.
     pub(crate) fn detail(&self, detail: String) {
         let state = self.parts.keeper.report().state;
         self.state(state, Some(detail));
@@ -99,12 +99,12 @@ impl Reporter {
         self.emit(AgentEvent::Notice { line: line.into() });
     }
 
-    /// What was sent in the present turn.
+    /// The mail that was sent during the present turn.
     pub(crate) fn turn_mail(&self) -> TurnMail {
         self.sums().mail.clone()
     }
 
-    /// Tokens that sub-agents have used.
+    /// The tokens that sub-agents have used.
     pub(crate) fn of_sub_agents(&self) -> Usage {
         self.sums().of_sub_agents
     }
@@ -120,5 +120,59 @@ impl EventSink for Reporter {
         self.parts
             .keeper
             .follow(&event, team.as_ref(), self.parts.clock.now());
+    }
+}
+
+/// Longest part of a message to a peer in an idle notice, as in Claude Code.
+const SUMMARY_CHARS: usize = 80;
+
+/// The mail that a member sent during its present turn.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct TurnMail {
+    pub(crate) last_to_peer: Option<String>,
+    pub(crate) reported_to_lead: bool,
+}
+
+impl TurnMail {
+    /// Follows the events of a turn. A message to the lead counts as the turn's report unless work goes on after it.
+    pub(crate) fn follow(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::TurnStarted => *self = Self::default(),
+            AgentEvent::ToolStarted { tool, .. } if tool != "SendMessage" => {
+                self.reported_to_lead = false;
+            }
+            // A message of a sub-agent to the lead is not the member's report.
+            AgentEvent::SubAgentEnded { .. } => self.reported_to_lead = false,
+            AgentEvent::MailOut { to, .. } if to == LEAD_NAME => self.reported_to_lead = true,
+            AgentEvent::MailOut { to, line } => {
+                let line: String = line.chars().take(SUMMARY_CHARS).collect();
+                self.last_to_peer = Some(format!("[to {to}] {line}"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Draws a member's events as a pane.
+pub struct PaneSink(Mutex<PaneView<Box<dyn Write + Send>>>);
+
+impl fmt::Debug for PaneSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PaneSink")
+    }
+}
+
+impl PaneSink {
+    /// A sink that draws into this pane.
+    pub fn new(view: PaneView<Box<dyn Write + Send>>) -> Self {
+        Self(Mutex::new(view))
+    }
+}
+
+impl EventSink for PaneSink {
+    fn emit(&self, event: AgentEvent) {
+        // A panic while drawing leaves at worst a half-drawn line.
+        let mut view = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        view.event(&event);
     }
 }

@@ -9,7 +9,6 @@ mod result_text;
 mod role;
 mod run;
 mod run_end;
-mod servers;
 mod settle;
 mod supervise;
 mod team_tools;

@@ -1,4 +1,4 @@
-//! What a lead is given.
+//! What the program that starts a lead gives it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,31 +13,31 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::Deployment;
 
-/// Everything a headless lead works with.
+/// Everything that a headless lead works with.
 pub struct LeadParts {
-    /// How members are started and ended.
+    /// How members are started and stopped.
     pub deployment: Deployment,
-    /// The user's home folder, for rules that begin with `~/`.
+    /// The user's home directory, for rules that begin with `~/`.
     pub home: Option<PathBuf>,
-    /// The work tree outside of which the lead writes nothing, where it has one of its own.
+    /// The worktree outside of which the lead writes nothing, if it has one of its own.
     pub worktree: Option<PathBuf>,
-    /// The lead's conversation.
+    /// The id of the lead's conversation.
     pub session: SessionId,
     /// Name of the team, if the caller has chosen one.
     pub team: Option<TeamName>,
-    /// Goes on with that team and the conversation of its lead, instead of making a team.
+    /// Takes over that team and the conversation of its lead, instead of creating a team.
     pub takes_over: bool,
-    /// Of a team that is taken over: spawns its dead members again.
+    /// Spawns the dead members of a team that is taken over again.
     pub brings_back: bool,
     /// What answers in its conversation.
     pub runtime: Arc<dyn AgentRuntime>,
     /// The model.
     pub model: Arc<dyn Model>,
-    /// Makes the models of sub-agents.
+    /// Creates the models of sub-agents.
     pub models: Arc<dyn ModelFactory>,
     /// The lead's own rules.
     pub rules: RuleSet,
-    /// Who watches.
+    /// The view of the run.
     pub events: Arc<dyn EventSink>,
     /// Name of the operating system, for the system prompt.
     pub platform: String,
@@ -49,11 +49,11 @@ pub struct LeadParts {
     pub timeout: Option<Duration>,
     /// Removes the team at the end.
     pub remove_team: bool,
-    /// A person asks for an orderly end.
+    /// Cancelled when a person asks for a graceful end.
     pub stop: CancellationToken,
-    /// The terminal is gone: the run ends and its members wait for another lead. `stop` falls as well.
+    /// Cancelled, like `stop`, when the terminal is gone: the run ends and its members wait for another lead.
     pub hangup: CancellationToken,
-    /// A person asks for an end now.
+    /// Cancelled when a person asks for an immediate end.
     pub kill: CancellationToken,
 }
 

@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The report of a run.
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskState, TeamName, Usage};
@@ -16,16 +16,16 @@ pub enum Outcome {
     LeadFailed(String),
     /// A hook of the user stopped the lead's turn (`continue: false`), for this reason.
     StoppedByHook(String),
-    /// Everybody waits and tasks are open: nothing would ever happen again.
+    /// Tasks are open and every member waits.
     Stalled,
-    /// The time was up.
+    /// The time limit was reached.
     TimedOut,
     /// A person interrupted.
     Interrupted,
 }
 
 impl Outcome {
-    /// What went wrong, if anything did.
+    /// The kind of failure, if the run failed.
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self {
             Outcome::Completed => None,
@@ -46,7 +46,7 @@ impl Outcome {
         }
     }
 
-    /// The word that hooks are told.
+    /// The word that `SessionEnd` hooks get.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
@@ -79,22 +79,22 @@ impl Outcome {
 /// One task at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLine {
-    /// Its number.
+    /// Its id.
     pub id: TaskId,
     /// Its title.
     pub subject: String,
-    /// Where it stands.
+    /// Its state.
     pub state: TaskState,
-    /// Who owns it.
+    /// Its owner.
     pub owner: Option<String>,
-    /// What came out.
+    /// Its result.
     pub result: Option<String>,
 }
 
 /// One member at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberLine {
-    /// Its name.
+    /// The name of the member.
     pub name: MemberName,
     /// How it ended.
     pub end: String,
@@ -110,7 +110,7 @@ pub struct RunReport {
     /// How it ended.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The lead's last words.
+    /// The lead's final text.
     pub result: String,
     /// The team, if there was one.
     pub team: Option<TeamName>,
@@ -118,7 +118,7 @@ pub struct RunReport {
     pub tasks: Vec<TaskLine>,
     /// Its members.
     pub members: Vec<MemberLine>,
-    /// The members' work trees that are still there.
+    /// The members' worktrees that still exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<LeftWorktree>,
     /// Tokens of lead and members together.

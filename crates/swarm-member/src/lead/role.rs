@@ -29,17 +29,30 @@ pub(super) struct LeadRole {
     pub(super) parts: LeadParts,
     pub(super) leadership: Arc<Leadership>,
     pub(super) mail: Arc<LeadMail>,
-    pub(super) supervisor: Supervisor,
+    supervisor: Supervisor,
     pub(super) result: ResultText,
     /// A reconcile that an interrupted step has begun.
     pub(super) reconciling: Option<Reconciling>,
     /// The open tasks of which the lead was last told that nobody works on them.
-    pub(super) nudged: Option<String>,
+    nudged: Option<String>,
     /// The paused members for which the run waits, as last reported.
-    pub(super) told_paused: Option<String>,
+    told_paused: Option<String>,
 }
 
 impl LeadRole {
+    pub(super) fn new(parts: LeadParts, leadership: Arc<Leadership>, mail: Arc<LeadMail>) -> Self {
+        Self {
+            supervisor: Supervisor::new(parts.deployment.clone()),
+            parts,
+            leadership,
+            mail,
+            result: ResultText::default(),
+            reconciling: None,
+            nudged: None,
+            told_paused: None,
+        }
+    }
+
     /// How the run was cut short, if it was: by a person, or else by its time limit.
     pub(super) fn cut_short(&self, stop: &CancellationToken) -> Option<Outcome> {
         if self.parts.stop.is_cancelled() {

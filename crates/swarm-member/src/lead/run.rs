@@ -12,15 +12,11 @@ use swarm_supervisor::{
 use swarm_team::Founder;
 
 use super::LeadParts;
-use super::assemble::{Assembled, assemble};
+use super::assemble::{assemble, start_mcp};
 use super::report::{Outcome, RunReport};
-use super::result_text::ResultText;
 use super::role::LeadRole;
 use super::run_end::{end_members, left_worktrees, take_stock};
-use super::servers;
-use super::supervise::Supervisor;
-use crate::member_loop::{InboxWatch, MemberLoop};
-use crate::person::Person;
+use crate::member_loop::MemberLoop;
 
 /// Runs a lead from its prompt to the end of its work. Members that are still there are shut down; team and tasks
 /// are kept unless asked otherwise.
@@ -34,7 +30,7 @@ pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunRep
         // A session id is hex digits, which every name may hold.
         None => implicit_team_name(parts.session).map_err(LeadError::Name)?,
     };
-    let servers = servers::start(&mut parts).await;
+    let servers = start_mcp(&mut parts).await;
     let leadership = Arc::new(Leadership::new(
         parts.deployment.clone(),
         parts.session,
@@ -53,7 +49,10 @@ pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunRep
         }
         None => None,
     };
-    let mut member = start(parts, leadership, &servers)?;
+    let mut member = assemble(parts, leadership, &servers)?;
+    for problem in servers.problems() {
+        member.reporter.notice(problem.to_string());
+    }
     let worked = member.work(taken, prompt).await;
     member.mail.finish_writes();
     match worked {
@@ -68,50 +67,6 @@ pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunRep
             Err(error)
         }
     }
-}
-
-/// A lead that is ready for its prompt.
-fn start(
-    parts: LeadParts,
-    leadership: Arc<Leadership>,
-    servers: &ProcessServers,
-) -> Result<MemberLoop<LeadRole>, LeadError> {
-    let Assembled {
-        session,
-        mail,
-        role_mail,
-        reporter,
-        sub_agents,
-    } = assemble(&parts, &leadership, servers)?;
-    for problem in servers.problems() {
-        reporter.notice(problem.to_string());
-    }
-    let dep = &parts.deployment;
-    let watcher = Arc::clone(&dep.watcher);
-    Ok(MemberLoop {
-        session,
-        inbox: InboxWatch::new(watcher, Arc::clone(&mail.seat)),
-        person: Person::new(None, Arc::clone(&mail), Arc::clone(&reporter)),
-        mail,
-        reporter,
-        sub_agents,
-        model: dep.model.clone(),
-        stop: parts.stop.child_token(),
-        initial_prompt: None,
-        context: Vec::new(),
-        reported: None,
-        trouble: None,
-        role: LeadRole {
-            supervisor: Supervisor::new(dep.clone()),
-            parts,
-            leadership,
-            mail: role_mail,
-            result: ResultText::default(),
-            reconciling: None,
-            nudged: None,
-            told_paused: None,
-        },
-    })
 }
 
 impl MemberLoop<LeadRole> {

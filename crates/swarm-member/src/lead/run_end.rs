@@ -1,4 +1,4 @@
-//! The end of a run: members are ended, and stock is taken of tasks and members.
+//! The end of a run: members are stopped, and the report lists tasks, members and worktrees.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use swarm_supervisor::blocking;
 use swarm_supervisor::{Deployment, LeadError, LeftWorktree};
 use swarm_supervisor::{EndedTeam, StopOptions, end_team, kill_team};
 
-/// How long the end of a run may take without a word about it.
+/// How long the end of a run may take before the person is told what it waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Shuts all members down, or kills them when a person will not wait.
+/// Shuts all members down, or kills them when `at_once` is cancelled.
 pub(super) async fn end_members(
     deployment: &Deployment,
     team: &TeamName,
@@ -43,7 +43,7 @@ pub(super) async fn end_members(
     kill_team(deployment, team).await
 }
 
-/// Who keeps a run from its end, and for how long that may go on.
+/// Which members the end of the run waits for, and for how long at most.
 fn who_is_awaited(
     deployment: &Deployment,
     team: &TeamName,
@@ -72,7 +72,7 @@ fn who_is_awaited(
     }))
 }
 
-/// The work trees of a team's members that are still there.
+/// The worktrees of a team's members that still exist.
 pub(super) async fn left_worktrees(deployment: &Deployment, team: &TeamName) -> Vec<LeftWorktree> {
     let (worktrees, cwd) = (deployment.worktrees.clone(), deployment.cwd.clone());
     let listed = blocking(move || worktrees.list(&cwd)).await;
@@ -93,8 +93,7 @@ pub(super) async fn left_worktrees(deployment: &Deployment, team: &TeamName) -> 
     left.collect()
 }
 
-/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal tells
-/// of them.
+/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal is read.
 pub(super) fn take_stock(
     store: &dyn TeamStore,
     team: &TeamName,

@@ -1,24 +1,24 @@
-//! After a turn of the lead: is the work done, does somebody still work, or would nothing ever happen again?
+//! Whether the work of a run is done, still going on, or stalled.
 
 use swarm_protocol::{MemberState, TaskState};
 use swarm_store::{MemberView, TaskList};
 
-/// What the files say.
+/// The situation according to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Situation {
-    /// Every task is terminal and nobody works.
+    /// Every task is terminal and no member works.
     Done,
-    /// Somebody works, or has mail to read.
+    /// A member works or has unread mail.
     Busy,
-    /// Something happened while it was looked at: one member may have handed work to another that was already
-    /// counted as idle.
+    /// Something changed between the two looks: a member may have handed work to another that was already counted as
+    /// idle.
     Moving,
-    /// Tasks are open and everybody waits.
+    /// Tasks are open and every member waits.
     Stalled,
 }
 
-/// Judges by tasks and by two looks at the members, one before the tasks were read and one after. A look at many
-/// members takes time; only what two looks in a row agree on was so at one moment.
+/// Decides by the tasks and by two looks at the members, one before the tasks were read and one after. A look at many
+/// members takes time; only what both looks agree on was true at one moment.
 pub(super) fn situation(
     before: &[MemberView],
     tasks: &TaskList,
@@ -41,8 +41,8 @@ pub(super) fn situation(
     }
 }
 
-/// Whether the work is finished: every task is, or, where there are none, nobody works and the lead has read what they
-/// reported.
+/// Whether the work is finished: every task is terminal or, without tasks, no member works and the lead has read every
+/// report.
 pub(super) fn is_work_finished(
     tasks: &TaskList,
     members: &[MemberView],
@@ -68,7 +68,7 @@ fn is_busy(view: &MemberView) -> bool {
     }
 }
 
-/// The names of those who are paused, where nobody else is busy: nothing happens until a person lets them go on.
+/// The names of the paused members if no other member is busy: nothing happens until a person continues them.
 pub(super) fn paused_alone(members: &[MemberView]) -> Option<String> {
     let is_paused = |view: &&MemberView| view.state == MemberState::Paused;
     let (paused, others): (Vec<_>, Vec<_>) = members
@@ -82,7 +82,7 @@ pub(super) fn paused_alone(members: &[MemberView]) -> Option<String> {
     (others.is_empty() && !names.is_empty()).then(|| names.join(", "))
 }
 
-/// Whether any task was given up.
+/// Whether any task has failed.
 pub(super) fn any_failed(tasks: &TaskList) -> bool {
     tasks
         .tasks
@@ -90,7 +90,7 @@ pub(super) fn any_failed(tasks: &TaskList) -> bool {
         .any(|task| tasks.state(task) == TaskState::Failed)
 }
 
-/// What the lead is told when everybody waits and tasks are open.
+/// The message to the lead when every member waits and tasks are open.
 pub(super) fn stalled_text(tasks: &TaskList) -> String {
     let open: Vec<String> = tasks
         .tasks

@@ -1,4 +1,4 @@
-//! Watching over members: a death or a change of state wakes the lead.
+//! Supervision of members: a death or a change of state wakes the lead.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use swarm_supervisor::Deployment;
 use swarm_supervisor::death;
 
-/// Wakes its owner when something may have happened to a member. What happened is read from the files.
+/// Wakes the lead when something may have happened to a member. What happened is read from the files.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     deployment: Deployment,
@@ -35,7 +35,7 @@ impl Supervisor {
         self.woken.notified().await;
     }
 
-    /// Watches every member that swarm started and that is not watched yet.
+    /// Watches every member that swarm has started and that is not watched yet.
     pub(crate) fn watch_all<'a>(
         &mut self,
         team: &TeamName,
@@ -59,8 +59,8 @@ impl Supervisor {
             loop {
                 tokio::select! {
                     () = state.changed() => woken.notify_one(),
-                    fell = &mut death => {
-                        if let Ok(Err(error)) = fell {
+                    ended = &mut death => {
+                        if let Ok(Err(error)) = ended {
                             tracing::warn!(%error, "life lock not watched");
                         }
                         woken.notify_one();

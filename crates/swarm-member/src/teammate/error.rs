@@ -1,11 +1,11 @@
-//! Why a teammate cannot go on.
+//! Failures of a teammate.
 
 use swarm_engine::{EngineError, SkillError};
 use swarm_fs::FsError;
 use swarm_store::StoreError;
 use swarm_team::OrderError;
 
-/// A failure that ends the process.
+/// A failure that stops the process.
 #[derive(Debug, thiserror::Error)]
 pub enum TeammateError {
     /// The team's files.

@@ -8,17 +8,13 @@ mod parts;
 mod prompt;
 mod role;
 mod run;
-mod servers;
-mod start;
 mod suspension;
 mod task_follow_up;
-mod termination;
 mod turn_reporter;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::TeammateError;
-pub use parts::{ProcessFacts, TeammateParts};
+pub use parts::{ProcessFacts, TeammateParts, Termination};
 pub use run::{Ending, run};
-pub use termination::Termination;

@@ -1,9 +1,9 @@
-//! What a teammate is given by the program that starts it.
+//! What the program that starts a teammate gives it.
 
 use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use swarm_engine::{AgentRuntime, Isolator, ModelFactory};
 use swarm_model::Model;
@@ -12,10 +12,9 @@ use swarm_store::TeamStore;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_ui::{PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
 
-use crate::teammate::termination::Termination;
-
-/// Facts of the running process.
+/// Facts about the running process.
 #[derive(Debug, Clone)]
 pub struct ProcessFacts {
     /// Its pid.
@@ -28,27 +27,27 @@ pub struct ProcessFacts {
     pub pid_space: String,
     /// Name of the operating system, for the system prompt.
     pub platform: String,
-    /// Its working folder.
+    /// Its working directory.
     pub cwd: PathBuf,
-    /// The work tree that it finds itself in, where it was ordered to have one of its own.
+    /// The worktree that it runs in, where its order names one.
     pub worktree: Option<WorktreeReport>,
     /// The pane it runs in.
     pub pane: Option<PaneId>,
-    /// What holds it.
+    /// The backend that runs it.
     pub backend: BackendType,
     /// Version of the program.
     pub version: String,
 }
 
-/// Everything a teammate works with.
+/// Everything that a teammate works with.
 pub struct TeammateParts {
-    /// What it was told.
+    /// Its order.
     pub order: SpawnOrder,
-    /// The root of all state.
+    /// The config directory.
     pub root: PathBuf,
-    /// The user's home folder, for rules that begin with `~/`.
+    /// The user's home directory, for rules that begin with `~/`.
     pub home: Option<PathBuf>,
-    /// The one owner of the team's files.
+    /// The team's files.
     pub store: Arc<dyn TeamStore>,
     /// Time for frames.
     pub clock: Arc<dyn Clock>,
@@ -56,21 +55,21 @@ pub struct TeammateParts {
     pub runtime: Arc<dyn AgentRuntime>,
     /// The model.
     pub model: Arc<dyn Model>,
-    /// Makes the models of its sub-agents.
+    /// Creates the models of its sub-agents.
     pub models: Arc<dyn ModelFactory>,
-    /// Facts of this process.
+    /// Facts about this process.
     pub process: ProcessFacts,
-    /// Who merges its work when it completes a task.
+    /// Merges its work when it completes a task.
     pub merger: Option<Arc<dyn WorkMerger>>,
-    /// Who makes the folders of its sub-agents that work in one of their own.
+    /// Creates worktrees for isolated sub-agents.
     pub isolator: Option<Arc<dyn Isolator>>,
     /// Where the pane is drawn.
     pub screen: Box<dyn Write + Send>,
     /// Width of the pane at any moment, in cells.
     pub width: WidthSource,
-    /// What a person types into the pane; none where there is no terminal.
+    /// Input of a person in the pane; `None` without a terminal.
     pub person: Option<UnboundedReceiver<PaneInput>>,
-    /// Set when the process is told to end.
+    /// Set when the process is told to stop.
     pub terminate: Termination,
 }
 
@@ -80,5 +79,33 @@ impl fmt::Debug for TeammateParts {
             .field("agent", &self.order.agent)
             .field("spawn_id", &self.order.spawn_id)
             .finish_non_exhaustive()
+    }
+}
+
+/// The cause that is reported where none was given.
+const UNNAMED: &str = "its process was told to end";
+
+/// Tells a teammate's process to stop. The first cause counts.
+#[derive(Debug, Clone, Default)]
+pub struct Termination {
+    token: CancellationToken,
+    cause: Arc<OnceLock<&'static str>>,
+}
+
+impl Termination {
+    /// Tells the teammate to stop. `cause` is a clause such as `its pane is gone`.
+    pub fn tell(&self, cause: &'static str) {
+        self.cause.get_or_init(|| cause);
+        self.token.cancel();
+    }
+
+    /// Cancelled when the teammate is told to stop.
+    pub(crate) fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    /// Why it was told to stop.
+    pub(crate) fn cause(&self) -> &'static str {
+        self.cause.get().copied().unwrap_or(UNNAMED)
     }
 }

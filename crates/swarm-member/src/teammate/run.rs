@@ -1,24 +1,24 @@
 //! A teammate process from its start to its end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use swarm_fs::FolderWatcher;
-use swarm_fs::process::{self, Process, Target};
-use swarm_protocol::{MemberState, SPAWN_MARK, SpawnId};
+use swarm_fs::process::{self, Process, Target, forbid_inspection};
+use swarm_fs::{FolderWatcher, LifeHolder, NameFilter};
+use swarm_protocol::{
+    DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
+};
+use swarm_store::{StoreError, TeamStore};
+use swarm_team::SpawnOrder;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::member_loop::{InboxWatch, MemberLoop};
-use crate::person::Person;
-use crate::teammate::assemble::{Assembled, assemble};
-use crate::teammate::lead_watch::LeadWatch;
-use crate::teammate::role::TeammateRole;
-use crate::teammate::servers;
-use crate::teammate::start::{await_commit, hello, take_life};
-use crate::teammate::suspension::PauseWatch;
-use crate::teammate::task_follow_up::TaskFollowUp;
-use crate::teammate::turn_reporter::TurnReporter;
+use crate::servers::start_servers;
+use crate::teammate::assemble::{Teammate, assemble};
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
+
+/// How much longer than its spawner a child waits for the commit, so that the spawner decides first.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a teammate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,79 +62,38 @@ fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
 ///
 /// # Errors
 /// [`TeammateError`] when the team's files or the transcript cannot be used.
-pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
+pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     let store = Arc::clone(&parts.store);
     let order = parts.order.clone();
     let process = parts.process.clone();
     let clock = Arc::clone(&parts.clock);
     let termination = parts.terminate.clone();
-    let stop = termination.token().clone();
-    let inputs = parts.person.take();
+    let (team, name) = (&order.agent.team, &order.agent.name);
     let watcher = Arc::new(FolderWatcher::in_runtime(&Handle::current()));
 
     let started = started_by(&process, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
-    let servers = servers::start(&order, &*store, &stop).await;
-    let Assembled {
-        session,
-        mail,
-        role_mail,
-        reporter,
-        initial_prompt,
-        sub_agents,
+    let logs = store.member_dir(team, name);
+    let (mcp, definition) = (&order.equipment.mcp, order.definition.as_ref());
+    let (env, stop) = (order.env.clone(), termination.token());
+    let servers = start_servers(mcp, definition, &order.cwd, env, Some(logs), stop).await;
+    // Its inbox is watched before the lead hears of it.
+    let Teammate {
+        mut member,
         tool_names,
         definition,
     } = assemble(parts, &watcher, &servers)?;
     for problem in servers.problems() {
-        reporter.notice(problem.to_string());
+        member.reporter.notice(problem.to_string());
     }
-    let (team, name) = (order.agent.team.clone(), order.agent.name.clone());
-    let seat = Arc::clone(&mail.seat);
-    // Watched before the lead hears of this member.
-    let inbox = InboxWatch::new(Arc::clone(&watcher), Arc::clone(&seat));
-    seat.note_who_leads(&team)?;
+    member.seat().note_who_leads(team)?;
     let hello = hello(&order, &process, tool_names, definition);
-    store.write_hello(&team, &name, &hello)?;
-    let Some(member) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
-        reporter.notice("this spawn was called off; leaving");
+    store.write_hello(team, name, &hello)?;
+    let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
+        member.reporter.notice("this spawn was called off; leaving");
         return Ok(Ending::NotWanted);
     };
-    role_mail.joined(member.joined_at);
-    let tasks = TaskFollowUp::new(Arc::clone(&seat), team.clone(), order.limits.remind);
-    let role = TeammateRole {
-        mail: role_mail,
-        process,
-        grace: order.limits.shutdown_grace(),
-        lead: LeadWatch::new(
-            Arc::clone(&store),
-            Arc::clone(&watcher),
-            team.clone(),
-            order.limits.on_lost,
-        ),
-        pause: PauseWatch::new(store, &watcher, team.clone(), name, order.spawn_id),
-        reports: TurnReporter::new(seat, Arc::clone(&reporter), tasks),
-        team,
-        shutdown_deadline: None,
-        suspension: None,
-        lost: None,
-        kept_busy: 0,
-        ended_by_hook: None,
-    };
-    let mut member = MemberLoop {
-        role,
-        session,
-        person: Person::new(inputs, Arc::clone(&mail), Arc::clone(&reporter)),
-        mail,
-        reporter,
-        sub_agents,
-        inbox,
-        model: order.model,
-        stop,
-        initial_prompt,
-        context: Vec::new(),
-        reported: None,
-        trouble: None,
-    };
+    member.role.mail.joined(committed.joined_at);
     member
         .begin_session(member.session.totals().requests > 0)
         .await;
@@ -154,4 +113,89 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         member.reporter.state(MemberState::Dead, cause);
     }
     ending
+}
+
+/// Takes the life lock of this member and protects its process from inspection by others of the same user.
+fn take_life(
+    store: &dyn TeamStore,
+    order: &SpawnOrder,
+    process: &ProcessFacts,
+) -> Result<LifeHolder, TeammateError> {
+    let record = LifeRecord {
+        kind: LifeKind::Process,
+        pid: process.pid,
+        proc_start: process.start.clone(),
+        spawn_id: order.spawn_id,
+        host: process.host.clone(),
+        pid_space: process.pid_space.clone(),
+    };
+    // Ids, numbers and strings always serialize.
+    let content = serde_json::to_vec(&record).unwrap_or_default();
+    let taken = store.take_life(&order.agent.team, &order.agent.name, &content);
+    let life = taken.map_err(|error| match error {
+        StoreError::Fs(error) => TeammateError::Life(error),
+        error => error.into(),
+    })?;
+    // Not before: until then only the mark in its environment identifies this process.
+    forbid_inspection();
+    Ok(life)
+}
+
+/// What this process reports as in force.
+fn hello(
+    order: &SpawnOrder,
+    process: &ProcessFacts,
+    tools: Vec<String>,
+    definition: Option<DefinitionReport>,
+) -> Hello {
+    Hello {
+        spawn_id: order.spawn_id,
+        pid: process.pid,
+        proc_start: process.start.clone(),
+        pane: process.pane.clone(),
+        cwd: process.cwd.clone(),
+        worktree: process.worktree.clone(),
+        model: order.model.clone(),
+        mode: order.mode,
+        tools,
+        session_id: order.session_id,
+        version: process.version.clone(),
+        definition,
+    }
+}
+
+/// Waits until the roster has this spawn as committed. `None` if it was cancelled.
+async fn await_commit(
+    store: &dyn TeamStore,
+    watcher: &FolderWatcher,
+    order: &SpawnOrder,
+    now: UnixMs,
+) -> Result<Option<Member>, TeammateError> {
+    let team = &order.agent.team;
+    let filter = NameFilter::Exact(vec!["config.json".into()]);
+    let mut roster = watcher.subscribe(&store.team_folder(team), filter);
+    let wait = Duration::from_millis(order.deadline.since(now)) + PATIENCE;
+    let deadline = tokio::time::Instant::now() + wait;
+    loop {
+        let config = match store.config(team) {
+            Ok(config) => config,
+            Err(StoreError::TeamNotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let member = config.member(&order.agent.name);
+        let Some(member) = member.filter(|member| member.spawn_id() == Some(order.spawn_id)) else {
+            return Ok(None);
+        };
+        let committed = member
+            .swarm
+            .as_ref()
+            .is_some_and(|swarm| swarm.reservation.is_none());
+        if committed {
+            return Ok(Some(member.clone()));
+        }
+        tokio::select! {
+            () = roster.changed() => {}
+            () = tokio::time::sleep_until(deadline) => return Ok(None),
+        }
+    }
 }

@@ -10,9 +10,8 @@ use swarm_protocol::{
 use swarm_store::StoreError;
 use swarm_team::Seat;
 
-use crate::reporter::Reporter;
+use crate::reporter::{Reporter, TurnMail};
 use crate::teammate::task_follow_up::{TaskFollowUp, names};
-use crate::turn_mail::TurnMail;
 
 /// Longest result in an idle notice in bytes; the transcript has the rest.
 const RESULT_BYTES: usize = 64 * 1024;

@@ -3,8 +3,8 @@
 use swarm_engine::{EngineError, Totals, TurnOutcome};
 use swarm_protocol::{AgentEvent, IdleNotification, IdleReason, IsoTime};
 
+use crate::reporter::TurnMail;
 use crate::teammate::turn_reporter::notice;
-use crate::turn_mail::TurnMail;
 
 fn finished(text: &str) -> TurnOutcome {
     TurnOutcome::Finished {

@@ -429,11 +429,11 @@ async fn a_turn_shows_as_active_only_while_it_lasts() {
 
 #[test]
 fn events_of_a_turn_do_not_leak_into_the_next() {
-    let mut mail = crate::turn_mail::TurnMail::default();
+    let mut mail = crate::reporter::TurnMail::default();
     mail.follow(&AgentEvent::MailOut {
         to: "team-lead".to_owned(),
         line: "done".to_owned(),
     });
     mail.follow(&AgentEvent::TurnStarted);
-    assert_eq!(mail, crate::turn_mail::TurnMail::default());
+    assert_eq!(mail, crate::reporter::TurnMail::default());
 }

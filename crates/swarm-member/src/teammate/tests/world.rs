@@ -22,8 +22,7 @@ use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use crate::pane_sink::PaneSink;
-use crate::reporter::{Reporter, ReporterParts};
+use crate::reporter::{PaneSink, Reporter, ReporterParts};
 use crate::teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
 
 /// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.

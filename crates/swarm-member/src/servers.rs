@@ -1,42 +1,44 @@
-//! The member's MCP servers.
+//! The MCP servers of a member's process.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use swarm_mcp::{McpHost, ProcessServers};
-use swarm_policy::servers_without_tools;
-use swarm_store::TeamStore;
-use swarm_team::SpawnOrder;
+use swarm_policy::{AgentDefinition, McpSettings, servers_without_tools};
 use tokio_util::sync::CancellationToken;
 
 use crate::teammate::TeammateError;
 
-/// Finds out the tools of the member's servers. Those that its lead has listed are started at their first call.
-pub(crate) async fn start(
-    order: &SpawnOrder,
-    store: &dyn TeamStore,
+/// Starts the servers and waits for their tools. A server whose tools the lead has listed is started at its first call.
+pub(crate) async fn start_servers(
+    settings: &McpSettings,
+    definition: Option<&AgentDefinition>,
+    cwd: &Path,
+    env: BTreeMap<String, String>,
+    logs: Option<PathBuf>,
     stop: &CancellationToken,
 ) -> ProcessServers {
-    let settings = order.equipment.mcp.clone();
     let host = McpHost {
-        cwd: order.cwd.clone(),
-        env: order.env.clone(),
-        logs: Some(store.member_dir(&order.agent.team, &order.agent.name)),
+        cwd: cwd.to_owned(),
+        env,
+        logs,
         limits: settings.bounds.into(),
     };
-    let definition = order.definition.as_ref();
     let uses = definition.map_or(&[][..], |definition| &definition.mcp_servers);
     let origin = definition.map_or_else(String::new, |definition| {
         format!("agent {}", definition.name)
     });
-    ProcessServers::start(settings, host, uses, &origin, stop).await
+    ProcessServers::start(settings.clone(), host, uses, &origin, stop).await
 }
 
-/// Whether the servers that its type needs have tools: it would be no agent of that type without them.
+/// Checks that the servers that a definition needs have tools.
 ///
 /// # Errors
 /// [`TeammateError::Servers`], with what became of those that failed.
-pub(crate) fn require(order: &SpawnOrder, servers: &ProcessServers) -> Result<(), TeammateError> {
-    let Some(definition) = &order.definition else {
-        return Ok(());
-    };
+pub(crate) fn require(
+    definition: &AgentDefinition,
+    servers: &ProcessServers,
+) -> Result<(), TeammateError> {
     let tools: Vec<_> = servers.tools().collect();
     let missing = servers_without_tools(definition, tools.iter().map(|tool| tool.name()));
     if missing.is_empty() {

@@ -1,0 +1,263 @@
+//! One member assembled from its setup: permissions, hooks, tools, transcript and conversation.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use swarm_engine::{
+    AgentParts, AgentRuntime, EngineError, EngineLimits, EventSink, ForkPoint, InstructionSources,
+    Interjections, Isolator, ModelFactory, Rights, Session, SubAgentKit, SubAgents,
+    TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools, without_unreadable,
+};
+use swarm_fs::FolderWatcher;
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_mcp::ProcessServers;
+use swarm_model::{Model, ModelName};
+use swarm_policy::{AgentDefinition, Equipment, ReadFilter};
+use swarm_protocol::{AgentId, SessionId};
+use swarm_team::{SendMessageTool, member_hooks, task_tools};
+use swarm_tools::{
+    Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits,
+};
+use swarm_ui::PaneInput;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::PermissionBroker;
+use crate::mail::MailHandler;
+use crate::member_loop::{InboxWatch, MemberLoop};
+use crate::person::Person;
+use crate::reporter::Reporter;
+
+/// What a lead and a teammate are assembled from.
+pub(crate) struct MemberSetup {
+    pub(crate) mail: Arc<MailHandler>,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) rights: Arc<Rights>,
+    pub(crate) watcher: Arc<FolderWatcher>,
+    pub(crate) runtime: Arc<dyn AgentRuntime>,
+    pub(crate) model: Arc<dyn Model>,
+    /// Its name as `provider/model`.
+    pub(crate) model_name: String,
+    /// Creates the models of sub-agents.
+    pub(crate) models: Arc<dyn ModelFactory>,
+    pub(crate) isolator: Option<Arc<dyn Isolator>>,
+    pub(crate) equipment: Arc<Equipment>,
+    pub(crate) definition: Option<AgentDefinition>,
+    /// The type that hooks get.
+    pub(crate) agent_type: Option<String>,
+    /// The blocks of the system prompt.
+    pub(crate) system: Vec<String>,
+    pub(crate) send_message: SendMessageTool,
+    /// The tools of its role.
+    pub(crate) role_tools: Vec<Arc<dyn Tool>>,
+    pub(crate) limits: EngineLimits,
+    /// How long a permission request waits for an answer.
+    pub(crate) permission_timeout: Duration,
+    /// Files that deny rules keep from it.
+    pub(crate) unreadable: ReadFilter,
+    /// The directories outside of which it writes nothing.
+    pub(crate) confine: Option<Confinement>,
+    pub(crate) root: PathBuf,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) session: SessionId,
+    /// The file of its conversation, which goes on where it exists.
+    pub(crate) transcript: PathBuf,
+    /// Name of the operating system, for system prompts.
+    pub(crate) platform: String,
+    /// Version of the program.
+    pub(crate) version: String,
+}
+
+/// A member that has its tools; its conversation is not open yet.
+pub(crate) struct Assembled {
+    pub(crate) agent: AgentParts,
+    transcript: TranscriptFile,
+    sub_agents: Arc<SubAgents>,
+    mail: Arc<MailHandler>,
+    reporter: Arc<Reporter>,
+    watcher: Arc<FolderWatcher>,
+    model: String,
+}
+
+impl Assembled {
+    /// Opens the conversation. `stop` interrupts the member, and `inputs` is what a person types into its terminal.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the transcript cannot be used.
+    pub(crate) fn open<R>(
+        self,
+        role: R,
+        stop: CancellationToken,
+        inputs: Option<UnboundedReceiver<PaneInput>>,
+    ) -> Result<MemberLoop<R>, EngineError> {
+        let (mail, reporter) = (self.mail, self.reporter);
+        Ok(MemberLoop {
+            role,
+            session: Session::open(self.transcript, self.agent)?,
+            inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.seat)),
+            person: Person::new(inputs, Arc::clone(&mail), Arc::clone(&reporter)),
+            mail,
+            reporter,
+            sub_agents: self.sub_agents,
+            model: self.model,
+            stop,
+            initial_prompt: None,
+            context: Vec::new(),
+            reported: None,
+            trouble: None,
+        })
+    }
+}
+
+impl MemberSetup {
+    /// Puts the member together. `spawner` adds teammates for it.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the transcript cannot be opened.
+    pub(crate) fn assemble(
+        self,
+        servers: &ProcessServers,
+        spawner: Arc<dyn TeammateSpawner>,
+    ) -> Result<Assembled, EngineError> {
+        let seat = Arc::clone(&self.mail.seat);
+        let hooks = self.hooks();
+        let tool_context = self.tool_context();
+        let instructions = self.instructions();
+        let author = TranscriptAuthor {
+            session: self.session,
+            cwd: self.cwd,
+            version: self.version,
+            agent: Some(seat.name.clone()),
+            team: seat.team(),
+            spawn: Some(seat.spawn_id),
+            sub_agent: None,
+        };
+        let transcript = TranscriptFile::open(self.transcript, author, Arc::clone(&seat.clock))?;
+        let sub_agents = SubAgents::new(SubAgentKit {
+            equipment: Arc::clone(&self.equipment),
+            models: self.models,
+            isolator: self.isolator,
+            servers: Some(Arc::clone(servers.pool())),
+            clock: Arc::clone(&seat.clock),
+            root: self.root,
+            platform: self.platform,
+        });
+        let mut tools = own_tools(&self.equipment);
+        let send_message = self.send_message.reaching(Arc::downgrade(&sub_agents) as _);
+        tools.push(Arc::new(send_message));
+        tools.extend(task_tools(&seat));
+        tools.extend(self.role_tools);
+        tools.extend(servers.tools());
+        let mut system = self.system;
+        system.extend(servers.remark());
+        let mut agent = AgentParts {
+            name: seat.name.to_string(),
+            system,
+            runtime: self.runtime,
+            model: self.model,
+            model_name: short_model_name(&self.model_name),
+            tools,
+            withheld: Vec::new(),
+            rights: self.rights,
+            gate: Arc::new(PermissionBroker {
+                mail: Arc::clone(&self.mail),
+                watcher: Arc::clone(&self.watcher),
+                reporter: Arc::clone(&self.reporter),
+                timeout: self.permission_timeout,
+            }),
+            events: Arc::clone(&self.reporter) as Arc<dyn EventSink>,
+            interjections: Arc::clone(&self.mail) as Arc<dyn Interjections>,
+            hooks,
+            forks: ForkPoint::default(),
+            limits: self.limits,
+            home: self.home,
+            instructions,
+            tool_context,
+        };
+        sub_agents.equip(&mut agent, spawner, self.definition.as_ref(), &transcript);
+        Ok(Assembled {
+            agent,
+            transcript,
+            sub_agents,
+            mail: self.mail,
+            reporter: self.reporter,
+            watcher: self.watcher,
+            model: self.model_name,
+        })
+    }
+
+    /// The hooks of the settings and of the member's own definition. It is not a sub-agent, so the end of its turn is
+    /// `Stop`.
+    fn hooks(&self) -> AgentHooks {
+        let (reporter, rights) = (Arc::clone(&self.reporter), Arc::clone(&self.rights));
+        let project = self.equipment.project.as_ref().unwrap_or(&self.cwd);
+        let hooks = Hooks::new(HooksParts {
+            settings: self.equipment.hooks.clone(),
+            env: self.env.clone(),
+            project: project.clone(),
+            notice: Arc::new(move |line| reporter.notice(line)),
+        });
+        let definition = self.definition.as_ref();
+        let own = definition.map(|definition| definition.hooks.clone());
+        let base = Subject {
+            session_id: Some(self.session.to_string()),
+            transcript_path: Some(self.transcript.clone()),
+            cwd: self.cwd.clone(),
+            agent_type: self.agent_type.clone(),
+            ..Subject::default()
+        };
+        let hooks = hooks.and(own.unwrap_or_default());
+        member_hooks(&self.mail.seat, hooks, base, move || rights.mode())
+    }
+
+    /// Where its instruction files come from, unless its definition omits them.
+    fn instructions(&self) -> Option<Arc<InstructionSources>> {
+        let definition = self.definition.as_ref();
+        definition
+            .is_none_or(|definition| !definition.omit_claude_md)
+            .then(|| {
+                Arc::new(InstructionSources {
+                    settings: self.equipment.instructions.clone(),
+                    root: self.root.clone(),
+                    home: self.home.clone(),
+                    unreadable: self.unreadable.clone(),
+                })
+            })
+    }
+
+    fn tool_context(&self) -> ToolContext {
+        let seat = &self.mail.seat;
+        let team = seat.team();
+        let protected =
+            without_unreadable(ProtectedPaths::new(&self.root), self.unreadable.clone());
+        ToolContext {
+            cwd: self.cwd.clone(),
+            env: Arc::new(self.env.clone()),
+            checkout: Arc::new(Checkout::of(&self.cwd, self.home.as_deref())),
+            protected: Arc::new(protected),
+            confine: self.confine.clone().map(Arc::new),
+            guards: Arc::new(self.equipment.shell.clone()),
+            files: Arc::new(Mutex::new(FileState::new())),
+            modes: None,
+            cancel: CancellationToken::new(),
+            limits: ToolLimits::default(),
+            tool_use_id: String::new(),
+            caller: Caller {
+                name: seat.name.clone(),
+                agent_id: team
+                    .clone()
+                    .map(|team| AgentId::new(seat.name.clone(), team)),
+                team,
+            },
+        }
+    }
+}
+
+/// The name of a model at its provider.
+pub(crate) fn short_model_name(name: &str) -> String {
+    ModelName::parse(name).map_or_else(|_| name.to_owned(), |name| name.model)
+}
