@@ -9,7 +9,7 @@ use swarm_engine::{Injected, Interjections, Withheld};
 use swarm_fs::Settling;
 use swarm_protocol::{AgentEvent, MemberName, MessageId, ShutdownRequest, TeamName};
 use swarm_store::{Draft, StoreError};
-use swarm_team::{Incoming, PendingShutdown, Seat, ShutdownVerdict, sort_mail, summary_of};
+use swarm_team::{Incoming, PendingShutdown, Seat, sort_mail, summary_of};
 
 use crate::deferred_writes::DeferredWrites;
 
@@ -163,10 +163,7 @@ impl MailHandler {
             .rev()
             .find_map(|incoming| incoming.shutdown_request().cloned())
             .filter(|request| !pending.is_refused(&request.request_id));
-        Ok(newest.or_else(|| match pending.verdict() {
-            ShutdownVerdict::Open(request) => Some(request),
-            ShutdownVerdict::None => None,
-        }))
+        Ok(newest.or_else(|| pending.open()))
     }
 
     /// Shows messages and returns them in the form in which they go into the transcript.

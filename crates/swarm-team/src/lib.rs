@@ -41,8 +41,7 @@ pub use send::{
 };
 pub use send_message::SendMessageTool;
 pub use shutdown::{
-    PendingShutdown, ShutdownAsk, ShutdownVerdict, approve_shutdown, reject_shutdown,
-    request_shutdown,
+    PendingShutdown, ShutdownAsk, approve_shutdown, reject_shutdown, request_shutdown,
 };
 pub use state_keeper::StateKeeper;
 pub use sub_agent_event::enter_sub_agent;

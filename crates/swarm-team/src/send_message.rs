@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub struct SendMessageTool {
     seat: Arc<Seat>,
-    desk: Option<Arc<PendingShutdown>>,
+    shutdown: Option<Arc<PendingShutdown>>,
     /// Sub-agents of this process, who are asked for before members are.
     background: Option<Weak<dyn BackgroundAgents>>,
 }
@@ -96,16 +96,16 @@ impl SendMessageTool {
     pub fn for_lead(seat: Arc<Seat>) -> Self {
         Self {
             seat,
-            desk: None,
+            shutdown: None,
             background: None,
         }
     }
 
-    /// A teammate's tool: it may refuse a shutdown request on its desk.
-    pub fn for_teammate(seat: Arc<Seat>, desk: Arc<PendingShutdown>) -> Self {
+    /// A teammate's tool: it may refuse an open shutdown request.
+    pub fn for_teammate(seat: Arc<Seat>, shutdown: Arc<PendingShutdown>) -> Self {
         Self {
             seat,
-            desk: Some(desk),
+            shutdown: Some(shutdown),
             background: None,
         }
     }
@@ -207,10 +207,10 @@ impl SendMessageTool {
     }
 
     fn respond(&self, id: &RequestId, approve: bool, reason: Option<&str>) -> ToolOutput {
-        let Some(desk) = &self.desk else {
+        let Some(shutdown) = &self.shutdown else {
             return refused("the lead answers no shutdown request");
         };
-        if !desk.is_open(id) {
+        if !shutdown.is_open(id) {
             return refused("there is no open shutdown request with that id from the team lead");
         }
         if approve {
@@ -228,7 +228,7 @@ impl SendMessageTool {
         };
         match reject_shutdown(&self.seat, &team, id, reason) {
             Ok(()) => {
-                desk.close();
+                shutdown.close();
                 let out = json!({
                     "success": true, "request_id": id,
                     "message": "Refused. The lead was told why; go on with your work.",

@@ -1,5 +1,5 @@
 //! The shutdown handshake. The lead requests; the member's model is told and may refuse until the end of that turn. The
-//! member's *program* agrees for it then, at the deadline, and at once where the request is forced.
+//! member's *program* agrees for it then, at the deadline, or immediately if the request is forced.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,11 +14,11 @@ use crate::Seat;
 /// Who asks a member to stop, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct ShutdownAsk<'a> {
-    /// What the member is told.
+    /// The reason that the member gets.
     pub reason: Option<&'a str>,
-    /// Who asks, as the journal names it.
+    /// The asker, as the journal names it.
     pub by: &'a str,
-    /// Stops the member at once instead of asking its agent.
+    /// Stops the member immediately instead of asking its model.
     pub force: bool,
 }
 
@@ -75,8 +75,8 @@ pub fn approve_shutdown(
         .map(drop)
 }
 
-/// The member goes on, for a reason. It has refused once the lead has been told, whether or not the journal hears
-/// of it.
+/// The member refuses to stop, for a reason. The refusal counts once the lead was told, whether or not it could be added
+/// to the journal.
 ///
 /// # Errors
 /// Whatever the store says; the lead was not told then.
@@ -104,16 +104,7 @@ pub fn reject_shutdown(
     Ok(())
 }
 
-/// Where a member stands with a shutdown request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShutdownVerdict {
-    /// No open request.
-    None,
-    /// Open: the program approves once the model was told and has not refused.
-    Open(ShutdownRequest),
-}
-
-/// The open request of a member in a turn, shared by its loop and its `SendMessage` tool.
+/// A member's open shutdown request, shared by its loop and its `SendMessage` tool.
 #[derive(Debug, Default)]
 pub struct PendingShutdown {
     requests: Mutex<Requests>,
@@ -124,7 +115,7 @@ struct Requests {
     open: Option<ShutdownRequest>,
     /// The last one that the model was told of.
     told: Option<RequestId>,
-    /// The last one that was refused. Its message comes again where its acknowledgement failed.
+    /// The last one that was refused. Its message comes again if it could not be marked as read.
     refused: Option<RequestId>,
 }
 
@@ -134,7 +125,7 @@ impl PendingShutdown {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a request, unless it was refused before. A later one replaces an earlier one, whose asker has given up
+    /// Sets the open request, unless it was refused before. A later one replaces an earlier one, whose asker has given up
     /// or asks again.
     pub fn enter(&self, request: ShutdownRequest) {
         let mut requests = self.lock();
@@ -143,10 +134,9 @@ impl PendingShutdown {
         }
     }
 
-    /// The open request.
-    pub fn verdict(&self) -> ShutdownVerdict {
-        let open = self.lock().open.clone();
-        open.map_or(ShutdownVerdict::None, ShutdownVerdict::Open)
+    /// The open request. The program approves it once the model was told and has not refused.
+    pub fn open(&self) -> Option<ShutdownRequest> {
+        self.lock().open.clone()
     }
 
     /// Whether a request of this id is open.
@@ -156,7 +146,7 @@ impl PendingShutdown {
         open.is_some_and(|request| &request.request_id == id)
     }
 
-    /// Notes that the model is told of a request.
+    /// Records that the model is told of a request.
     pub fn note_told(&self, id: &RequestId) {
         self.lock().told = Some(id.clone());
     }

@@ -12,7 +12,7 @@ use swarm_protocol::{
     TeamName,
 };
 use swarm_store::StoreError;
-use swarm_team::{Incoming, Seat, ShutdownVerdict, approve_shutdown};
+use swarm_team::{Incoming, Seat, approve_shutdown};
 use tokio::time::Instant;
 
 use crate::mail::MailHandler;
@@ -180,8 +180,9 @@ impl Role for TeammateRole {
     }
 
     fn request_sent(&mut self, turn: &Turn) {
-        if let ShutdownVerdict::Open(request) = self.mail.shutdown.verdict() {
-            self.set_deadline(Some(request), turn);
+        let waiting = self.mail.shutdown.open();
+        if waiting.is_some() {
+            self.set_deadline(waiting, turn);
         }
     }
 
@@ -305,9 +306,7 @@ impl TeammateRole {
     /// The open shutdown request once nothing is left to wait for: it is forced, the model has read it and ended its turn
     /// without a refusal, its deadline is over, or the model takes no turn in which it could refuse.
     fn agreed_shutdown(&self) -> Option<ShutdownRequest> {
-        let ShutdownVerdict::Open(request) = self.mail.shutdown.verdict() else {
-            return None;
-        };
+        let request = self.mail.shutdown.open()?;
         let deadline = self.shutdown_deadline.as_ref();
         let is_over = deadline.is_some_and(|deadline| {
             deadline.request == request.request_id && Instant::now() >= deadline.at
@@ -409,7 +408,7 @@ impl MemberLoop<TeammateRole> {
     /// What follows a turn. While a sub-agent works in the background the member is not idle: the lead is told nothing,
     /// and the model is reminded of nothing, until that is over.
     async fn end_turn(&mut self, outcome: &TurnOutcome) -> Result<(), TeammateError> {
-        let goes_on = self.role.mail.shutdown.verdict() == ShutdownVerdict::None;
+        let goes_on = self.role.mail.shutdown.open().is_none();
         if goes_on && self.sub_agents.is_busy() && self.role.reports.waits(outcome) {
             return Ok(());
         }

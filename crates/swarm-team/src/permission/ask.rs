@@ -221,7 +221,7 @@ fn withdraw(seat: &Seat, team: &TeamName, id: &RequestId) -> Result<(), StoreErr
     seat.store.close_request(team, id)
 }
 
-/// The answer that came by mail, which is acknowledged by that. A lead's own mail is its desk's.
+/// The answer that came by mail, which is marked as read. The mail of a lead is left to its mail handler.
 fn mailed(
     seat: &Seat,
     team: &TeamName,

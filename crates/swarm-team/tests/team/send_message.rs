@@ -4,22 +4,26 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MemberState, RequestId, ShutdownRequest};
-use swarm_team::{Incoming, PendingShutdown, SendMessageTool, ShutdownVerdict};
+use swarm_team::{Incoming, PendingShutdown, SendMessageTool};
 use swarm_tools::ToolOutput;
 
 use crate::world::{Seated, World, call, request_id};
 
 struct Mate {
     seated: Seated,
-    desk: Arc<PendingShutdown>,
+    shutdown: Arc<PendingShutdown>,
     tool: SendMessageTool,
 }
 
 fn mate(world: &World, member: &str) -> Mate {
     let seated = world.seat_of_new(member);
-    let desk = Arc::new(PendingShutdown::default());
-    let tool = SendMessageTool::for_teammate(seated.seat.clone(), desk.clone());
-    Mate { seated, desk, tool }
+    let shutdown = Arc::new(PendingShutdown::default());
+    let tool = SendMessageTool::for_teammate(seated.seat.clone(), shutdown.clone());
+    Mate {
+        seated,
+        shutdown,
+        tool,
+    }
 }
 
 fn request(id: &str) -> ShutdownRequest {
@@ -268,21 +272,21 @@ async fn a_refusal_needs_the_right_id_and_a_reason() {
     let bob = mate(&world, "bob");
     let closed = refusal(&call(&bob.tool, response("r-1", false, Some("busy"))).await);
     assert!(closed.contains("no open shutdown request"), "{closed}");
-    bob.desk.enter(request("r-1"));
+    bob.shutdown.enter(request("r-1"));
     refusal(&call(&bob.tool, response("r-2", false, Some("busy"))).await);
     for reason in [None, Some(" ")] {
         let refusal = refusal(&call(&bob.tool, response("r-1", false, reason)).await);
         assert!(refusal.contains("reason"), "{refusal}");
     }
     assert!(world.unread("team-lead").is_empty());
-    assert!(bob.desk.is_open(&request_id("r-1")));
+    assert!(bob.shutdown.is_open(&request_id("r-1")));
 }
 
 #[tokio::test]
 async fn a_refusal_is_told_to_the_lead_and_closes_the_request_for_good() {
     let world = World::new();
     let bob = mate(&world, "bob");
-    bob.desk.enter(request("r-1"));
+    bob.shutdown.enter(request("r-1"));
     let output = call(&bob.tool, response("r-1", false, Some("tests run"))).await;
     assert!(!output.is_error, "{}", output.content);
     let mail = world.mail("team-lead");
@@ -300,11 +304,11 @@ async fn a_refusal_is_told_to_the_lead_and_closes_the_request_for_good() {
         ("r-1", "tests run")
     );
     assert_eq!(frame.from, "bob");
-    bob.desk.enter(request("r-1"));
-    assert_eq!(bob.desk.verdict(), ShutdownVerdict::None);
+    bob.shutdown.enter(request("r-1"));
+    assert_eq!(bob.shutdown.open(), None);
     refusal(&call(&bob.tool, response("r-1", false, Some("again"))).await);
-    bob.desk.enter(request("r-2"));
-    assert!(bob.desk.is_open(&request_id("r-2")));
+    bob.shutdown.enter(request("r-2"));
+    assert!(bob.shutdown.is_open(&request_id("r-2")));
     assert!(bob.seated.events().is_empty());
 }
 
@@ -312,9 +316,9 @@ async fn a_refusal_is_told_to_the_lead_and_closes_the_request_for_good() {
 async fn an_approval_leaves_the_request_to_the_program() {
     let world = World::new();
     let bob = mate(&world, "bob");
-    bob.desk.enter(request("r-1"));
+    bob.shutdown.enter(request("r-1"));
     let output = call(&bob.tool, response("r-1", true, None)).await;
     assert!(!output.is_error, "{}", output.content);
-    assert!(bob.desk.is_open(&request_id("r-1")));
+    assert!(bob.shutdown.is_open(&request_id("r-1")));
     assert!(world.unread("team-lead").is_empty());
 }

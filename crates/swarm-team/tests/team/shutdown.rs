@@ -1,9 +1,7 @@
 //! Both halves of the shutdown handshake.
 
 use swarm_protocol::{BackendType, ControlFrame, IsoTime, PaneId, ShutdownRequest};
-use swarm_team::{
-    Incoming, PendingShutdown, ShutdownAsk, ShutdownVerdict, approve_shutdown, request_shutdown,
-};
+use swarm_team::{Incoming, PendingShutdown, ShutdownAsk, approve_shutdown, request_shutdown};
 
 use crate::world::{World, name, now, request_id};
 
@@ -46,8 +44,8 @@ fn an_approval_names_request_member_pane_and_backend() {
 
 #[test]
 fn a_later_request_takes_the_place_of_an_earlier_one() {
-    let desk = PendingShutdown::default();
-    assert_eq!(desk.verdict(), ShutdownVerdict::None);
+    let shutdown = PendingShutdown::default();
+    assert_eq!(shutdown.open(), None);
     let request = |id: &str| ShutdownRequest {
         request_id: request_id(id),
         from: "team-lead".to_owned(),
@@ -55,10 +53,10 @@ fn a_later_request_takes_the_place_of_an_earlier_one() {
         timestamp: IsoTime::new("now"),
         force: false,
     };
-    desk.enter(request("r-1"));
-    desk.enter(request("r-2"));
-    assert_eq!(desk.verdict(), ShutdownVerdict::Open(request("r-2")));
-    assert!(!desk.is_open(&request_id("r-1")));
-    desk.close();
-    assert!(desk.is_refused(&request_id("r-2")) && !desk.is_refused(&request_id("r-1")));
+    shutdown.enter(request("r-1"));
+    shutdown.enter(request("r-2"));
+    assert_eq!(shutdown.open(), Some(request("r-2")));
+    assert!(!shutdown.is_open(&request_id("r-1")));
+    shutdown.close();
+    assert!(shutdown.is_refused(&request_id("r-2")) && !shutdown.is_refused(&request_id("r-1")));
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use swarm_fs::{FsError, Settling};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MessageId, ShutdownRequest, UnixMs};
 use swarm_store::{Draft, TeamStore};
-use swarm_team::{Incoming, ShutdownVerdict};
+use swarm_team::Incoming;
 
 use super::world::{World, bob};
 use crate::mail::MailHandler;
@@ -125,7 +125,7 @@ fn a_shutdown_request_is_entered_and_read_by_the_model_and_a_forced_one_is_only_
     assert_eq!(mail.waiting_shutdown().unwrap(), None);
     let id = world.ask_to_stop();
     assert_eq!(waiting(&mail), Some(id.clone()));
-    assert_eq!(mail.role.shutdown.verdict(), ShutdownVerdict::None);
+    assert_eq!(mail.role.shutdown.open(), None);
     let messages = mail.take().unwrap();
     assert!(
         matches!(
@@ -154,7 +154,7 @@ fn a_request_to_an_earlier_spawn_is_none_to_this_one() {
     world.ask_to_stop();
     mail.role.joined(UnixMs(u64::MAX));
     assert!(mail.take().unwrap().is_empty());
-    assert_eq!(mail.role.shutdown.verdict(), ShutdownVerdict::None);
+    assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 0));
 }
 
@@ -175,10 +175,7 @@ fn a_request_without_a_readable_time_counts() {
     let path = world.store.inbox_folder(&world.team).join("bob.json");
     swarm_fs::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
     mail.take().unwrap();
-    assert!(matches!(
-        mail.role.shutdown.verdict(),
-        ShutdownVerdict::Open(_)
-    ));
+    assert!(mail.role.shutdown.open().is_some());
 }
 
 #[test]
@@ -191,7 +188,7 @@ fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
     assert_eq!(mail.waiting_shutdown().unwrap(), None);
     assert!(mail.take_urgent().unwrap().is_empty());
     assert!(mail.take().unwrap().is_empty());
-    assert_eq!(mail.role.shutdown.verdict(), ShutdownVerdict::None);
+    assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!(world.unread("bob"), 0);
     let second = loop {
         // Ids of one millisecond are the same.

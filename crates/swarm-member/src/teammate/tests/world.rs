@@ -5,19 +5,20 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use swarm_fs::LifeHolder;
 use swarm_model::Model;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, LEAD_NAME,
-    MemberName, MemberState, MessageId, OnLost, PaneId, PermissionMode, RequestId, Reservation,
-    SessionId, SpawnId, SystemClock, TeamName, UnixMs,
+    MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId, SpawnId,
+    SystemClock, TeamName, UnixMs,
 };
-use swarm_store::{Draft, FileStore, NewMember, NewTeam, TeamStore, process};
+use swarm_store::{Draft, FileStore, TeamStore, process};
 use swarm_team::{
     Incoming, MemberLimits, Seat, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown, sort_mail,
 };
+pub(crate) use swarm_testkit::{name, until};
 use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -28,26 +29,8 @@ use crate::teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termin
 /// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-const LOOK: Duration = Duration::from_millis(3);
-
-pub(crate) fn name(text: &str) -> MemberName {
-    MemberName::parse(text).unwrap()
-}
-
 pub(crate) fn bob() -> MemberName {
     name("bob")
-}
-
-/// Waits until a condition gives a value, and names it when it never does.
-pub(crate) async fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + DEADLINE;
-    loop {
-        if let Some(value) = condition() {
-            return value;
-        }
-        assert!(Instant::now() < end, "waited in vain for: {what}");
-        tokio::time::sleep(LOOK).await;
-    }
 }
 
 pub(crate) struct World {
@@ -85,23 +68,11 @@ impl Running {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store = FileStore::new(folder.path().join("root"), Arc::new(SystemClock));
-        let team = TeamName::parse("crew").unwrap();
-        let new = NewTeam {
-            name: team.clone(),
-            description: None,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: folder.path().to_owned(),
-            lead_model: None,
-            created_by: LEAD_NAME.to_owned(),
-        };
-        store.create_team(new).unwrap();
+        let swarm_testkit::World { folder, store, .. } = swarm_testkit::World::new();
         Self {
             folder,
-            store: Arc::new(store),
-            team,
+            store,
+            team: swarm_testkit::team(),
             session: SessionId::random(),
             limits: MemberLimits {
                 max_unread: 1000,
@@ -120,23 +91,11 @@ impl World {
     }
 
     pub(crate) fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
-        let spawn_id = SpawnId::random();
-        let own = std::process::id();
-        let start = process::start_time(own).unwrap();
-        let held = Reservation::new(own, start, UnixMs(SystemClock.now().0 + 60_000));
-        let new = NewMember {
-            prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
-            ..NewMember::new(name(member), spawn_id, held, self.folder.path())
-        };
-        self.store.reserve(&self.team, new).unwrap();
-        spawn_id
+        swarm_testkit::reserve(&self.store, self.folder.path(), member, prompt)
     }
 
     pub(crate) fn commit(&self, spawn: SpawnId) {
-        let (pane, backend) = (PaneId::none(), BackendType::Headless);
-        self.store
-            .commit_spawn(&self.team, &spawn, pane, backend, None)
-            .unwrap();
+        swarm_testkit::commit(&self.store, spawn);
     }
 
     pub(crate) fn join(&self, member: &str, prompt: Option<&str>) -> SpawnId {
