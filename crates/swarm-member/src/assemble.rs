@@ -147,8 +147,8 @@ impl MemberSetup {
             platform: self.platform,
         });
         let mut tools = own_tools(&self.equipment);
-        let send_message = self.send_message.reaching(Arc::downgrade(&sub_agents) as _);
-        tools.push(Arc::new(send_message));
+        let reached = Arc::downgrade(&sub_agents);
+        tools.push(Arc::new(self.send_message.reaching(reached)));
         tools.extend(task_tools(&seat));
         tools.extend(self.role_tools);
         tools.extend(servers.tools());

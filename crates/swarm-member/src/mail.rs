@@ -195,18 +195,26 @@ impl MailHandler {
     /// on disk. The write is deferred; [`Self::take`] returns its error. Messages that could not be marked are delivered
     /// again, recognised by their id, and marked then.
     pub(crate) fn mark_delivered(&self, ids: Vec<MessageId>, settling: Option<Settling>) {
-        let Some(team) = self.seat.team().filter(|_| !ids.is_empty()) else {
-            return;
-        };
+        if let Some(write) = self.delivery(ids, settling) {
+            self.writes.add(write);
+        }
+    }
+
+    fn delivery(
+        &self,
+        ids: Vec<MessageId>,
+        settling: Option<Settling>,
+    ) -> Option<impl FnOnce() -> Result<(), StoreError> + Send + use<>> {
+        let team = self.seat.team().filter(|_| !ids.is_empty())?;
         let seat = Arc::clone(&self.seat);
-        self.writes.add(move || {
+        Some(move || {
             if let Some(Err(error)) = settling.as_ref().map(Settling::settle) {
                 // They stay unread and come again; the session reports the error.
                 tracing::warn!(member = %seat.name, %error, "mail not kept");
                 return Ok(());
             }
             seat.store.delivered(&team, &seat.name, &ids).map(drop)
-        });
+        })
     }
 
     /// Adds a write that is done while the model is asked, after those added before.
@@ -279,7 +287,16 @@ impl Interjections for MailHandler {
     }
 
     async fn delivered(&self, ids: &[MessageId]) {
-        self.mark_delivered(ids.to_vec(), None);
+        let Some(write) = self.delivery(ids.to_vec(), None) else {
+            return;
+        };
+        let name = self.seat.name.clone();
+        self.write_later(move || {
+            if let Err(error) = write() {
+                // It is in the transcript, and is marked when it comes again after the turn.
+                tracing::warn!(member = %name, %error, "urgent mail not acknowledged");
+            }
+        });
         self.begin_writes();
     }
 }

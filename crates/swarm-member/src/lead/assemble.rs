@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_engine::{
-    EngineError, EngineLimits, Rights, WorktreeIsolator, transcript_path, worktree_tools,
+    EngineError, EngineLimits, EventSink, Rights, WorktreeIsolator, transcript_path, worktree_tools,
 };
 use swarm_mcp::ProcessServers;
 use swarm_policy::{Equipment, ReadFilter};
@@ -89,7 +89,7 @@ pub(super) fn assemble(
         },
         permission_timeout: dep.limits.permission_timeout(),
         unreadable: ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref()),
-        confine: parts.worktree.as_ref().map(Confinement::new),
+        confine: parts.worktree.as_deref().map(Confinement::new),
         root: dep.root.clone(),
         home: parts.home.clone(),
         cwd: dep.cwd.clone(),

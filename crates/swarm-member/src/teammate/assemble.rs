@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_engine::{EngineLimits, NoSpawner, Rights, Trained, find_transcript};
+use swarm_engine::{EngineLimits, EventSink, NoSpawner, Rights, Trained, find_transcript};
 use swarm_fs::FolderWatcher;
 use swarm_mcp::ProcessServers;
 use swarm_policy::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool};
@@ -100,7 +100,8 @@ pub(crate) fn assemble(
         unreadable,
         confine: order.worktree.as_ref().map(|tree| {
             let confined = Confinement::new(&tree.toplevel);
-            trained.memory.iter().fold(confined, Confinement::also)
+            let memory = trained.memory.iter();
+            memory.fold(confined, |confined, memory| confined.also(memory))
         }),
         transcript: find_transcript(&root, &order.cwd, order.session_id),
         root,
