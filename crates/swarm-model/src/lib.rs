@@ -32,5 +32,5 @@ pub use request::{ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError, ScriptedModel};
 pub use secret::Secret;
 pub use stop::StopReason;
-pub use stored::{BlockKind, StoredBlock, StoredMessage};
+pub use stored::{BlockArena, BlockKind, StoredBlock, StoredMessage};
 pub use web::{Fetched, WebClient};

@@ -20,7 +20,7 @@ pub struct ModelRequest {
     /// The tools on offer. Their order is part of the cached prefix.
     pub tools: Arc<[ToolSpec]>,
     /// The conversation so far, ending with a user message.
-    pub messages: Vec<Arc<StoredMessage>>,
+    pub messages: Arc<[Arc<StoredMessage>]>,
     /// The most output tokens the answer may have.
     pub max_tokens: u32,
     /// Tokens to think with, at least 1024 and below `max_tokens`; `None` turns thinking off.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_model::{BlockKind, ContentBlock, Role, StoredBlock, StoredMessage};
+use swarm_model::{BlockArena, BlockKind, ContentBlock, Role, StoredMessage};
 
 use super::valid::{self, Valid};
 use crate::transcript::{Entry, TurnEnd};
@@ -20,6 +20,8 @@ pub(crate) struct History {
     open: bool,
     /// What comes next begins a message.
     apart: bool,
+    /// Where the blocks are stored.
+    arena: BlockArena,
 }
 
 impl History {
@@ -112,7 +114,7 @@ impl History {
 
     fn push(&mut self, role: Role, content: &[ContentBlock]) {
         let apart = std::mem::take(&mut self.apart);
-        let blocks = content.iter().map(StoredBlock::from);
+        let blocks = content.iter().map(|block| self.arena.store(block));
         match &mut self.last {
             Some(last) if last.role == role && !apart => {
                 Arc::make_mut(last).blocks.extend(blocks);

@@ -17,7 +17,7 @@ impl Session {
             model: self.parts.model_name.clone(),
             system: Arc::clone(&self.head.system),
             tools: Arc::clone(&self.head.specs),
-            messages: self.history.for_model(),
+            messages: self.history.for_model().into(),
             max_tokens: self.parts.limits.max_output_tokens,
             thinking_budget: self.parts.limits.thinking_budget,
             effort: self.parts.limits.effort,

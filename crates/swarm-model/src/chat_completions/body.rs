@@ -166,7 +166,7 @@ fn wire_messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     if !is_empty(&content) {
         wire.push(WireMessage::System { content });
     }
-    for message in &request.messages {
+    for message in &*request.messages {
         match message.role {
             Role::Assistant => say(&mut wire, message),
             Role::User => tell(&mut wire, message),

@@ -13,7 +13,7 @@ use super::effort;
 use super::marks::Marks;
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
-use crate::remote::{Body, Piece};
+use crate::remote::{Body, Parts};
 use crate::request::{ModelRequest, SystemBlock, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
@@ -40,10 +40,80 @@ pub(super) fn request_body(request: &ModelRequest) -> Result<Body, ModelError> {
     })?;
     // The messages are the last field.
     head.pop();
-    let mut pieces = vec![Piece::Text(head.into()), Piece::Fixed(r#","messages":["#)];
-    push_messages(&mut pieces, &request.messages, &marks);
-    pieces.push(Piece::Fixed("]}"));
-    Ok(pieces.into())
+    head.push_str(r#","messages":["#);
+    let messages = Arc::clone(&request.messages);
+    let first = messages.iter().position(|message| says_something(message));
+    Ok(Body::of(Written {
+        head,
+        first: first.unwrap_or_default(),
+        messages,
+        marks,
+    }))
+}
+
+/// A request as it is sent: the head, the messages, and the end.
+#[derive(Debug)]
+struct Written {
+    /// Everything in front of the messages.
+    head: String,
+    messages: Arc<[Arc<StoredMessage>]>,
+    /// The first message that is sent.
+    first: usize,
+    marks: Marks,
+}
+
+impl Parts for Written {
+    fn count(&self) -> usize {
+        self.messages.len() + 2
+    }
+
+    fn write(&self, part: usize, sink: &mut dyn FnMut(&[u8])) {
+        match part.checked_sub(1) {
+            None => sink(self.head.as_bytes()),
+            Some(index) if index < self.messages.len() => self.write_message(index, sink),
+            Some(_) => sink(b"]}"),
+        }
+    }
+}
+
+impl Written {
+    /// The server refuses empty text blocks and empty messages, so neither is sent; it treats messages of one role in a
+    /// row as one turn.
+    fn write_message(&self, index: usize, sink: &mut dyn FnMut(&[u8])) {
+        let message = &self.messages[index];
+        if !says_something(message) {
+            return;
+        }
+        if index != self.first {
+            sink(b",");
+        }
+        sink(match message.role {
+            Role::User => br#"{"role":"user","content":["#,
+            Role::Assistant => br#"{"role":"assistant","content":["#,
+        });
+        let mut between: &[u8] = b"";
+        let blocks = message.blocks.iter().enumerate();
+        for (at, block) in blocks.filter(|(_, block)| is_sent(block)) {
+            sink(between);
+            between = b",";
+            let is_marked = self.marks.blocks.contains(&(index, at));
+            match block.kind() {
+                BlockKind::BrokenToolUse => write_block(&mended(block), is_marked, sink),
+                _ => write_block(block, is_marked, sink),
+            }
+        }
+        sink(b"]}");
+    }
+}
+
+fn write_block(block: &StoredBlock, is_marked: bool, sink: &mut dyn FnMut(&[u8])) {
+    let json = block.bytes();
+    if is_marked {
+        sink(json.strip_suffix(b"}").unwrap_or(json));
+        sink(MARK.as_bytes());
+    } else {
+        sink(json);
+    }
 }
 
 #[derive(Serialize)]
@@ -129,43 +199,8 @@ fn wire_system<'a>(blocks: &'a [SystemBlock], marks: &Marks) -> Vec<WireSystem<'
         .collect()
 }
 
-/// The server refuses empty text blocks and empty messages, so neither is sent; messages of one role in a row
-/// are one turn to it.
-fn push_messages(pieces: &mut Vec<Piece>, messages: &[Arc<StoredMessage>], marks: &Marks) {
-    let mut between = "";
-    for (index, message) in messages.iter().enumerate() {
-        if !message.blocks.iter().any(is_sent) {
-            continue;
-        }
-        pieces.push(Piece::Fixed(between));
-        between = "]},";
-        pieces.push(Piece::Fixed(match message.role {
-            Role::User => r#"{"role":"user","content":["#,
-            Role::Assistant => r#"{"role":"assistant","content":["#,
-        }));
-        let mut between = "";
-        let blocks = message.blocks.iter().enumerate();
-        for (at, block) in blocks.filter(|(_, block)| is_sent(block)) {
-            pieces.push(Piece::Fixed(between));
-            between = ",";
-            push_block(pieces, block, marks.blocks.contains(&(index, at)));
-        }
-    }
-    if !between.is_empty() {
-        pieces.push(Piece::Fixed("]}"));
-    }
-}
-
-fn push_block(pieces: &mut Vec<Piece>, block: &StoredBlock, is_marked: bool) {
-    let json = match block.kind() {
-        BlockKind::BrokenToolUse => mended(block).shared(),
-        _ => block.shared(),
-    };
-    if is_marked {
-        pieces.extend([Piece::Open(json), Piece::Fixed(MARK)]);
-    } else {
-        pieces.push(Piece::Json(json));
-    }
+fn says_something(message: &StoredMessage) -> bool {
+    message.blocks.iter().any(is_sent)
 }
 
 fn is_sent(block: &StoredBlock) -> bool {

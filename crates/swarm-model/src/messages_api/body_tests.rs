@@ -217,7 +217,7 @@ fn there_are_at_most_four_markers_and_the_last_system_blocks_win() {
     assert_eq!(markers(&body), 4);
     assert_eq!(markers(&body["system"][3]), 1);
     assert_eq!(markers(&body["system"]), 1);
-    request.messages.truncate(1);
+    request.messages = request.messages[..1].into();
     assert_eq!(marked(&request), (vec![(0, 0)], 2, 1));
     request.tools = Arc::default();
     assert_eq!(marked(&request), (vec![(0, 0)], 3, 0));

@@ -17,7 +17,7 @@ mod stream;
 pub(crate) mod fake_server;
 
 pub(crate) use attempts::Remote;
-pub(crate) use body::{Body, Piece};
+pub(crate) use body::{Body, Parts};
 pub use connection::Connection;
 pub(crate) use dialect::{Assembly, Dialect, Step};
 pub(crate) use endpoint::{Address, USER_AGENT, base_address, describe, tls};
