@@ -6,8 +6,22 @@
 
 /// Text of one line: as [`clean_text`], with line ends and tabs as single spaces and none at the ends.
 pub fn clean_line(text: &str) -> String {
+    if is_plain_line(text) {
+        return text.to_owned();
+    }
     let clean = clean_text(text);
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a text is one line of printable ASCII without superfluous spaces, as nearly all fields of tables are.
+fn is_plain_line(text: &str) -> bool {
+    let mut before = b' ';
+    let is_plain = text.bytes().all(|byte| {
+        let is_doubled = before == b' ' && byte == b' ';
+        before = byte;
+        matches!(byte, b' '..=b'~') && !is_doubled
+    });
+    is_plain && (before != b' ' || text.is_empty())
 }
 
 /// Text of many lines. Tabs and line ends are kept, CRLF and the separators of Unicode become plain line ends.
@@ -107,6 +121,20 @@ mod tests {
     #[test]
     fn a_line_is_one_line() {
         assert_eq!(clean_line("  a\tb\r\n c\n"), "a b c");
+        for (given, plain) in [
+            ("", true),
+            ("a b", true),
+            (" a", false),
+            ("a ", false),
+            (" ", false),
+            ("a  b", false),
+        ] {
+            assert_eq!(
+                (clean_line(given) == given, is_plain_line(given)),
+                (plain, plain),
+                "{given:?}"
+            );
+        }
     }
 
     /// Whether a terminal would do something else with the text than to show it.
@@ -123,6 +151,7 @@ mod tests {
             prop_assert!(!is_obeyed(&clean_text(&text)));
             prop_assert!(!is_obeyed(&clean_line(&text)));
             prop_assert!(!clean_line(&text).contains(['\n', '\t']));
+            prop_assert!(!is_plain_line(&text) || clean_text(&text) == text);
         }
 
         #[test]

@@ -4,6 +4,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns that a text without control characters takes.
 pub(crate) fn columns(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     text.width()
 }
 

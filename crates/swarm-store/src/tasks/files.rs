@@ -9,6 +9,9 @@ use super::TaskList;
 use crate::team_files::{TeamFiles, is_there};
 use crate::{BrokenFile, Result, StoreError};
 
+/// Task files that are read by one thread: reading them takes many times as long as starting a thread.
+const FILES_PER_THREAD: usize = 250;
+
 impl TeamFiles<'_> {
     pub(crate) fn tasks(&self) -> Result<TaskList> {
         let list = self.look_at_tasks()?;
@@ -147,8 +150,13 @@ impl TeamFiles<'_> {
             .filter_map(|name| id_of(Path::new(name)))
             .collect();
         ids.sort_unstable();
-        for id in ids {
-            match self.look_at_task(id)? {
+        let parts: Vec<&[TaskId]> = ids.chunks(FILES_PER_THREAD).collect();
+        let read = swarm_fs::in_parallel(&parts, |ids| {
+            let tasks = ids.iter().map(|id| self.look_at_task(*id));
+            tasks.collect::<Vec<_>>()
+        });
+        for task in read.into_iter().flatten() {
+            match task? {
                 Some(Ok(task)) => list.tasks.push(task),
                 Some(Err(broken)) => list.broken.push(broken),
                 // Deleted meanwhile.

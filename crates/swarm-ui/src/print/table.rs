@@ -164,9 +164,10 @@ impl Table {
                 continue;
             }
             line.extend(std::iter::repeat_n(' ', blank + before));
-            line += &cell
-                .style
-                .map_or(text.clone(), |style| paint(theme, style, &text));
+            match cell.style {
+                Some(style) => line += &paint(theme, style, &text),
+                None => line += &text,
+            }
             blank = after + GAP;
         }
         line + "\n"
