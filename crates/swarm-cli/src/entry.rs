@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory as _, Parser as _};
 
 use crate::app::App;
 use crate::commands::{Args, answer_shell, planned, with_tip};
@@ -24,7 +24,7 @@ pub fn main_impl() -> ExitCode {
     if let Some(done) = first_act() {
         return done;
     }
-    if let Some(answered) = answer_shell(Args::command) {
+    if let Some(answered) = answer_shell(Args::with_all_arguments) {
         return answered;
     }
     let args = match Args::try_parse() {
@@ -147,6 +147,8 @@ fn report(failure: &Failure, json: bool) {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]

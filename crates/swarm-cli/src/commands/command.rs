@@ -36,6 +36,15 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+impl Args {
+    /// The definition with the arguments of all commands, for code that walks through it.
+    pub(crate) fn with_all_arguments() -> clap::Command {
+        let mut command = Self::command();
+        command.build();
+        command
+    }
+}
+
 /// Takes the commands in the groups and the order in which `swarm --help` shows them, each with its help, its arguments and
 /// what runs it.
 macro_rules! commands {
@@ -43,7 +52,12 @@ macro_rules! commands {
         $($(#[$help:meta])* $name:ident $(($args:ident: $type:ty))? => $run:expr;)+
     })+) => {
         /// What to do.
+        ///
+        /// A command's own arguments are built only for the command that runs: for all of them that takes as long as
+        /// starting the program. What is deferred counts last, so a doc comment on a struct of arguments would replace
+        /// the help of its command.
         #[derive(Debug, Subcommand)]
+#[command(defer = true)]
         pub(crate) enum Command {
             $($($(#[$help])* $name $(($type))?,)+)+
         }

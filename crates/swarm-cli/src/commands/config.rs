@@ -10,14 +10,13 @@ use swarm_ui::print::{Cell, Table};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// What to do with settings.
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 pub(crate) enum ConfigCommand {
     /// List settings with the layer that set each.
     List(ConfigListArgs),
 }
 
-/// Settings to be listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,6 @@ use crate::equipment;
 use crate::failure::Failure;
 use crate::output::{plain, say};
 
-/// Whose instructions to list.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Agents read instruction files like Claude Code: the managed policy, CLAUDE.md of the config directory, then CLAUDE.md \

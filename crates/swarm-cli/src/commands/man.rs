@@ -13,7 +13,6 @@ use crate::deployment::VERSION;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// A page to be printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -27,7 +27,6 @@ use crate::root_folder;
 use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
 
-/// A headless run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The lead creates a team when it needs one. The run ends when the lead has finished and every task is completed or \

@@ -1,6 +1,6 @@
 //! Every command line that help and guide show is one that is understood.
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 
 use super::Args;
 
@@ -80,10 +80,12 @@ fn every_example_is_understood_and_fits_a_narrow_terminal() {
         let has = examples.is_some() || needs_none.contains(&command.get_name());
         assert!(has || !is_leaf, "{path} has no example");
         for inner in command.get_subcommands() {
-            check(inner, &format!("{path} {}", inner.get_name()));
+            if inner.get_name() != "help" {
+                check(inner, &format!("{path} {}", inner.get_name()));
+            }
         }
     }
-    check(&Args::command(), "swarm");
+    check(&Args::with_all_arguments(), "swarm");
 }
 
 #[test]

@@ -22,7 +22,6 @@ use crate::failure::Failure;
 use crate::models;
 use crate::output::plain;
 
-/// A teammate to be started.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Waits until the teammate is ready with the requested model, mode and directory; on failure, prints its last output.

@@ -20,7 +20,7 @@ fn refused(words: &[&str]) -> ErrorKind {
 
 #[test]
 fn the_definition_is_sound() {
-    Args::command().debug_assert();
+    Args::with_all_arguments().debug_assert();
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn every_command_and_every_flag_says_what_it_does() {
             check(inner, &format!("{path} {}", inner.get_name()));
         }
     }
-    check(&Args::command(), "swarm");
+    check(&Args::with_all_arguments(), "swarm");
 }
 
 #[test]

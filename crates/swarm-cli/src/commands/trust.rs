@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::output::plain;
 use crate::root_folder;
 
-/// A repository to be trusted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A repository's hooks, MCP servers and agent definitions run with your permissions, so they are ignored until you trust \

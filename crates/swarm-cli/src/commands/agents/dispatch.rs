@@ -8,8 +8,8 @@ use super::{list, show};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// What to do with definitions of agents.
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 #[command(after_help = "\
 A definition is a Markdown file with YAML frontmatter in `.claude/agents` of the repository or in `agents` of the \
 config directory. Its text is the agent's system prompt.

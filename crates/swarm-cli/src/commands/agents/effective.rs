@@ -12,7 +12,6 @@ use crate::app::App;
 use crate::deployment::{Choices, deployment};
 use crate::failure::Failure;
 
-/// A definition to be shown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,6 @@ use crate::equipment;
 use crate::failure::Failure;
 use crate::output::{plain, say};
 
-/// Definitions to be listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Invalid files are reported on stderr and skipped.

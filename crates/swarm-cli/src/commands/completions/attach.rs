@@ -75,7 +75,6 @@ fn candidates(command: &str, arg: &Arg) -> Option<Candidates> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
 
     use super::*;
     use crate::commands::Args;
@@ -94,7 +93,7 @@ mod tests {
     #[test]
     fn arguments_that_name_something_are_completed() {
         let mut found = Vec::new();
-        arguments(&Args::command(), "swarm", &mut found);
+        arguments(&Args::with_all_arguments(), "swarm", &mut found);
         for expected in [
             "swarm team",
             "swarm team delete name",

@@ -9,7 +9,6 @@ use super::attach::VARIABLE;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// A shell to be taught.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Completes names of teams, members, tasks, requests and settings.

@@ -22,7 +22,6 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
 
-/// The demonstration.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A team with a scripted model fixes a repository with a failing test. Your own teams are not affected.

@@ -18,7 +18,6 @@ use crate::commands::worktree::abandoned;
 use crate::deployment::{self, for_stopping};
 use crate::failure::Failure;
 
-/// Leftovers to be cleared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -16,7 +16,6 @@ use crate::commands::{acting, members};
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// An inbox to be looked at.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Messages stay unread unless `--ack` is given, which is for members whose inbox no program reads.

@@ -13,7 +13,6 @@ use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::nearest::{nearest, offer};
 
-/// The journal of a team.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

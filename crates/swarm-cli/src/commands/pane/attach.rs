@@ -14,7 +14,6 @@ use crate::app::App;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 
-/// A pane to be brought before the user.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

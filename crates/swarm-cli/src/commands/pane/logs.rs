@@ -16,7 +16,6 @@ use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// Everything that a member printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -15,7 +15,6 @@ use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// The last lines of a pane.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

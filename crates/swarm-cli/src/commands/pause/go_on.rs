@@ -12,7 +12,6 @@ use crate::commands::acting::require_person;
 use crate::commands::stop::MemberWord;
 use crate::failure::Failure;
 
-/// A member that may take turns again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

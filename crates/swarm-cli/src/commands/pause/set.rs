@@ -15,7 +15,6 @@ use crate::commands::stop::MemberWord;
 use crate::commands::watch::deadline;
 use crate::failure::Failure;
 
-/// A member that is to take no turn.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The current turn is finished first. Messages wait until `swarm continue`.

@@ -13,7 +13,6 @@ use crate::commands::runtime;
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 
-/// Strays to be ended.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A process is orphaned when its team is gone or no longer lists it. `swarm ps` lists orphaned processes.

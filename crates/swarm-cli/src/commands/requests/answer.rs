@@ -15,7 +15,6 @@ use crate::commands::acting::team_to_answer;
 use crate::commands::members::age;
 use crate::failure::Failure;
 
-/// A yes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +32,6 @@ pub(crate) struct ApproveArgs {
     pub(crate) answer: Vec<String>,
 }
 
-/// A no.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

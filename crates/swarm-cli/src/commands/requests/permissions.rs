@@ -13,7 +13,6 @@ use crate::commands::members::{self, is_over};
 use crate::failure::{Failure, with_causes};
 use crate::output::plain;
 
-/// The rules of a member.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

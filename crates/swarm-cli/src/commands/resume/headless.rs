@@ -15,7 +15,6 @@ use crate::commands::worktree::leave_entered;
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 
-/// A team to be taken over.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Without a prompt, you lead the team from the shell; running members continue. With a prompt, a new lead continues \

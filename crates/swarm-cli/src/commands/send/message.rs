@@ -17,7 +17,6 @@ use crate::commands::acting::{Party, party_in};
 use crate::commands::{given, members};
 use crate::failure::Failure;
 
-/// A message to be sent.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -15,7 +15,6 @@ use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::{terminal_height, terminal_width};
 
-/// The state of a team.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

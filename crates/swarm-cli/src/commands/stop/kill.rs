@@ -12,7 +12,6 @@ use crate::commands::runtime;
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 
-/// Members to be ended at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Running turns are cut off; use `swarm shutdown` for a graceful stop.

@@ -16,7 +16,6 @@ use crate::commands::{runtime, told_on_ctrl_c};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 
-/// Members to be asked to stop.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The agent is asked and may refuse with a reason; then it continues and the exit code is 5. A member that does not \

@@ -33,7 +33,7 @@ impl FromStr for MemberWord {
     }
 }
 
-/// A member, or all of them.
+// A member, or all of them. A doc comment would be the help of the commands that flatten this.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Whom {
     /// Member, as NAME or NAME@TEAM.

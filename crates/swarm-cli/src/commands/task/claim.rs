@@ -11,7 +11,6 @@ use crate::commands::acting::{Party, party};
 use crate::commands::members;
 use crate::failure::Failure;
 
-/// A task to be taken.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -15,7 +15,6 @@ use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::team_hooks::task_hooks;
 
-/// A task to be made.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

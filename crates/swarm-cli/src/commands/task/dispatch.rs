@@ -12,8 +12,8 @@ use super::{claim, create, list, remove, show, update};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// What to do with the task list.
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 pub(crate) enum TaskCommand {
     /// Create a task, or all tasks in a file, and print their numbers.
     Create(TaskCreateArgs),

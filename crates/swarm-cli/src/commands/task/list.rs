@@ -10,7 +10,6 @@ use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
 
-/// Which tasks to list.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -18,7 +18,6 @@ use crate::deployment::worktrees;
 use crate::failure::Failure;
 use crate::team_hooks::task_hooks;
 
-/// A change of a task.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,6 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::root_folder;
 
-/// A team to be made.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -18,7 +18,6 @@ use crate::commands::{runtime, told_on_ctrl_c};
 use crate::deployment::for_stopping;
 use crate::failure::Failure;
 
-/// A team to be deleted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Fails while members are running, unless `--force` is given.

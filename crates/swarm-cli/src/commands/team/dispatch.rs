@@ -11,8 +11,8 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
 
-/// What to do with teams.
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 pub(crate) enum TeamCommand {
     /// Create a team.
     Create(TeamCreateArgs),

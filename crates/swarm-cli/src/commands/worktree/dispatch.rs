@@ -8,8 +8,8 @@ use super::{list, merge, remove};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// What to do with work trees.
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 pub(crate) enum WorktreeCommand {
     /// List this repository's worktrees with owner, base, size and state.
     List,

@@ -10,7 +10,6 @@ use crate::commands::acting::require_person;
 use crate::deployment::worktrees;
 use crate::failure::Failure;
 
-/// Work to be merged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The merge is atomic: on a conflict the base branch is unchanged and the conflicting files are listed. A checkout with \

@@ -12,7 +12,6 @@ use crate::commands::acting::require_person;
 use crate::deployment::worktrees;
 use crate::failure::Failure;
 
-/// A work tree to be removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Fails if the worktree has uncommitted, unmerged or unpushed work, is in use, or cannot be checked by git.
