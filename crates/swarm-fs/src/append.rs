@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::FsError;
-use crate::contained::{folder_of, open_own, retrying};
+use crate::contained::{folder_of, open_known, open_own, retrying};
 use crate::disk::{Step, log};
 use crate::private::create_new;
 use crate::replace::open_folder;
@@ -34,9 +34,9 @@ pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 /// # Errors
 /// As [`append_durable`].
 pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
-    let (file, is_new) = open_or_create(path)?;
+    let (file, length) = open_or_create(path)?;
     let mut block = Vec::with_capacity(bytes.len() + 2);
-    if !is_new && ends_in_partial_line(&file).map_err(|error| FsError::io(path, "read", error))? {
+    if ends_in_partial_line(path, &file, length)? {
         block.push(b'\n');
     }
     block.extend_from_slice(bytes);
@@ -46,7 +46,7 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
     write_at_once(&file, &block).map_err(|error| FsError::io(path, "append to", error))?;
     log(Step::Wrote, path);
     let appended = Unsettled::appended(path.to_owned(), file);
-    if is_new {
+    if length.is_none() {
         log(Step::Entered, path);
         let folder = folder_of(path);
         let entered = Unsettled::entered(folder.to_owned(), open_folder(folder)?);
@@ -61,8 +61,8 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
 /// # Errors
 /// As [`append_durable`].
 pub fn open_for_appending(path: &Path) -> Result<File, FsError> {
-    let (file, is_new) = open_or_create(path)?;
-    if !is_new && ends_in_partial_line(&file).map_err(|error| FsError::io(path, "read", error))? {
+    let (file, length) = open_or_create(path)?;
+    if ends_in_partial_line(path, &file, length)? {
         write_at_once(&file, b"\n").map_err(|error| FsError::io(path, "append to", error))?;
     }
     Ok(file)
@@ -85,25 +85,29 @@ pub fn left_unsettled(path: &Path) -> Result<Option<Unsettled>, FsError> {
     ))
 }
 
-fn open_or_create(path: &Path) -> Result<(File, bool), FsError> {
+/// The file, and its length if it existed.
+fn open_or_create(path: &Path) -> Result<(File, Option<u64>), FsError> {
     loop {
-        if let Some(file) = open_own(path, OFlags::RDWR | OFlags::APPEND)? {
-            return Ok((file, false));
+        if let Some((file, found)) = open_known(path, OFlags::RDWR | OFlags::APPEND)? {
+            return Ok((file, Some(found.len())));
         }
         match create_new(path) {
-            // Another process made it in between.
+            // Another process created it in between.
             Err(FsError::Exists { .. }) => {}
-            created => return created.map(|file| (file, true)),
+            created => return created.map(|file| (file, None)),
         }
     }
 }
 
-fn ends_in_partial_line(file: &File) -> io::Result<bool> {
-    let length = file.metadata()?.len();
+/// Whether the last byte of a file of this length is not the end of a line. Lines that others have appended since do not
+/// matter: each is complete, or left behind by a writer that the next one finds.
+fn ends_in_partial_line(path: &Path, file: &File, length: Option<u64>) -> Result<bool, FsError> {
+    let Some(end) = length.and_then(|length| length.checked_sub(1)) else {
+        return Ok(false);
+    };
     let mut last = [b'\n'];
-    if length > 0 {
-        file.read_at(&mut last, length - 1)?;
-    }
+    file.read_at(&mut last, end)
+        .map_err(|error| FsError::io(path, "read", error))?;
     Ok(last != *b"\n")
 }
 

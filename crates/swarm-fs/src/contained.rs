@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -83,14 +84,13 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
 }
 
 /// Reads a file from where it stands to its end, which `length` tells nearly always.
-pub(crate) fn read_whole(path: &Path, mut file: File, length: u64) -> Result<Vec<u8>, FsError> {
-    let failed = |error| FsError::io(path, "read", error);
+pub(crate) fn read_whole(path: &Path, file: File, length: u64) -> Result<Vec<u8>, FsError> {
+    let failed = |error: io::Error| FsError::io(path, "read", error);
     // One byte more, so that a file of this length shows that it ends there: a read that leaves room is at the end.
     let length = usize::try_from(length).unwrap_or_default();
-    let mut bytes = vec![0; length.saturating_add(1).min(MOST_AT_ONCE)];
-    let read = retrying_interrupted(|| file.read(&mut bytes)).map_err(failed)?;
-    bytes.truncate(read);
-    if read == length {
+    let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MOST_AT_ONCE));
+    let read = retrying(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
+    if read.map_err(|error| failed(error.into()))? == length {
         return Ok(bytes);
     }
     // By way of `take`, because a file that is read to its end by itself is asked for its length once more.

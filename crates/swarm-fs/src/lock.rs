@@ -82,15 +82,25 @@ pub fn with_lock<T, E: From<FsError>>(
 ) -> Result<T, E> {
     let deadline = Deadline::after(options.deadline);
     let (sidecar, opened) = open_sidecar(plan.sidecar)?;
+    // Declared before the guard of the flock, so dropped after it: the next holder does not wait until they are freed.
+    let mut removed = Vec::new();
     if options.directory_only {
-        return under_sidecar(plan, &sidecar, opened, options, deadline, work);
+        return under_sidecar(
+            plan,
+            &sidecar,
+            opened,
+            options,
+            deadline,
+            &mut removed,
+            work,
+        );
     }
     let mut lock = RwLock::new(&sidecar);
     loop {
         match lock.try_write() {
             Ok(locked) => {
                 holder::sign(&locked);
-                return under_sidecar(plan, &locked, opened, options, deadline, work);
+                return under_sidecar(plan, &locked, opened, options, deadline, &mut removed, work);
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::Interrupted => {}
@@ -129,10 +139,11 @@ fn under_sidecar<T, E: From<FsError>>(
     opened: (u64, u64),
     options: &LockOptions,
     deadline: Deadline,
+    removed: &mut Vec<File>,
     work: impl FnOnce(&Held) -> Result<T, E>,
 ) -> Result<T, E> {
     still_in_place(plan.sidecar, opened)?;
-    let held = Held {
+    let mut held = Held {
         directories: RefCell::default(),
         options: options.clone(),
         unlocked: unlocked_sidecar(plan, sidecar, options)?,
@@ -146,7 +157,11 @@ fn under_sidecar<T, E: From<FsError>>(
     if held.any(LockDir::was_waited_for) {
         still_in_place(plan.sidecar, opened)?;
     }
-    work(&held)
+    let done = work(&held);
+    while let Some(directory) = held.directories.get_mut().pop() {
+        removed.extend(directory.release());
+    }
+    done
 }
 
 /// Where the flock is left out, the sidecar is kept for the name of its holder alone.

@@ -54,6 +54,7 @@ pub(crate) struct LockDir {
     /// Whether it was taken only after another program had let go of it.
     waited: bool,
     refresher: Option<Refresher>,
+    is_released: bool,
 }
 
 impl LockDir {
@@ -165,6 +166,7 @@ impl LockDir {
             follows_the_dead: false,
             waited: false,
             refresher,
+            is_released: false,
         }))
     }
 
@@ -212,8 +214,28 @@ impl LockDir {
         self.data.as_os_str() == data.as_os_str()
     }
 
-    fn release(&self) -> Result<(), FsError> {
-        // Held until it is removed: the file system then frees it without keeping others from the folder.
+    /// Releases the lock. Returns the removed directory. The file system frees it when it is dropped, which can take as long as
+    /// a flush: drop it when nobody waits for it.
+    pub(crate) fn release(mut self) -> Option<File> {
+        self.remove_once()
+    }
+
+    fn remove_once(&mut self) -> Option<File> {
+        if std::mem::replace(&mut self.is_released, true) {
+            return None;
+        }
+        // One more time: left behind, it keeps other programs out until it is old.
+        let removed = match self.remove() {
+            Err(FsError::Io { .. }) => self.remove(),
+            done => done,
+        };
+        removed
+            .inspect_err(|error| tracing::warn!(%error, "could not release a lock directory"))
+            .ok()
+    }
+
+    fn remove(&self) -> Result<File, FsError> {
+        // Held while it is removed: the file system then frees it without keeping others from the folder.
         let there = hold(&self.path)?.ok_or_else(|| self.lost())?;
         let found = there
             .metadata()
@@ -221,20 +243,14 @@ impl LockDir {
         if !self.is_ours(&found) {
             return Err(self.lost());
         }
-        remove(&self.path)
+        remove(&self.path)?;
+        Ok(there)
     }
 }
 
 impl Drop for LockDir {
     fn drop(&mut self) {
-        // One more time: left behind, it keeps other programs out until it is old.
-        let released = match self.release() {
-            Err(FsError::Io { .. }) => self.release(),
-            done => done,
-        };
-        if let Err(error) = released {
-            tracing::warn!(%error, "could not release a lock directory");
-        }
+        self.remove_once();
     }
 }
 
@@ -338,5 +354,27 @@ fn describe(found: &Metadata) -> String {
             age.as_secs_f64()
         ),
         None => "another program, whose clock is ahead of ours".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_released_directory_is_gone_and_freed_only_when_the_result_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("inbox.json");
+        let take = || {
+            let deadline = Deadline::after(Duration::from_mins(1));
+            LockDir::take(&data, Protocol::UnderFlock, deadline).unwrap()
+        };
+        let removed = take().release().unwrap();
+        assert!(!lock_path(&data).exists());
+        assert_eq!(removed.metadata().unwrap().nlink(), 0);
+        // Releasing removes it once: what is there afterwards is another holder's.
+        let other = take();
+        drop(removed);
+        other.confirm().unwrap();
     }
 }

@@ -31,20 +31,35 @@ pub struct OutlinedInbox {
 }
 
 impl OutlinedInbox {
-    /// Finds the entries of an inbox file. What begins like an `earlier` state of the file is not parsed again.
+    /// Finds the entries of an inbox file. The entries it shares with an `earlier` state of the file from the beginning on are
+    /// neither copied nor parsed again.
     ///
     /// # Errors
     /// Returns the bytes if they are not a JSON array, or if an element of it is no entry or is unusual in any way:
     /// [`parse_inbox`] tells such elements apart.
-    pub fn find(bytes: Vec<u8>, earlier: &Self) -> Result<Self, Vec<u8>> {
-        let text = String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes)?;
-        let same = common_prefix(text.as_bytes(), earlier.text.as_bytes());
-        let known = earlier
-            .entries
-            .partition_point(|entry| entry.place.end <= same);
-        match find_after(&text, earlier.entries[..known].to_vec()) {
+    pub fn find(bytes: Vec<u8>, earlier: Self) -> Result<Self, Vec<u8>> {
+        let Self {
+            mut text,
+            mut entries,
+        } = earlier;
+        let same = common_prefix(&bytes, text.as_bytes());
+        entries.truncate(entries.partition_point(|entry| entry.place.end <= same));
+        let known = entries.last().map_or(0, |last| last.place.end);
+        if known == 0 {
+            text = String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes)?;
+            return match find_after(&text, entries) {
+                Some(entries) => Ok(Self { text, entries }),
+                None => Err(text.into_bytes()),
+            };
+        }
+        let Ok(rest) = std::str::from_utf8(&bytes[known..]) else {
+            return Err(bytes);
+        };
+        text.truncate(known);
+        text.push_str(rest);
+        match find_after(&text, entries) {
             Some(entries) => Ok(Self { text, entries }),
-            None => Err(text.into_bytes()),
+            None => Err(bytes),
         }
     }
 
@@ -241,7 +256,7 @@ mod tests {
     }
 
     fn alone(text: &str) -> Result<OutlinedInbox, Vec<u8>> {
-        OutlinedInbox::find(text.into(), &OutlinedInbox::default())
+        OutlinedInbox::find(text.into(), OutlinedInbox::default())
     }
 
     fn nested(depth: usize) -> String {
@@ -302,7 +317,7 @@ mod tests {
         let pieces: Vec<_> = places.map(|place| &text[place]).collect();
         assert_eq!(pieces, [one.as_str(), &entry("")]);
         assert_eq!(found.unread().collect::<Vec<_>>(), [entry("")]);
-        let find = |text: &str| OutlinedInbox::find(text.into(), &found);
+        let find = |text: &str| OutlinedInbox::find(text.into(), found.clone());
         assert_eq!(find(" [ ]").unwrap().entries, []);
         for bad in [
             "",
@@ -338,11 +353,27 @@ mod tests {
         for earlier in &texts {
             let earlier = alone(earlier).unwrap();
             for text in &texts {
-                let found = OutlinedInbox::find(text.clone().into(), &earlier).unwrap();
+                let found = OutlinedInbox::find(text.clone().into(), earlier.clone()).unwrap();
+                assert_eq!(found.text, *text);
                 assert_eq!(found.entries, alone(text).unwrap().entries, "{text}");
                 let half = text[..text.len() / 2].to_owned();
-                OutlinedInbox::find(half.into(), &earlier).unwrap_err();
+                let refused = OutlinedInbox::find(half.clone().into(), earlier.clone());
+                assert_eq!(refused.unwrap_err(), half.as_bytes());
             }
         }
+    }
+
+    #[test]
+    fn what_differs_within_a_character_is_found_and_bytes_that_are_no_text_are_returned() {
+        let file = |last: &str| format!("[{},{}]", entry(""), entry(last));
+        let earlier = alone(&file(r#","x":"é""#)).unwrap();
+        let other = file(r#","x":"è""#);
+        let found = OutlinedInbox::find(other.clone().into(), earlier.clone()).unwrap();
+        assert_eq!((&found.text, &found.entries), (&other, &earlier.entries));
+        let mut torn = other.into_bytes();
+        let at = torn.iter().position(|byte| !byte.is_ascii()).unwrap();
+        torn[at] = b'x';
+        let refused = OutlinedInbox::find(torn.clone(), earlier);
+        assert_eq!(refused.unwrap_err(), torn);
     }
 }

@@ -12,8 +12,13 @@ use super::Draft;
 use crate::team_files::{TeamFiles, refuse_linked_folder};
 use crate::{Result, StoreError, record};
 
+/// What a file begins with, what is between its entries, and what it ends with. The first two have the same length.
+const OPENING: &str = "[\n  ";
+const SEPARATOR: &str = ",\n  ";
+const CLOSING: &str = "\n]";
+
 /// An entry of an inbox.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Slot {
     /// Whether it is acknowledged.
     pub(super) read: bool,
@@ -21,7 +26,7 @@ pub(super) struct Slot {
 }
 
 /// The text of an entry.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Json {
     /// A part of the file as it was found.
     Kept(std::ops::Range<usize>),
@@ -40,6 +45,15 @@ impl Slot {
         })
     }
 
+    /// What it takes up in the file.
+    pub(super) fn size(&self) -> usize {
+        let json = match &self.json {
+            Json::Kept(place) => place.len(),
+            Json::New(json) => json.len(),
+        };
+        json + SEPARATOR.len()
+    }
+
     fn kept(found: Outline) -> Self {
         Self {
             read: found.read,
@@ -49,7 +63,7 @@ impl Slot {
 }
 
 /// A whole inbox, to be changed and written back.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct InboxFile {
     path: PathBuf,
     /// The file as it was found.
@@ -70,7 +84,7 @@ enum Content {
 
 /// Tells entries from what is none. An empty file counts as an empty array, since Claude Code makes the file
 /// before it fills it.
-fn parse(bytes: Vec<u8>, earlier: &OutlinedInbox) -> Content {
+fn parse(bytes: Vec<u8>, earlier: OutlinedInbox) -> Content {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Content::Sound(OutlinedInbox::default());
     }
@@ -109,7 +123,7 @@ impl InboxFile {
             path,
         };
         let earlier = files.store.last_inbox.take(&inbox.path);
-        match parse(bytes, &earlier) {
+        match parse(bytes, earlier) {
             Content::Sound(found) => {
                 inbox.text = found.text;
                 inbox.slots = found.entries.into_iter().map(Slot::kept).collect();
@@ -149,7 +163,7 @@ impl InboxFile {
         );
         let notice = Draft::system(text).with_summary("your inbox was damaged");
         self.push(&notice.into_entry(MessageId::random(), files.now()))?;
-        held.replace(&self.path, self.written().text.as_bytes())?;
+        held.replace(&self.path, self.clone().into_written().text.as_bytes())?;
         self.set_aside = Some(kept);
         Ok(self)
     }
@@ -174,7 +188,7 @@ impl InboxFile {
         }
         refuse_linked_folder(&archive)?;
         held.append(&archive, &lines)?;
-        held.replace(&self.path, self.written().text.as_bytes())?;
+        held.replace(&self.path, self.clone().into_written().text.as_bytes())?;
         tracing::warn!(team = %files.team, member = %name, count = malformed.len(), "malformed mail set aside");
         files.record_done([Event::MalformedMail {
             to: name.clone(),
@@ -265,41 +279,58 @@ impl InboxFile {
 
     /// The size of the file, were it written like this.
     pub(super) fn size(&self) -> usize {
-        let around = "[\n\n]".len();
-        around
-            + self
-                .slots
-                .iter()
-                .map(|slot| self.size_of(slot))
-                .sum::<usize>()
+        let entries = self.slots.iter().map(Slot::size);
+        entries.sum::<usize>() + CLOSING.len()
     }
 
-    /// What one entry takes up in the file.
-    pub(super) fn size_of(&self, slot: &Slot) -> usize {
-        self.json(slot).len() + ",\n  ".len()
-    }
-
-    /// The file as it will be.
-    fn written(&self) -> OutlinedInbox {
+    /// The file as it will be. The entries in front of the first change stay where they are in the text.
+    fn into_written(self) -> OutlinedInbox {
         if self.slots.is_empty() {
             return OutlinedInbox {
                 text: "[]".to_owned(),
                 entries: Vec::new(),
             };
         }
-        let mut text = String::with_capacity(self.size());
-        let mut entries = Vec::with_capacity(self.slots.len());
-        for slot in &self.slots {
-            text.push_str(if text.is_empty() { "[\n  " } else { ",\n  " });
-            let begins = text.len();
-            text.push_str(self.json(slot));
+        let mut entries = self.in_place();
+        let mut rest = String::new();
+        let begins = entries.last().map_or(0, |last| last.place.end);
+        for slot in &self.slots[entries.len()..] {
+            rest.push_str(if entries.is_empty() {
+                OPENING
+            } else {
+                SEPARATOR
+            });
+            let at = begins + rest.len();
+            rest.push_str(self.json(slot));
             entries.push(Outline {
-                place: begins..text.len(),
+                place: at..begins + rest.len(),
                 read: slot.read,
             });
         }
-        text.push_str("\n]");
+        rest.push_str(CLOSING);
+        let mut text = self.text;
+        text.truncate(begins);
+        text.push_str(&rest);
         OutlinedInbox { text, entries }
+    }
+
+    /// The first entries, as long as they are where they will be in the file, with the same layout around them.
+    fn in_place(&self) -> Vec<Outline> {
+        let mut entries: Vec<Outline> = Vec::with_capacity(self.slots.len());
+        let mut end = 0;
+        for slot in &self.slots {
+            let Json::Kept(place) = &slot.json else { break };
+            let before = if end == 0 { OPENING } else { SEPARATOR };
+            if self.text.get(end..place.start) != Some(before) {
+                break;
+            }
+            end = place.end;
+            entries.push(Outline {
+                place: place.clone(),
+                read: slot.read,
+            });
+        }
+        entries
     }
 
     /// Moves old acknowledged entries to the archive and writes the rest.
@@ -315,9 +346,10 @@ impl InboxFile {
         held: &Held,
     ) -> Result<Unsettled> {
         self.prune(files, name, held)?;
-        let written = self.written();
-        let unsettled = held.place(&self.path, written.text.as_bytes())?;
-        files.store.last_inbox.keep(self.path, written);
+        let path = self.path.clone();
+        let written = self.into_written();
+        let unsettled = held.place(&path, written.text.as_bytes())?;
+        files.store.last_inbox.keep(path, written);
         Ok(unsettled)
     }
 }

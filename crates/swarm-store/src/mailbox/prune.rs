@@ -52,7 +52,7 @@ impl InboxFile {
                 break;
             }
             kept -= 1;
-            size -= self.size_of(slot);
+            size -= slot.size();
             surplus += 1;
         }
         surplus

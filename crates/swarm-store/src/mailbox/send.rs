@@ -21,19 +21,28 @@ impl Draft {
     }
 }
 
+/// A message in an inbox, and what is not on disk yet.
+struct Put {
+    posted: Posted,
+    /// The inbox.
+    placed: Unsettled,
+    /// The line in the journal.
+    entered: Unsettled,
+}
+
 impl TeamFiles<'_> {
     pub(crate) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
         self.require_member(to)?;
         self.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
-        let (posted, unsettled) =
-            self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
-        // Without the lock: the receiver is awake already, and several senders wait for the disk together.
-        unsettled.settle()?;
-        Ok(posted)
+        let put = self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
+        // Without the lock: the receiver is awake already, and several senders wait for the disk together. Nobody waits for
+        // the line in the journal: the message is in the inbox, whatever a power cut takes from the journal.
+        put.placed.settle()?;
+        Ok(put.posted)
     }
 
-    /// [`Self::post`] to several members side by side. The directory and the journal are waited for once for all of them.
+    /// [`Self::post`] to several members side by side. The directory is waited for once for all of them.
     pub(crate) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
         let config = self.config()?;
         let handed_over = swarm_fs::in_parallel(letters, |(to, draft)| {
@@ -45,9 +54,9 @@ impl TeamFiles<'_> {
         let mut unsettled = Unsettled::default();
         let mut outcomes = Vec::with_capacity(letters.len());
         for outcome in handed_over {
-            outcomes.push(outcome.map(|(posted, left)| {
-                unsettled = std::mem::take(&mut unsettled).and(left);
-                posted
+            outcomes.push(outcome.map(|put| {
+                unsettled = std::mem::take(&mut unsettled).and(put.placed);
+                put.posted
             }));
         }
         let settling = Settling::from(unsettled);
@@ -66,25 +75,25 @@ impl TeamFiles<'_> {
         draft: Draft,
         msg_id: MessageId,
     ) -> Result<Unsettled> {
-        let (_posted, unsettled) = self.hand_over(held, to, draft, msg_id)?;
-        Ok(unsettled)
+        let put = self.hand_over(held, to, draft, msg_id)?;
+        Ok(put.placed.and(put.entered))
     }
 
-    /// The same without the wait for the disk.
     fn hand_over(
         &self,
         held: &Held,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
-    ) -> Result<(Posted, Unsettled)> {
+    ) -> Result<Put> {
         let inbox = InboxFile::open(self, to, held)?;
         let entry = draft.into_entry(msg_id, self.now());
         self.refuse_if_full(&inbox, to, &entry)?;
         self.put(held, to, inbox, &entry)
     }
 
-    /// The same, unless a message with this id is in the inbox; a full one takes it as well.
+    /// Puts a message into an inbox unless one with this id is there; a full one takes it as well. The journal is waited for:
+    /// its line tells later callers that the message was sent, also when it is no longer in the inbox.
     pub(crate) fn deliver_once(
         &self,
         held: &Held,
@@ -97,18 +106,18 @@ impl TeamFiles<'_> {
             return Ok(());
         }
         let entry = draft.into_entry(msg_id, self.now());
-        let (_posted, unsettled) = self.put(held, to, inbox, &entry)?;
-        Ok(unsettled.settle()?)
+        let put = self.put(held, to, inbox, &entry)?;
+        Ok(put.placed.and(put.entered).settle()?)
     }
 
-    /// The event is entered before the lock is let go, so that no other event of this message can come before it.
+    /// The event is entered before the lock is released, so that no other event of this message can precede it.
     fn put(
         &self,
         held: &Held,
         to: &MemberName,
         mut inbox: InboxFile,
         entry: &InboxEntry,
-    ) -> Result<(Posted, Unsettled)> {
+    ) -> Result<Put> {
         let msg_id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
         let superseded = supersede(&mut inbox, entry)?;
         let queued = Event::Queued {
@@ -129,7 +138,11 @@ impl TeamFiles<'_> {
             superseded,
             set_aside,
         };
-        Ok((posted, placed.and(entered)))
+        Ok(Put {
+            posted,
+            placed,
+            entered,
+        })
     }
 
     fn refuse_if_too_large(&self, to: &MemberName, draft: &Draft) -> Result<()> {

@@ -51,7 +51,7 @@ impl TeamFiles<'_> {
     fn unread_in(&self, path: &Path) -> Result<Option<Vec<InboxEntry>>> {
         let bytes = swarm_fs::read_optional(path)?.unwrap_or_default();
         let earlier = self.store.last_inbox.take(path);
-        match OutlinedInbox::find(bytes, &earlier) {
+        match OutlinedInbox::find(bytes, earlier) {
             Ok(found) => {
                 let unread: Result<_, serde_json::Error> =
                     found.unread().map(parse_mended).collect();

@@ -32,12 +32,17 @@ fn a_team_that_was_made_is_on_disk_with_its_task_list() {
 }
 
 #[test]
-fn a_message_that_was_sent_is_on_disk() {
+fn a_message_that_was_sent_is_on_disk_and_its_line_in_the_journal_is_not_waited_for() {
     let world = World::with_member("ann");
-    assert_durable(&world, || {
+    let (_posted, left) = left_open(&world.root, || {
         let draft = Draft::new("team-lead", "hello");
         world.store.post(&world.team, &name("ann"), draft).unwrap()
     });
+    let line = format!(
+        "content {}",
+        world.store.journal_path(&world.team).display()
+    );
+    assert_eq!(left, [line]);
 }
 
 #[test]

@@ -472,6 +472,48 @@ fn what_others_wrote_is_kept_byte_by_byte_beside_new_messages() {
 }
 
 #[test]
+fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
+    let world = World::with_member("alice");
+    let entries = || -> Vec<Value> { serde_json::from_str(&read(&world, "alice")).unwrap() };
+    let texts = || -> Vec<String> {
+        let texts = entries().into_iter();
+        texts
+            .map(|entry| entry["text"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let ids: Vec<_> = ["é1", "2", "3"]
+        .map(|text| send(&world, "alice", text))
+        .into();
+    // Changes in the middle, behind entries that stay where they are, and in front of them.
+    for acked in [&ids[1], &ids[0]] {
+        let acked = std::slice::from_ref(acked);
+        world.store.ack(&world.team, &name("alice"), acked).unwrap();
+        let pretty = serde_json::to_string_pretty(&entries()).unwrap();
+        assert_eq!(read(&world, "alice"), pretty);
+    }
+    // Another program writes the same entries in its own layout, and one of its own within a character of ours.
+    let compact = read(&world, "alice").replace('\n', "").replace('é', "è");
+    write(&world, "alice", &compact);
+    send(&world, "alice", "4");
+    assert_eq!(texts(), ["è1", "2", "3", "4"]);
+    let text = read(&world, "alice");
+    assert!(
+        text.starts_with("[\n  {") && text.ends_with("\n  }\n]"),
+        "{text}"
+    );
+    // It takes out the first one.
+    let rest = serde_json::to_string_pretty(&entries()[1..]).unwrap();
+    write(&world, "alice", &rest);
+    send(&world, "alice", "5");
+    assert_eq!(texts(), ["2", "3", "4", "5"]);
+    let pretty = serde_json::to_string_pretty(&entries()).unwrap();
+    assert_eq!(read(&world, "alice"), pretty);
+    write(&world, "alice", "[]");
+    send(&world, "alice", "6");
+    assert_eq!(texts(), ["6"]);
+}
+
+#[test]
 fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
     let world = World::with_member("alice");
     let good = r#"{"from":"bob","text":"good","timestamp":"now"}"#;
