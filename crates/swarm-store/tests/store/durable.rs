@@ -39,7 +39,7 @@ fn a_message_that_was_sent_is_on_disk_and_its_line_in_the_journal_is_not_waited_
         world.store.post(&world.team, &name("ann"), draft).unwrap()
     });
     let line = format!(
-        "content {}",
+        "content of {}",
         world.store.journal_path(&world.team).display()
     );
     assert_eq!(left, [line]);
