@@ -80,8 +80,9 @@ impl Inotify {
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Tells of everything that waits, and returns when there is nothing more.
-    pub(crate) fn read(&self, mut tell: impl FnMut(News<'_>)) -> io::Result<()> {
+    /// Tells of what waits, at most a buffer full of it, so that the caller can stop although events keep coming. Returns
+    /// whether nothing more waits.
+    pub(crate) fn read(&self, mut tell: impl FnMut(News<'_>)) -> io::Result<bool> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.queue, &mut buffer);
         loop {
@@ -89,8 +90,11 @@ impl Inotify {
                 Ok(event) => {
                     let name = event.file_name().map(CStr::to_bytes);
                     self.pass_on(event.wd(), event.events(), name, &mut tell);
+                    if reader.is_buffer_empty() {
+                        return Ok(false);
+                    }
                 }
-                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::AGAIN) => return Ok(true),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -146,16 +150,30 @@ mod tests {
 
     fn told(inotify: &Inotify) -> Vec<String> {
         let mut told = Vec::new();
-        inotify
-            .read(|news| {
-                told.push(match news {
-                    News::Name(folder, name) => folder.join(name).display().to_string(),
-                    News::Folder(folder) => format!("{}/", folder.display()),
-                    News::Lost => "lost".to_owned(),
-                });
-            })
-            .unwrap();
+        let mut tell = |news: News<'_>| {
+            told.push(match news {
+                News::Name(folder, name) => folder.join(name).display().to_string(),
+                News::Folder(folder) => format!("{}/", folder.display()),
+                News::Lost => "lost".to_owned(),
+            });
+        };
+        while !inotify.read(&mut tell).unwrap() {}
         told
+    }
+
+    #[test]
+    fn a_read_ends_although_more_events_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let inotify = Inotify::new().unwrap();
+        inotify.watch(folder.path()).unwrap();
+        for number in 0..1000 {
+            fs::create_dir(folder.path().join(number.to_string())).unwrap();
+        }
+        let mut first = 0;
+        assert!(!inotify.read(|_| first += 1).unwrap());
+        assert!(first < 1000);
+        assert_eq!(first + told(&inotify).len(), 1000);
+        assert!(inotify.read(|_| {}).unwrap());
     }
 
     #[test]

@@ -112,9 +112,12 @@ async fn hear(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
     loop {
         let heard = match queue.readable().await {
             Ok(mut ready) => {
-                // What comes after the read makes it ready once more.
-                ready.clear_ready();
-                queue.get_ref().read(|news| subscribers.hear(news))
+                let read = queue.get_ref().read(|news| subscribers.hear(news));
+                // An event that has come since the read makes it ready once more.
+                if let Ok(true) = read {
+                    ready.clear_ready();
+                }
+                read
             }
             Err(error) => Err(error),
         };

@@ -137,8 +137,9 @@ mod tests {
         assert_eq!(watch.deaths.len(), 1);
         drop(holder);
         // The sweep may wake it, too.
+        let deadline = deadline(Some(60));
         while !watch.deaths.is_empty() {
-            watch.wait(None);
+            assert!(watch.wait(deadline), "the end of the life is not told");
         }
     }
 }
