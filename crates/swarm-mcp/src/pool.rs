@@ -201,21 +201,6 @@ impl McpServers {
         try_join_all(needed).await.map(drop)
     }
 
-    /// The names of the servers that are known to have at least one tool.
-    pub async fn with_tools(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for (name, server) in &self.servers {
-            if server
-                .known_tools()
-                .await
-                .is_some_and(|tools| !tools.is_empty())
-            {
-                names.push(name.clone());
-            }
-        }
-        names
-    }
-
     /// The settings, with the tools of each server: for another process, which then need not start a server to know its
     /// tools. One that could not be used here has none there, so that not everybody waits for it again.
     pub async fn listed(&self) -> McpSettings {

@@ -182,14 +182,6 @@ pub(crate) fn is_within(rules: &[Rule], command: &str) -> bool {
         || simple_parts(command).is_some_and(|parts| parts.iter().all(fits))
 }
 
-/// Whether a pattern matches a text that is one plain simple command.
-pub(crate) fn simple_matches(pattern: &CommandPattern, text: &str) -> bool {
-    match simple_parts(text).as_deref() {
-        Some([part]) => part_matches(pattern, part),
-        _ => false,
-    }
-}
-
 fn part_matches(pattern: &CommandPattern, part: &Part) -> bool {
     shell::allow_forms(part)
         .iter()

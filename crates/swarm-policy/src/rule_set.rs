@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::command;
 use crate::question::absolute;
-use crate::rule::Content;
 use crate::{Behavior, Rule, RuleError, RuleValue, Suggestion};
 
 /// A rule and where it came from.
@@ -102,36 +100,6 @@ impl RuleSet {
         }
     }
 
-    /// The set as a parent's rights allow it: rights only shrink.
-    ///
-    /// Denials and questions of both hold. A grant survives only if the parent grants at least as much, and a folder
-    /// only if it lies in one of the parent's.
-    #[must_use]
-    pub fn tightened_by(&self, parent: &RuleSet) -> RuleSet {
-        let granted = |rule: &Rule| parent.allow.iter().any(|wider| covers(&wider.rule, rule));
-        let within = |path: &Path| {
-            parent
-                .directories
-                .iter()
-                .any(|wider| path.starts_with(wider))
-        };
-        let mut tightened = self.restrictions();
-        tightened.extend(parent.restrictions());
-        tightened.allow = self
-            .allow
-            .iter()
-            .filter(|own| granted(&own.rule))
-            .cloned()
-            .collect();
-        tightened.directories = self
-            .directories
-            .iter()
-            .filter(|own| within(own))
-            .cloned()
-            .collect();
-        tightened
-    }
-
     /// Takes over what an answer granted. A change of mode is the caller's business and is ignored here.
     ///
     /// # Errors
@@ -157,18 +125,5 @@ impl RuleSet {
             Suggestion::SetMode { .. } => {}
         }
         Ok(())
-    }
-}
-
-/// Whether all that the grant `inner` lets through is let through by `wider` too.
-fn covers(wider: &Rule, inner: &Rule) -> bool {
-    if wider.covers(inner) {
-        return true;
-    }
-    match (wider.content(), inner.content()) {
-        (Content::Command(pattern), Content::Command(exact)) => exact
-            .exact()
-            .is_some_and(|text| command::simple_matches(pattern, text)),
-        _ => false,
     }
 }

@@ -604,38 +604,6 @@ fn a_granted_suggestion_answers_the_same_question() {
 }
 
 #[test]
-fn a_child_keeps_only_what_its_parent_grants() {
-    let parent = rules(&json!({
-        "allow": ["Bash(git:*)", "Edit(src/**)", "WebFetch"], "deny": ["Bash(git push:*)"],
-        "additionalDirectories": ["/srv"]
-    }));
-    let child = rules(&json!({
-        "allow": ["Bash(git log:*)", "Bash(git status)", "Bash(git log; rm x)", "Bash(make:*)", "Bash",
-                  "Edit(src/a/**)", "Write(src/b)", "Edit", "WebFetch(domain:a)", "Agent(x)"],
-        "ask": ["Bash(git reset:*)"], "additionalDirectories": ["/srv/a", "/etc"]
-    }));
-    let tight = child.tightened_by(&parent);
-    let kept: Vec<String> = tight
-        .allow
-        .iter()
-        .map(|rule| rule.rule.to_string())
-        .collect();
-    assert_eq!(
-        kept,
-        [
-            "Bash(git log:*)",
-            "Bash(git status)",
-            "Edit(src/a/**)",
-            "Write(src/b)",
-            "WebFetch(domain:a)"
-        ]
-    );
-    assert_eq!(tight.deny, parent.deny);
-    assert_eq!(tight.ask, child.ask);
-    assert_eq!(tight.directories, [PathBuf::from("/srv/a")]);
-}
-
-#[test]
 fn restrictions_carry_no_grant() {
     let set = rules(
         &json!({"allow": ["Bash"], "deny": ["Read"], "ask": ["Edit"], "additionalDirectories": ["/a"]}),

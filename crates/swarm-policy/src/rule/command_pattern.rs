@@ -61,20 +61,6 @@ impl CommandPattern {
             Self::Prefix(_) | Self::Wildcard(_) => None,
         }
     }
-
-    /// Whether everything that `other` matches is matched by `self` too. May say no too often, never yes wrongly.
-    ///
-    /// An exact text is covered by itself alone here: it may be a compound command, of which a prefix tells nothing.
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Prefix(outer), Self::Prefix(inner)) => has_prefix(inner, outer),
-            (Self::Prefix(outer), Self::Wildcard(inner)) => inner
-                .head()
-                .strip_prefix(outer.as_str())
-                .is_some_and(|rest| rest.starts_with(' ')),
-            (pattern, other) => pattern == other,
-        }
-    }
 }
 
 /// A prefix ends where a word ends: `git log` is no prefix of `git logs`.
@@ -121,26 +107,6 @@ mod tests {
     fn empty_and_mixed_forms_are_refused() {
         for content in ["", "  ", ":*", "git * main:*"] {
             assert!(CommandPattern::parse(content).is_err(), "{content:?}");
-        }
-    }
-
-    #[test]
-    fn a_pattern_covers_only_what_it_matches() {
-        for (outer, inner, covered) in [
-            ("git:*", "git log:*", true),
-            ("git log:*", "git:*", false),
-            ("git:*", "git log -p", false),
-            ("git:*", "git * main", true),
-            ("git:*", "git*", false),
-            ("git * main", "git * main", true),
-            ("git push", "git push", true),
-            ("git log", "git log:*", false),
-        ] {
-            assert_eq!(
-                pattern(outer).covers(&pattern(inner)),
-                covered,
-                "{outer} over {inner}"
-            );
         }
     }
 }

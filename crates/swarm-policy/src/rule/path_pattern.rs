@@ -108,28 +108,6 @@ impl PathPattern {
     pub(crate) fn spells(&self, name: &str) -> bool {
         self.relative.split('/').any(|component| component == name)
     }
-
-    /// Whether everything that `other` matches is matched by `self` too. May say no too often, never yes wrongly.
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        let same_base = match (self.anchor, other.anchor) {
-            (Anchor::Folder | Anchor::Top, Anchor::Folder | Anchor::Top) => true,
-            (one, two) => one == two,
-        };
-        if !same_base {
-            return false;
-        }
-        if self.relative == other.relative || self.relative == "**" {
-            return true;
-        }
-        let folder = self.relative.strip_suffix("/**").unwrap_or(&self.relative);
-        let literal = !folder.contains(['*', '?', '[', '{', '\\']);
-        literal
-            && other
-                .relative
-                .strip_prefix(folder)
-                .is_some_and(|rest| rest.starts_with('/'))
-            && !other.relative.contains(['{', '['])
-    }
 }
 
 fn compile(relative: &str) -> Result<GlobSet, globset::Error> {
@@ -205,31 +183,6 @@ mod tests {
     fn what_cannot_be_meant_is_refused() {
         for pattern in ["!src/**", "../other/**", "a/../b", "a[", "{a"] {
             assert!(PathPattern::parse(pattern).is_err(), "{pattern}");
-        }
-    }
-
-    #[test]
-    fn a_pattern_covers_only_what_it_matches() {
-        for (outer, inner, covered) in [
-            ("**", "src/**", true),
-            ("src/**", "src/a/**", true),
-            ("src/**", "src/*.rs", true),
-            ("/src", "src/a", true),
-            ("src", "src/a", false),
-            ("src/**", "src2/**", false),
-            ("src/*.rs", "src/a.rs", false),
-            ("src/**", "**", false),
-            ("src/**", "{src/a,etc}", false),
-            ("src/**", "src/{a,b}", false),
-            ("src/**", "//work/src/**", false),
-            ("/src/**", "src/a", true),
-            ("*.env", "a.env", false),
-        ] {
-            let (one, two) = (
-                PathPattern::parse(outer).unwrap(),
-                PathPattern::parse(inner).unwrap(),
-            );
-            assert_eq!(one.covers(&two), covered, "{outer} over {inner}");
         }
     }
 }

@@ -34,11 +34,6 @@ impl Wildcard {
         }
     }
 
-    /// What every matching text begins with.
-    pub(crate) fn head(&self) -> &str {
-        self.pieces.first().map_or("", String::as_str)
-    }
-
     /// The head, when the pattern has one star and that stands at the end.
     pub(crate) fn only_trailing_star(&self) -> Option<&str> {
         match self.pieces.as_slice() {
