@@ -245,7 +245,7 @@ async fn settle(
     let division = divide(backend, spec, &around, &id, &facts).await?;
     let pane = Pane {
         socket: Some(backend.server().socket().to_owned()),
-        spot: spot(backend, spec, row, why_not),
+        spot: spot(backend, row, why_not),
         id,
     };
     let dressed = dressing.and(division);
@@ -304,18 +304,13 @@ async fn run(backend: &TmuxBackend, batch: &Batch) -> Result<(), PaneError> {
 }
 
 /// Where a pane in the user's tmux is, for the user.
-fn spot(
-    backend: &TmuxBackend,
-    spec: &PaneSpec,
-    row: &PaneRow,
-    why_not: Option<WhyNot>,
-) -> Option<String> {
+fn spot(backend: &TmuxBackend, row: &PaneRow, why_not: Option<WhyNot>) -> Option<String> {
     backend.lead_pane()?;
     Some(match why_not {
         None => "beside the lead".to_owned(),
         Some(why) => format!(
-            "in window {} in the background, since the lead's window {why}; `swarm attach {}` goes there",
-            row.window_name, spec.member
+            "in window {} in the background, since the lead's window {why}; `swarm attach` goes there",
+            row.window_name
         ),
     })
 }
