@@ -9,10 +9,11 @@ use swarm_config::{
     refuse_coordinator, worktree_records,
 };
 use swarm_fs::FolderWatcher;
+use swarm_fs::process::pid_space;
 use swarm_hooks::Hooks;
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
-use swarm_store::process::{pid_space, start_time};
+use swarm_store::process::start_time;
 use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};

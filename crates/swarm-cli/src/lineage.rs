@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use swarm_config::Environment;
+use swarm_fs::process::{Process, ProcessStat, pid_space};
 
 /// Variables that other agent programs set in what they start, and the program.
 const MARKS: [(&str, &str); 6] = [
@@ -25,14 +26,6 @@ const END: &str = "SWARM_LINEAGE_END";
 
 /// How many ancestors there can be at most.
 const DEEPEST: usize = 4096;
-
-/// One process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Process {
-    pid: u32,
-    /// Its start time in clock ticks since boot.
-    start: String,
-}
 
 /// What shows that an agent program started this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +71,7 @@ impl Lineage {
 
     /// How far away a process is, which had this start time; `None` if it is not among them.
     pub(crate) fn distance(&self, pid: u32, start: &str) -> Option<usize> {
-        let is_it = |process: &Process| process.pid == pid && process.start == start;
+        let is_it = |process: &Process| process.id() == pid && process.start.to_string() == start;
         self.processes.iter().position(is_it)
     }
 
@@ -104,7 +97,7 @@ impl Lineage {
             Some(Mark {
                 program,
                 variable,
-                ancestor: (distance > 0).then_some(process.pid),
+                ancestor: (distance > 0).then_some(process.id()),
             })
         })
     }
@@ -121,14 +114,11 @@ pub(crate) struct PidSpace {
 impl PidSpace {
     /// This process's own.
     pub(crate) fn own() -> Self {
-        let namespace = rustix::fs::readlink("/proc/self/ns/pid", Vec::new());
-        let namespace = namespace.map(|link| link.to_string_lossy().into_owned());
+        let own = pid_space();
+        let (host, namespace) = own.rsplit_once('#').unwrap_or_default();
         Self {
-            host: rustix::system::uname()
-                .nodename()
-                .to_string_lossy()
-                .into_owned(),
-            namespace: namespace.unwrap_or_default(),
+            host: host.to_owned(),
+            namespace: namespace.to_owned(),
         }
     }
 
@@ -155,7 +145,7 @@ fn walk(proc: &Path, end: Option<u32>) -> Vec<Process> {
     // Not by its pid: in another pid namespace than that of `/proc` that names another process.
     let mut next = stat(&proc.join("self"));
     while let Some((process, parent)) = next {
-        if Some(process.pid) == end || processes.len() == DEEPEST {
+        if Some(process.id()) == end || processes.len() == DEEPEST {
             break;
         }
         processes.push(process);
@@ -165,17 +155,10 @@ fn walk(proc: &Path, end: Option<u32>) -> Vec<Process> {
 }
 
 /// A process and its parent's pid.
-fn stat(folder: &Path) -> Option<(Process, u32)> {
-    let text = String::from_utf8_lossy(&read(&folder.join("stat"))?).into_owned();
-    // The name in brackets may hold anything, so the fields are counted from its last bracket.
-    let (head, rest) = text.rsplit_once(')')?;
-    let pid = head.split_once(' ')?.0.parse().ok()?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let process = Process {
-        pid,
-        start: (*fields.get(19)?).to_owned(),
-    };
-    Some((process, fields.get(1)?.parse().ok()?))
+fn stat(folder: &Path) -> Option<(Process, i32)> {
+    let line = read(&folder.join("stat"))?;
+    let stat = ProcessStat::parse(&String::from_utf8_lossy(&line))?;
+    Some((stat.process, stat.parent))
 }
 
 /// Reads a file by the kernel's own calls: a library that is loaded before ours (`LD_PRELOAD`) cannot hide it.
@@ -271,7 +254,7 @@ mod tests {
     #[test]
     fn pid_namespaces_are_told_apart() {
         let own = PidSpace::own();
-        assert!(!own.differs(&swarm_store::process::pid_space(), true));
+        assert!(!own.differs(&pid_space(), true));
         let own = PidSpace {
             host: "here".to_owned(),
             namespace: "pid:[1]".to_owned(),

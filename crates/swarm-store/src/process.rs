@@ -1,9 +1,7 @@
 //! Telling a process from a later one with the same pid, by its start time in `/proc`.
 
-use std::fs;
-
 use serde_json::Map;
-use swarm_fs::process::{Process, ProcessStat};
+use swarm_fs::process::{Process, ProcessStat, pid_space};
 use swarm_protocol::{LeadProcess, UnixMs};
 
 /// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as decimal text. `None`
@@ -23,13 +21,6 @@ pub fn is_stopped(pid: u32, start: &str) -> bool {
 pub fn is_running(pid: u32, start: &str) -> Option<bool> {
     start_time(std::process::id())?;
     Some(start_time(pid).is_some_and(|found| found == start))
-}
-
-/// Host and pid namespace of this process as `host#pid:[inode]`, within which a pid has its meaning.
-pub fn pid_space() -> String {
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{}#{}", host.trim(), space.display())
 }
 
 /// This process as the lead of a team.
@@ -55,6 +46,8 @@ pub fn lead_is_running(lead: &LeadProcess) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

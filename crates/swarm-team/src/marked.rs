@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use swarm_fs::process::{Process, Target};
+use swarm_fs::process::{Process, Target, pid_space};
 use swarm_fs::{Liveness, probe_and_read};
 use swarm_protocol::{
     LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId, TeamName,
 };
-use swarm_store::{TeamStore, process};
+use swarm_store::TeamStore;
 
 /// What bears the mark of a spawn of the teams below a root folder. Those of another root bear the same mark where that root, or
 /// this one, is a copy; they are not meant.
@@ -85,7 +85,7 @@ fn life_holder(store: &dyn TeamStore, team: &TeamName, name: &MemberName) -> Opt
         return None;
     };
     let record: LifeRecord = serde_json::from_slice(&content?).ok()?;
-    let is_here = record.kind == LifeKind::Process && record.pid_space == process::pid_space();
+    let is_here = record.kind == LifeKind::Process && record.pid_space == pid_space();
     let process = Process {
         pid: record.pid.try_into().ok()?,
         start: record.proc_start.parse().ok()?,

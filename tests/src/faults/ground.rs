@@ -166,7 +166,7 @@ impl Ground {
             proc_start: process::start_time(pid).expect("a start time"),
             spawn_id,
             host: "here".to_owned(),
-            pid_space: process::pid_space(),
+            pid_space: swarm_fs::process::pid_space(),
         };
         let path = self.store.life_path(&self.team, &name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))

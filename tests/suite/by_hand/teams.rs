@@ -177,7 +177,7 @@ fn of_several_teams_the_one_that_works_here_comes_before_a_newer_one() {
 fn enter_session(world: &World, pid: u32, start: &str) {
     let folder = world.root().join("teams/session-a6b470fe");
     std::fs::create_dir_all(folder.join("inboxes")).unwrap();
-    let pid_space = swarm_store::process::pid_space();
+    let pid_space = swarm_fs::process::pid_space();
     let config = serde_json::json!({
         "name": "session-a6b470fe", "createdAt": 4_102_444_800_000_u64,
         "leadAgentId": "team-lead@session-a6b470fe", "leadSessionId": "a6b470fe-0000-4000-8000-000000000000",

@@ -24,4 +24,5 @@ pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now, gone
 pub use inspection::forbid_inspection;
 pub use scan::{Marked, all_marked, command_line};
 pub use stat::{Process, ProcessStat};
+pub use surroundings::pid_space;
 pub use table::find_by_env;

@@ -3,6 +3,19 @@
 use std::fs;
 use std::path::PathBuf;
 
+/// Host and pid namespace of this process as `host#pid:[inode]`, within which a pid has its meaning. The namespace is empty
+/// where it cannot be read. Asked by the kernel's own calls: a library that is loaded before ours (`LD_PRELOAD`) cannot
+/// answer instead.
+pub fn pid_space() -> String {
+    let host = rustix::system::uname();
+    let namespace = rustix::fs::readlink("/proc/self/ns/pid", Vec::new()).unwrap_or_default();
+    format!(
+        "{}#{}",
+        host.nodename().to_string_lossy(),
+        namespace.to_string_lossy()
+    )
+}
+
 /// The user and the namespaces of a process (`namespaces(7)`). A part that cannot be read is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Surroundings {
