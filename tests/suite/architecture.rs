@@ -51,6 +51,11 @@ fn crate_roots_only_re_export() {
 }
 
 #[test]
+fn no_name_is_exported_by_two_crates() {
+    assert_none(&architecture::check_exports(&rust_files()));
+}
+
+#[test]
 fn no_module_has_a_name_that_attracts_everything() {
     assert_none(&architecture::check_names(&rust_files()));
 }

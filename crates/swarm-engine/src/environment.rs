@@ -7,7 +7,7 @@ use swarm_protocol::UnixMs;
 
 /// Where an agent works. The section stays the same for a whole conversation, so that the prompt stays cached.
 #[derive(Debug, Clone, Copy)]
-pub struct Environment<'a> {
+pub struct PromptEnvironment<'a> {
     /// The working directory.
     pub cwd: &'a Path,
     /// Name and version of the operating system.
@@ -18,7 +18,7 @@ pub struct Environment<'a> {
     pub now: UnixMs,
 }
 
-impl Environment<'_> {
+impl PromptEnvironment<'_> {
     /// Returns the section. Reads git's `HEAD` for the branch.
     pub fn section(&self) -> String {
         let mut text = format!(
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn section(cwd: &Path) -> String {
-        Environment {
+        PromptEnvironment {
             cwd,
             platform: "Linux 6.1 x86_64",
             model: "claude-opus-4-6",

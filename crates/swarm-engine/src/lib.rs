@@ -28,7 +28,7 @@ mod turn;
 mod worktree;
 
 pub use agent_tool::AgentTool;
-pub use environment::Environment;
+pub use environment::PromptEnvironment;
 pub use equipped::own_tools;
 pub use error::EngineError;
 pub use events::{EventSink, NoEvents, StepCounter};
@@ -48,7 +48,7 @@ pub use subagent::{
 pub use totals::Totals;
 pub use trained::{SkillError, Trained};
 pub use transcript::{
-    BrokenLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
+    BrokenTranscriptLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
 };
 pub use turn::{
     AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,

@@ -31,4 +31,4 @@ pub use tmux::{
     check_tmux, is_own_socket, own_socket, replay_panes, server_number, take_over_log,
     tmux_version,
 };
-pub use view::{PaneView, WindowView};
+pub use view::{CapturedPane, WindowView};

@@ -10,7 +10,7 @@ use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 use tokio::sync::watch;
 
 use crate::{
-    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneView, Size, Started,
+    CapturedPane, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Size, Started,
     TaggedPane, WindowView, text,
 };
 
@@ -282,12 +282,12 @@ impl PaneBackend for RecordingBackend {
     async fn view(&self, team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
         let inner = self.lock();
         let size = Size::new(80, 10);
-        let panes: Vec<PaneView> = inner
+        let panes: Vec<CapturedPane> = inner
             .panes
             .iter()
             .filter(|(_, fake)| fake.spec.team == *team)
             .zip(0u16..)
-            .map(|((n, fake), row)| PaneView {
+            .map(|((n, fake), row)| CapturedPane {
                 id: PaneId::new(format!("%{n}")),
                 member: Some(fake.spec.member.clone()),
                 title: text::shown(&fake.spec.title),

@@ -12,12 +12,12 @@ pub struct WindowView {
     /// Columns and rows of the whole window.
     pub size: Size,
     /// Its panes, top to bottom and left to right.
-    pub panes: Vec<PaneView>,
+    pub panes: Vec<CapturedPane>,
 }
 
 /// One pane of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaneView {
+pub struct CapturedPane {
     /// Its id.
     pub id: PaneId,
     /// The member in it; none for the lead's pane and for panes of others.

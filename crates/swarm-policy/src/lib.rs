@@ -40,7 +40,7 @@ pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
 pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
-pub use model_choice::{ChosenModel, ModelRequest, ModelSource, choose_model};
+pub use model_choice::{ChosenModel, ModelCandidates, ModelSource, choose_model};
 pub use permission::{PermissionOutcome, PermissionRequest};
 pub use pool::{
     AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, SelectorError, ToolCeiling,

@@ -8,7 +8,7 @@ use crate::AgentDefinition;
 
 /// Everything that may name an agent's model. Blank counts as not said.
 #[derive(Debug, Clone, Copy)]
-pub struct ModelRequest<'a> {
+pub struct ModelCandidates<'a> {
     /// `CLAUDE_CODE_SUBAGENT_MODEL`; `inherit` counts as not said.
     pub environment: Option<&'a str>,
     /// The flag or parameter of this very spawn.
@@ -76,7 +76,7 @@ const FAMILIES: [&str; 4] = ["opus", "sonnet", "haiku", "fable"];
 
 /// Environment, then call, then definition, then the parent. `inherit`, and the alias of the parent's own family, give
 /// the parent's model to the letter: an alias would lead to another version of it, or to another provider.
-pub fn choose_model(request: &ModelRequest<'_>) -> ChosenModel {
+pub fn choose_model(request: &ModelCandidates<'_>) -> ChosenModel {
     let said = |text: Option<&'_ str>| {
         let text = text.map(str::trim).filter(|text| !text.is_empty());
         text.map(str::to_owned)
@@ -135,7 +135,7 @@ mod tests {
         definition: Option<&str>,
         parent: &str,
     ) -> (String, ModelSource) {
-        let chosen = choose_model(&ModelRequest {
+        let chosen = choose_model(&ModelCandidates {
             environment,
             call,
             definition,

@@ -17,7 +17,7 @@ use crate::mailbox::{LastInbox, QuietInboxes};
 use crate::team_files::TeamFiles;
 use crate::{
     Actor, Draft, Events, Heard, Inbox, Leftover, NewMember, NewTeam, Posted, ReconcileReport,
-    Removed, RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated,
+    RemovedMember, RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated,
     TeamDamage, TeamStore, TeamView, record,
 };
 
@@ -217,7 +217,7 @@ impl TeamStore for FileStore {
         team: &TeamName,
         name: &MemberName,
         spawn: Option<&SpawnId>,
-    ) -> Result<Option<Removed>> {
+    ) -> Result<Option<RemovedMember>> {
         self.on(team, |files| files.remove_member(name, spawn))
     }
 

@@ -12,14 +12,14 @@ pub struct Events {
     /// Oldest first.
     pub entries: Vec<JournalEntry>,
     /// Lines that are no events.
-    pub broken: Vec<BrokenLine>,
+    pub broken: Vec<BrokenJournalLine>,
     /// Position in bytes behind the last line that was read.
     pub next: u64,
 }
 
 /// A line of the journal that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BrokenLine {
+pub struct BrokenJournalLine {
     /// Where it begins, in bytes.
     pub at: u64,
     /// Why it is no event.
@@ -139,7 +139,7 @@ fn parse_lines(bytes: &[u8], from: u64) -> Events {
             .and_then(|text| parse_mended(text).map_err(|error| error.to_string()));
         match parsed {
             Ok(entry) => events.entries.push(entry),
-            Err(reason) => events.broken.push(BrokenLine { at, reason }),
+            Err(reason) => events.broken.push(BrokenJournalLine { at, reason }),
         }
     }
     events

@@ -25,14 +25,14 @@ mod team_files;
 
 pub use error::{Result, StoreError};
 pub use file_store::FileStore;
-pub use journal::{BrokenLine, Events};
+pub use journal::{BrokenJournalLine, Events};
 pub use limits::StoreLimits;
 pub use mailbox::{Draft, Inbox, Posted};
 pub use member_files::{MemberView, TeamView};
 pub use reconcile::{Departure, ReconcileReport, RolledBack};
 pub use record::BrokenFile;
 pub use requests::{Heard, NOT_ENTERED, RequestList};
-pub use roster::{NewMember, Removed};
+pub use roster::{NewMember, RemovedMember};
 pub use store::TeamStore;
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, tasks_in_journal};
 pub use team::{Leftover, NewTeam, TeamDamage};

@@ -14,8 +14,8 @@ use swarm_protocol::{
 
 use crate::{
     Actor, Draft, Events, Heard, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted,
-    ReconcileReport, Removed, RequestList, Result, StoreError, TaskChange, TaskList, TaskUpdated,
-    TeamDamage, TeamView,
+    ReconcileReport, RemovedMember, RequestList, Result, StoreError, TaskChange, TaskList,
+    TaskUpdated, TeamDamage, TeamView,
 };
 
 /// Everything that is remembered about teams. One handle serves all teams under one root and all threads.
@@ -125,7 +125,7 @@ pub trait TeamStore: Send + Sync + Debug {
         team: &TeamName,
         name: &MemberName,
         spawn: Option<&SpawnId>,
-    ) -> Result<Option<Removed>>;
+    ) -> Result<Option<RemovedMember>>;
 
     /// Notes whether a member is in a turn (`isActive`).
     fn set_active(&self, team: &TeamName, name: &MemberName, active: bool) -> Result<()>;

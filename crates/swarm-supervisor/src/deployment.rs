@@ -9,7 +9,7 @@ use std::time::Duration;
 use swarm_fs::FolderWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_policy::{
-    AgentDefinition, ChosenModel, Equipment, ModelRequest, RuleSet, SourcedRule, choose_model,
+    AgentDefinition, ChosenModel, Equipment, ModelCandidates, RuleSet, SourcedRule, choose_model,
 };
 use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
@@ -143,7 +143,7 @@ impl Deployment {
         call: Option<&str>,
         definition: Option<&AgentDefinition>,
     ) -> ChosenModel {
-        choose_model(&ModelRequest {
+        choose_model(&ModelCandidates {
             environment: self.subagent_model.as_deref(),
             call,
             definition: definition.and_then(|definition| definition.model.as_deref()),

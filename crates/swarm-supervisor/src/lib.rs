@@ -14,7 +14,7 @@ mod spawn;
 mod stop;
 
 pub use census::{
-    LeadStanding, ProcessKind, Reaped, Seen, Standing, Stray, census, end_marked, lead_mark,
+    LeadStanding, ProcessKind, Reaped, SeenProcess, Standing, Stray, census, end_marked, lead_mark,
     lead_marks, lead_standing, reap,
 };
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
@@ -23,12 +23,12 @@ pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, orphaned_panes, verdict};
 pub use merger::WorktreeMerger;
-pub use reconcile::{Reconciling, begin_reconcile, reconcile, reconcile_outcome};
+pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
 pub use spawn::{
     SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
 };
 pub use stop::{
     EndedTeam, FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
-    await_reported_end, clear_dead, dead_namesake, death, end_leftovers_of_lead, end_team,
-    end_without_roster, finish, kill, kill_team, namesake, shutdown,
+    await_reported_end, clear_dead, dead_namesake, end_leftovers_of_lead, end_team,
+    end_without_roster, finish, kill, kill_team, member_death, namesake, shutdown,
 };

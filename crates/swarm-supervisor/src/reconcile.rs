@@ -33,7 +33,7 @@ pub fn reconcile_outcome(
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn reconcile(
+pub async fn reconcile_team(
     store: &Arc<dyn TeamStore>,
     team: &TeamName,
 ) -> Result<ReconcileReport, StoreError> {

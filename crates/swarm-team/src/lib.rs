@@ -25,7 +25,7 @@ pub use effects::{announce_assignment, announce_unblocked, look, reconcile, rese
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
 pub use marked::{
-    LifeHolder, life_holders, processes_of_members, processes_of_spawn, processes_of_spawns,
+    MemberProcess, life_holders, processes_of_members, processes_of_spawn, processes_of_spawns,
 };
 pub use member_hooks::member_hooks;
 pub use merged::WorkMerger;

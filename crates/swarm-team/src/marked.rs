@@ -69,7 +69,7 @@ fn root_of(team_folder: &Path) -> &Path {
 
 /// The process of a member, which cannot be inspected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LifeHolder {
+pub struct MemberProcess {
     /// The member.
     pub name: MemberName,
     /// Its spawn.
@@ -80,7 +80,7 @@ pub struct LifeHolder {
 
 /// The process that holds a member's life lock, if it runs in our pid namespace. The lock proves that it is the member's:
 /// that of a copied root is held by nobody.
-fn life_holder(store: &dyn TeamStore, team: &TeamName, name: &MemberName) -> Option<LifeHolder> {
+fn life_holder(store: &dyn TeamStore, team: &TeamName, name: &MemberName) -> Option<MemberProcess> {
     let (Liveness::Alive, content) = probe_and_read(&store.life_path(team, name)).ok()? else {
         return None;
     };
@@ -90,7 +90,7 @@ fn life_holder(store: &dyn TeamStore, team: &TeamName, name: &MemberName) -> Opt
         pid: record.pid.try_into().ok()?,
         start: record.proc_start.parse().ok()?,
     };
-    is_here.then(|| LifeHolder {
+    is_here.then(|| MemberProcess {
         name: name.clone(),
         spawn_id: record.spawn_id,
         process,
@@ -99,7 +99,7 @@ fn life_holder(store: &dyn TeamStore, team: &TeamName, name: &MemberName) -> Opt
 
 /// The processes of all members of a team that live in our pid namespace, whether or not they are in its roster. Without
 /// the lead.
-pub fn life_holders(store: &dyn TeamStore, team: &TeamName) -> Vec<LifeHolder> {
+pub fn life_holders(store: &dyn TeamStore, team: &TeamName) -> Vec<MemberProcess> {
     let records = store.life_records(team).into_iter();
     records
         .filter(|(name, _)| !name.is_lead())

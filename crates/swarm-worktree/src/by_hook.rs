@@ -9,8 +9,8 @@ use crate::create::LOCK_WAIT;
 use crate::heads::look_at;
 use crate::record::read;
 use crate::{
-    Base, Condition, Created, FolderMaker, Hazard, Leaver, Listed, Parting, Record, Removed,
-    Request, Slug, Stage, WorktreeError, usage,
+    Base, Condition, Created, FolderMaker, Hazard, Leaver, ListedWorktree, Parting, Record,
+    RemovedWorktree, Request, Slug, Stage, WorktreeError, usage,
 };
 
 /// The maker of folders, and where is kept what it made: their folders need be in no repository.
@@ -228,7 +228,7 @@ impl ByHook {
         folder: &Path,
         slug: &Slug,
         force: bool,
-    ) -> Result<Option<Removed>, WorktreeError> {
+    ) -> Result<Option<RemovedWorktree>, WorktreeError> {
         let from = self.origin(folder)?;
         if self.load(&from, slug)?.is_none() {
             return Ok(None);
@@ -247,7 +247,7 @@ impl ByHook {
             });
         }
         self.take_away(&record)?;
-        Ok(Some(Removed {
+        Ok(Some(RemovedWorktree {
             slug: record.slug,
             path: record.path,
             branch: String::new(),
@@ -304,7 +304,7 @@ impl ByHook {
     pub(crate) fn list(
         &self,
         folder: &Path,
-    ) -> Result<(Vec<Listed>, Vec<WorktreeError>), WorktreeError> {
+    ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
         let from = self.origin(folder)?;
         let (records, damaged) = self.all()?;
         let own = records.into_iter().filter(|record| record.from == from);
@@ -419,14 +419,14 @@ fn hazards(record: &Record) -> Vec<Hazard> {
     found
 }
 
-fn described(record: Record) -> Listed {
+fn described(record: Record) -> ListedWorktree {
     let hazards = hazards(&record);
     let condition = match hazards.first() {
         None => Condition::Gone,
         Some(Hazard::InUse(_)) => Condition::InUse,
         Some(_) => Condition::Unknown,
     };
-    Listed {
+    ListedWorktree {
         size: crate::list::size(&record.path),
         record,
         condition,

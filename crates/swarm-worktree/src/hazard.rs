@@ -24,7 +24,7 @@ pub enum Hazard {
     /// There are files that git does not know.
     Untracked(Vec<String>),
     /// Ignored files that `.worktreeinclude` lists are not as they came.
-    Listed(Vec<String>),
+    ListedWorktree(Vec<String>),
     /// Changes of its branch were stashed, this many times.
     Stashed(usize),
     /// This many commits are in no other branch and were not pushed.
@@ -83,7 +83,7 @@ impl fmt::Display for Hazard {
         match self {
             Self::Dirty(files) => write!(f, "uncommitted changes of {}", named(files)),
             Self::Untracked(files) => write!(f, "files that git does not know: {}", named(files)),
-            Self::Listed(files) => {
+            Self::ListedWorktree(files) => {
                 write!(
                     f,
                     "listed files that differ from where they came from: {}",
@@ -294,7 +294,7 @@ fn files(
     for (files, hazard) in [
         (dirty, Hazard::Dirty as fn(Vec<String>) -> Hazard),
         (untracked, Hazard::Untracked),
-        (listed, Hazard::Listed),
+        (listed, Hazard::ListedWorktree),
         (repositories, Hazard::Repositories),
     ] {
         if !files.is_empty() {

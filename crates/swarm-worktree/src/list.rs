@@ -41,7 +41,7 @@ impl Condition {
 
 /// A worktree with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedWorktree {
     /// What is known of it.
     pub record: Record,
     /// How it stands.
@@ -56,16 +56,16 @@ pub struct Listed {
 #[derive(Debug, Default)]
 pub struct Pruned {
     /// Those that are gone, or would be.
-    pub gone: Vec<Listed>,
+    pub gone: Vec<ListedWorktree>,
     /// Those that hold something.
-    pub kept: Vec<Listed>,
+    pub kept: Vec<ListedWorktree>,
     /// Why others could not be removed. Each says which.
     pub failed: Vec<WorktreeError>,
 }
 
-pub(crate) fn describe(repository: &Repository, record: Record) -> Listed {
+pub(crate) fn describe(repository: &Repository, record: Record) -> ListedWorktree {
     if record.stage == Stage::Making {
-        return Listed {
+        return ListedWorktree {
             condition: Condition::HalfMade,
             hazards: Vec::new(),
             size: size(&record.path),
@@ -85,7 +85,7 @@ pub(crate) fn describe(repository: &Repository, record: Record) -> Listed {
     } else {
         Condition::Work
     };
-    Listed {
+    ListedWorktree {
         size: size(&record.path),
         condition,
         hazards,

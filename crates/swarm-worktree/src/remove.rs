@@ -15,7 +15,7 @@ use crate::{Hazard, Leaver, Record, Slug, Stage, WorktreeError, recover};
 
 /// A worktree that is no longer there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedWorktree {
     /// The name it had.
     pub slug: Slug,
     /// Where it was.
@@ -30,7 +30,7 @@ pub struct Removed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parting {
     /// It held nothing and is gone, with its branch.
-    Removed(Removed),
+    Removed(RemovedWorktree),
     /// It holds something and is kept.
     Kept {
         /// The name it goes by.
@@ -50,7 +50,7 @@ pub(crate) fn remove(
     slug: &Slug,
     force: bool,
     now: UnixMs,
-) -> Result<Removed, WorktreeError> {
+) -> Result<RemovedWorktree, WorktreeError> {
     let missing = || WorktreeError::NotFound {
         slug: slug.to_string(),
         repository: repository.shown(),
@@ -102,7 +102,7 @@ fn remove_locked(
     lock: HandedLock,
     force: bool,
     now: UnixMs,
-) -> Result<Removed, WorktreeError> {
+) -> Result<RemovedWorktree, WorktreeError> {
     let slug = &record.slug;
     if record.stage == Stage::Making {
         recover::undo(repository, record)?;
@@ -126,8 +126,8 @@ fn remove_locked(
     Ok(removed(record, saved))
 }
 
-fn removed(record: &Record, rescue: Option<Rescue>) -> Removed {
-    Removed {
+fn removed(record: &Record, rescue: Option<Rescue>) -> RemovedWorktree {
+    RemovedWorktree {
         slug: record.slug.clone(),
         path: record.path.clone(),
         branch: record.branch.clone(),

@@ -14,8 +14,9 @@ use crate::places::Places;
 use crate::remove::{hand_back, let_git_go, part, remove};
 use crate::repository::Repository;
 use crate::{
-    Condition, Created, FolderMaker, Git, Leaver, Listed, Merged, Parting, ProcessMark, Pruned,
-    Record, Removed, Request, Slug, Stage, WorktreeError, WorktreeSettings, merge, recover,
+    Condition, Created, FolderMaker, Git, Leaver, ListedWorktree, Merged, Parting, ProcessMark,
+    Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeSettings, merge,
+    recover,
 };
 
 /// Makes, lists, merges and removes the worktrees of swarm.
@@ -219,7 +220,10 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository.
-    pub fn list(&self, folder: &Path) -> Result<(Vec<Listed>, Vec<WorktreeError>), WorktreeError> {
+    pub fn list(
+        &self,
+        folder: &Path,
+    ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
         let (mut made, mut wrong) = self.made_by_hook(folder)?;
         let repository = match Repository::find(&self.git, &self.places, folder) {
             // Hooks work in folders of any kind.
@@ -271,7 +275,7 @@ impl Worktrees {
         slug: &Slug,
         force: bool,
         now: UnixMs,
-    ) -> Result<Removed, WorktreeError> {
+    ) -> Result<RemovedWorktree, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
             && let Some(removed) = by_hook.remove(folder, slug, force)?
         {
@@ -285,12 +289,12 @@ impl Worktrees {
     fn made_by_hook(
         &self,
         folder: &Path,
-    ) -> Result<(Vec<Listed>, Vec<WorktreeError>), WorktreeError> {
+    ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
         let by_hook = self.by_hook.as_ref();
         by_hook.map_or(Ok(<_>::default()), |by_hook| by_hook.list(folder))
     }
 
-    fn works_without_git(&self, made: &[Listed]) -> bool {
+    fn works_without_git(&self, made: &[ListedWorktree]) -> bool {
         !made.is_empty() || self.by_hook.as_ref().is_some_and(ByHook::makes)
     }
 
@@ -360,10 +364,10 @@ impl Worktrees {
 /// Removes one worktree if it is free, and adds it to those that are gone, kept or could not be removed.
 fn tidy(
     pruned: &mut Pruned,
-    listed: Listed,
+    listed: ListedWorktree,
     is_free: Result<bool, WorktreeError>,
     dry: bool,
-    remove: impl FnOnce(&Slug) -> Result<Removed, WorktreeError>,
+    remove: impl FnOnce(&Slug) -> Result<RemovedWorktree, WorktreeError>,
 ) {
     let removed = match is_free {
         Ok(true) if dry => Ok(true),

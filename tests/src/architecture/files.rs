@@ -96,7 +96,7 @@ pub fn check_roots(files: &[RustFile]) -> Vec<String> {
 }
 
 /// Pieces that end in `;`, and whatever stands after the last one.
-fn statements(code: &str) -> impl Iterator<Item = String> {
+pub(super) fn statements(code: &str) -> impl Iterator<Item = String> {
     code.split(';')
         .map(|piece| piece.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|piece| !piece.is_empty())

@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod documents;
+mod exports;
 mod files;
 mod map;
 mod source;
@@ -12,6 +13,7 @@ pub use dependencies::check_dependencies;
 pub use documents::{
     check_links, check_scripts, check_sentences, check_top, names_in, shown_commands,
 };
+pub use exports::check_exports;
 pub use files::{
     RustFile, check_ignored, check_names, check_roots, check_silence, check_size, rust_files,
 };

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
-use swarm_config::{ClaudeSettings, Fate, Listed, Settings};
+use swarm_config::{ClaudeSettings, Fate, ListedSetting, Settings};
 use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
@@ -51,7 +51,7 @@ pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(app: &App, args: &ConfigListArgs) -> Result<Vec<Listed>, Failure> {
+fn list(app: &App, args: &ConfigListArgs) -> Result<Vec<ListedSetting>, Failure> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let settings = app.settings.clone().with(claude.modes)?;
     let wanted = args.key.as_deref().map(|key| key.trim_end_matches('.'));
@@ -69,7 +69,7 @@ fn list(app: &App, args: &ConfigListArgs) -> Result<Vec<Listed>, Failure> {
     }
 }
 
-fn in_force(listed: &[Listed]) -> Table {
+fn in_force(listed: &[ListedSetting]) -> Table {
     let mut table = Table::new(["SETTING", "VALUE", "FROM"]);
     for setting in listed {
         table.row([
@@ -81,7 +81,7 @@ fn in_force(listed: &[Listed]) -> Table {
     table
 }
 
-fn with_origins(listed: &[Listed]) -> Table {
+fn with_origins(listed: &[ListedSetting]) -> Table {
     let mut table = Table::new(["SETTING", "VALUE", "FROM", "WHERE", ""]);
     for setting in listed {
         let first = setting

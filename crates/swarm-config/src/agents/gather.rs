@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_policy::{
     AgentCatalog, AgentDefinition, AgentSource, DefinitionProblem, HookSettings, McpUse,
-    ModelRequest, ModelSource, choose_model, read_definition_file, read_definitions_json,
+    ModelCandidates, ModelSource, choose_model, read_definition_file, read_definitions_json,
 };
 
 use super::EnabledPlugins;
@@ -143,7 +143,7 @@ pub(super) fn gather_from(
 
 /// What is wrong with the model that a definition names. What `inherit` comes to is found out at each start.
 fn no_model(definition: &AgentDefinition, looking: &Looking<'_>) -> Option<String> {
-    let chosen = choose_model(&ModelRequest {
+    let chosen = choose_model(&ModelCandidates {
         environment: None,
         call: None,
         definition: definition.model.as_deref(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use swarm_policy::PermissionSettings;
 
 use crate::error::ConfigError;
-use crate::settings::{Given, Layer, Place};
+use crate::settings::{Given, Layer, ValuePlace};
 
 /// Name of the setting that `permissions.defaultMode` gives.
 const MODE: &str = "permissions.mode";
@@ -50,7 +50,7 @@ impl File {
 
     /// What the file says about the mode where none is named.
     pub(super) fn modes(&self) -> impl Iterator<Item = Given> {
-        let place = Place::File(self.path.clone(), None);
+        let place = ValuePlace::File(self.path.clone(), None);
         let given = move |layer, mode: &str| Given {
             key: MODE,
             layer,

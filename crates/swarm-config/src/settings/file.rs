@@ -8,7 +8,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::given::{Given, Layer, Place};
+use super::given::{Given, Layer, ValuePlace};
 use super::keys::{KEYS, Key, Say, key};
 use super::nearest::{nearest_key, nearest_table};
 use crate::error::ConfigError;
@@ -18,7 +18,7 @@ pub(super) fn read_file(path: &Path, layer: Layer) -> Result<Vec<Given>, ConfigE
     let Some(text) = text_of(path)? else {
         return Ok(Vec::new());
     };
-    parse(&text, layer, |line| Place::File(path.to_owned(), line))
+    parse(&text, layer, |line| ValuePlace::File(path.to_owned(), line))
 }
 
 /// The text of a file; `None` if there is none.
@@ -41,7 +41,7 @@ fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
 pub(super) fn parse(
     text: &str,
     layer: Layer,
-    place: impl Fn(Option<usize>) -> Place,
+    place: impl Fn(Option<usize>) -> ValuePlace,
 ) -> Result<Vec<Given>, ConfigError> {
     let line_at = |offset: usize| text[..offset].matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| {
@@ -73,7 +73,7 @@ struct Reader<P, L> {
     wrong: Vec<String>,
 }
 
-impl<P: Fn(Option<usize>) -> Place, L: Fn(usize) -> usize> Reader<P, L> {
+impl<P: Fn(Option<usize>) -> ValuePlace, L: Fn(usize) -> usize> Reader<P, L> {
     fn document(&mut self, document: DeTable<'_>) {
         for (name, value) in document {
             let at = name.span().start;

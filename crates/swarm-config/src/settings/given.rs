@@ -40,7 +40,7 @@ impl Layer {
 
 /// Where exactly a value stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ValuePlace {
     /// In a part of the program.
     Program(&'static str),
     /// In a file, at a line if that is known.
@@ -49,7 +49,7 @@ pub enum Place {
     Variable(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ValuePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program(name) => f.write_str(name),
@@ -60,7 +60,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl Serialize for Place {
+impl Serialize for ValuePlace {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -74,7 +74,7 @@ pub struct Given {
     /// Who gave it.
     pub layer: Layer,
     /// Where it stands.
-    pub place: Place,
+    pub place: ValuePlace,
     /// The value, which the setting accepts.
     pub value: Value,
 }

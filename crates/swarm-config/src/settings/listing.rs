@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::given::{Given, Layer, Place};
+use super::given::{Given, Layer, ValuePlace};
 use super::keys::{KEYS, Settings};
 use super::kind::Kind;
 use super::nearest::nearest_key;
@@ -11,7 +11,7 @@ use super::sources::Sources;
 
 /// A setting with the value in force. An entry of a table is a setting of its own here.
 #[derive(Debug, Clone, Serialize)]
-pub struct Listed {
+pub struct ListedSetting {
     /// `table.key`, or `table.key.entry`.
     pub key: String,
     /// The value in force.
@@ -19,7 +19,7 @@ pub struct Listed {
     /// Who gave it.
     pub layer: Layer,
     /// Where it stands.
-    pub place: Place,
+    pub place: ValuePlace,
     /// All values that were given, strongest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
@@ -33,7 +33,7 @@ pub struct Origin {
     /// Who gave it.
     pub layer: Layer,
     /// Where it stands.
-    pub place: Place,
+    pub place: ValuePlace,
     /// What became of it.
     pub state: Fate,
 }
@@ -52,14 +52,14 @@ pub enum Fate {
 
 impl Settings {
     /// Every setting whose name is `wanted` or lies below it; all of them where nothing is wanted.
-    pub fn list(&self, wanted: Option<&str>) -> Vec<Listed> {
+    pub fn list(&self, wanted: Option<&str>) -> Vec<ListedSetting> {
         let is_wanted = |key: &str| {
             wanted.is_none_or(|wanted| {
                 let rest = key.strip_prefix(wanted);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             })
         };
-        let mut listed: Vec<Listed> = KEYS
+        let mut listed: Vec<ListedSetting> = KEYS
             .iter()
             .flat_map(|key| match key.kind {
                 Kind::Names => self.sources.entries(key.name),
@@ -78,7 +78,7 @@ impl Settings {
 }
 
 impl Sources {
-    fn setting(&self, name: &str) -> Option<Listed> {
+    fn setting(&self, name: &str) -> Option<ListedSetting> {
         let (value, winner) = self.in_force(name)?;
         let mut decided = false;
         let origins = self
@@ -98,7 +98,7 @@ impl Sources {
     }
 
     /// The entries of a table, each of which the strongest layer that has it decides.
-    fn entries(&self, name: &str) -> Vec<Listed> {
+    fn entries(&self, name: &str) -> Vec<ListedSetting> {
         let Some((Value::Object(table), _)) = self.in_force(name) else {
             return Vec::new();
         };
@@ -120,8 +120,8 @@ impl Sources {
     }
 }
 
-fn listed(key: String, value: Value, winner: &Given, origins: Vec<Origin>) -> Listed {
-    Listed {
+fn listed(key: String, value: Value, winner: &Given, origins: Vec<Origin>) -> ListedSetting {
+    ListedSetting {
         key,
         value,
         layer: winner.layer,

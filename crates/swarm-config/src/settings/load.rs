@@ -1,7 +1,7 @@
 //! All layers of settings.
 
 use super::file::{parse, read_file};
-use super::given::{Given, Layer, Place};
+use super::given::{Given, Layer, ValuePlace};
 use super::keys::Settings;
 use super::places::Places;
 use super::sources::Sources;
@@ -34,10 +34,10 @@ impl Settings {
 
 fn built_in() -> Result<Vec<Given>, ConfigError> {
     let mut given = parse(MODELS, Layer::BuiltIn, |_| {
-        Place::Program("config/models.toml")
+        ValuePlace::Program("config/models.toml")
     })?;
     given.extend(parse(BUILT_IN, Layer::BuiltIn, |_| {
-        Place::Program("config/default.toml")
+        ValuePlace::Program("config/default.toml")
     })?);
     Ok(given)
 }

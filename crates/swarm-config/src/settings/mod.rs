@@ -11,9 +11,9 @@ mod places;
 mod sources;
 mod variables;
 
-pub use given::{Given, Layer, Place};
+pub use given::{Given, Layer, ValuePlace};
 pub use keys::Settings;
-pub use listing::{Fate, Listed, Origin};
+pub use listing::{Fate, ListedSetting, Origin};
 pub use places::{Places, repository_folders};
 
 #[cfg(test)]

@@ -326,7 +326,7 @@ fn other_files_of_a_layer_are_weaker_than_its_own() {
     let given = |layer, value: &str| Given {
         key: "permissions.mode",
         layer,
-        place: Place::File(PathBuf::from("settings.json"), None),
+        place: ValuePlace::File(PathBuf::from("settings.json"), None),
         value: json!(value),
     };
     let machine = Machine::new();
@@ -367,6 +367,6 @@ fn entries_of_a_table_are_added_to_those_of_weaker_layers() {
 fn nothing_that_is_written_makes_the_reader_panic() {
     use proptest::prelude::*;
     proptest!(|(text in "[\\[\\]a-z.=\"'\\n 0-9{},#\u{e9}_-]{0,80}")| {
-        drop(parse(&text, Layer::User, |line| Place::File(Path::new("f").to_owned(), line)));
+        drop(parse(&text, Layer::User, |line| ValuePlace::File(Path::new("f").to_owned(), line)));
     });
 }

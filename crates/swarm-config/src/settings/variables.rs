@@ -1,6 +1,6 @@
 //! Settings from variables: `SWARM_TABLE_KEY`, such as `SWARM_SPAWN_BACKEND`.
 
-use super::given::{Given, Layer, Place};
+use super::given::{Given, Layer, ValuePlace};
 use super::keys::KEYS;
 use crate::error::ConfigError;
 
@@ -48,7 +48,7 @@ pub(super) fn read<'a>(
         given.push(Given {
             key: key.name,
             layer: Layer::Environment,
-            place: Place::Variable(name.to_owned()),
+            place: ValuePlace::Variable(name.to_owned()),
             value,
         });
     }

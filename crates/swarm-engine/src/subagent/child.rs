@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use swarm_mcp::AgentServers;
-use swarm_policy::{Anchors, ModeSource, ModelRequest, choose_mode, choose_model};
+use swarm_policy::{Anchors, ModeSource, ModelCandidates, choose_mode, choose_model};
 use swarm_tools::{Confinement, FileState, Tool, ToolContext, Workplace};
 use tokio_util::sync::CancellationToken;
 
@@ -17,8 +17,8 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::{
-    AgentParts, AgentTool, EngineLimits, Environment, ForkPoint, ModelLoop, NoSpawner, Rights,
-    Session, Trained, TranscriptAuthor, TranscriptFile,
+    AgentParts, AgentTool, EngineLimits, ForkPoint, ModelLoop, NoSpawner, PromptEnvironment,
+    Rights, Session, Trained, TranscriptAuthor, TranscriptFile,
 };
 
 /// A sub-agent that is ready to take its turn.
@@ -101,7 +101,7 @@ impl SubAgents {
     /// The model that is chosen; the parent's client where that is the parent's own.
     fn model_for(&self, record: &Record) -> Result<ReadyModel, String> {
         let parent = &record.parent.parts;
-        let chosen = choose_model(&ModelRequest {
+        let chosen = choose_model(&ModelCandidates {
             environment: self.kit().equipment.models.environment.as_deref(),
             call: record.request.model.as_deref(),
             definition: record.request.definition.model.as_deref(),
@@ -175,7 +175,7 @@ impl SubAgents {
                 None if record.is_fork() => (pool::Tools::exactly(&all), parent.system.clone()),
                 None => {
                     let all = pool_with(all, definition, own);
-                    let environment = Environment {
+                    let environment = PromptEnvironment {
                         cwd: &context.cwd,
                         platform: &self.kit().platform,
                         model: &model.name,

@@ -3,12 +3,12 @@
 use swarm_policy::AgentDefinition;
 use swarm_tools::prompt;
 
-use crate::Environment;
+use crate::PromptEnvironment;
 
 /// Returns the blocks of the system prompt, the same for the whole conversation.
 pub(super) fn system_prompt(
     definition: &AgentDefinition,
-    environment: &Environment<'_>,
+    environment: &PromptEnvironment<'_>,
 ) -> Vec<String> {
     let own = match definition.prompt.trim() {
         "" => prompt!("sub-agent"),

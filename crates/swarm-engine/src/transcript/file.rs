@@ -17,7 +17,7 @@ use crate::EngineError;
 
 /// A line that could not be read when the transcript was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BrokenLine {
+pub struct BrokenTranscriptLine {
     /// Its number in the file as it was found, from 1.
     pub number: usize,
     /// What is wrong with it.
@@ -35,7 +35,7 @@ pub struct TranscriptFile {
     clock: Arc<dyn Clock>,
     parent: Option<String>,
     entries: Vec<Entry>,
-    broken: Vec<BrokenLine>,
+    broken: Vec<BrokenTranscriptLine>,
     begun: Option<Begun>,
     /// The directories that were made for it, until its first lines are waited for.
     made: Unsettled,
@@ -116,7 +116,7 @@ impl TranscriptFile {
     }
 
     /// The lines that could not be read when it was opened.
-    pub fn broken(&self) -> &[BrokenLine] {
+    pub fn broken(&self) -> &[BrokenTranscriptLine] {
         &self.broken
     }
 
@@ -218,7 +218,7 @@ impl TranscriptFile {
                     &mut sound
                 }
                 Err(error) => {
-                    self.broken.push(BrokenLine {
+                    self.broken.push(BrokenTranscriptLine {
                         number: index + 1,
                         why: error.to_string(),
                     });

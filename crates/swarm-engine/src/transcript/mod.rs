@@ -6,6 +6,6 @@ mod line;
 mod path;
 
 pub(crate) use entry::{Entry, TurnEnd};
-pub use file::{BrokenLine, TranscriptFile};
+pub use file::{BrokenTranscriptLine, TranscriptFile};
 pub use line::TranscriptAuthor;
 pub use path::{find_transcript, transcript_path};

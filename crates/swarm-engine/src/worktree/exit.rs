@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
-use swarm_worktree::{Created, Hazard, Parting, Removed};
+use swarm_worktree::{Created, Hazard, Parting, RemovedWorktree};
 
 use super::stay::{Stay, blocking};
 
@@ -123,7 +123,7 @@ fn remove(
     place: &Stay,
     created: &Created,
     discard: bool,
-) -> Result<Result<Removed, Vec<Hazard>>, swarm_worktree::WorktreeError> {
+) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let done = try_to_remove(place, created, discard);
     if !matches!(done, Ok(Ok(_))) {
         place.worktrees.hold(created)?;
@@ -135,7 +135,7 @@ fn try_to_remove(
     place: &Stay,
     created: &Created,
     discard: bool,
-) -> Result<Result<Removed, Vec<Hazard>>, swarm_worktree::WorktreeError> {
+) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let (record, now) = (&created.record, place.clock.now());
     let why = match place.worktrees.part(&record.path, &record.leaver(), now)? {
         Some(Parting::Removed(removed)) => return Ok(Ok(removed)),

@@ -8,7 +8,7 @@ use swarm_protocol::{
     PermissionRequestFrame, ShutdownApproved, TeamName,
 };
 use swarm_store::StoreError;
-use swarm_supervisor::{Deployment, LeadError, StopOutcome, death, finish};
+use swarm_supervisor::{Deployment, LeadError, StopOutcome, finish, member_death};
 use swarm_team::{Incoming, Seat, sort_mail};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
@@ -139,7 +139,7 @@ async fn remove_departed(
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
     };
-    if let Ok(ended) = death(deployment, team, name).await {
+    if let Ok(ended) = member_death(deployment, team, name).await {
         ended?;
     }
     let last = deployment.store.state(team, name)?;

@@ -1,6 +1,6 @@
 //! The system prompt of a lead.
 
-use swarm_engine::Environment;
+use swarm_engine::PromptEnvironment;
 use swarm_tools::prompt;
 
 use super::LeadParts;
@@ -8,7 +8,7 @@ use super::LeadParts;
 /// Returns the blocks of the system prompt, the same for the whole conversation.
 pub(super) fn system_prompt(parts: &LeadParts, model: &str) -> Vec<String> {
     let dep = &parts.deployment;
-    let environment = Environment {
+    let environment = PromptEnvironment {
         cwd: &dep.cwd,
         platform: &parts.platform,
         model,

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::Deployment;
-use swarm_supervisor::death;
+use swarm_supervisor::member_death;
 
 /// Wakes the lead when something may have happened to a member. What happened is read from the files.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Supervisor {
     }
 
     fn watch(&self, team: &TeamName, member: &Member) {
-        let mut death = death(&self.deployment, team, &member.name);
+        let mut death = member_death(&self.deployment, team, &member.name);
         let folder = self.deployment.store.member_dir(team, &member.name);
         let filter = NameFilter::Exact(vec!["state.json".into()]);
         let mut state = self.deployment.watcher.subscribe(&folder, filter);

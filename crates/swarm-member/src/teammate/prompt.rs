@@ -1,6 +1,6 @@
 //! The system prompt of a teammate.
 
-use swarm_engine::Environment;
+use swarm_engine::PromptEnvironment;
 use swarm_protocol::{Member, UnixMs};
 use swarm_team::SpawnOrder;
 use swarm_tools::prompt;
@@ -24,7 +24,7 @@ pub(crate) struct PromptFacts<'a> {
 /// Returns the blocks of the system prompt. They stay the same for the whole conversation, so that a provider can keep
 /// them in its prompt cache.
 pub(crate) fn system_prompt(order: &SpawnOrder, facts: &PromptFacts<'_>) -> Vec<String> {
-    let environment = Environment {
+    let environment = PromptEnvironment {
         cwd: &order.cwd,
         platform: &facts.process.platform,
         model: facts.model,

@@ -6,7 +6,7 @@ use super::backend::TmuxBackend;
 use super::batch::Batch;
 use super::commands;
 use super::snapshot::{PaneRow, Snapshot};
-use crate::{PaneError, PaneView, Size, WindowView};
+use crate::{CapturedPane, PaneError, Size, WindowView};
 
 /// Looks after which a layout is taken as it is, though it never stood still.
 const LOOKS: usize = 5;
@@ -66,7 +66,7 @@ async fn draw(
     Ok(views)
 }
 
-async fn pane_view(backend: &TmuxBackend, row: &PaneRow) -> Result<PaneView, PaneError> {
+async fn pane_view(backend: &TmuxBackend, row: &PaneRow) -> Result<CapturedPane, PaneError> {
     let is_lead = backend.lead_pane() == Some(&row.id);
     let content = if is_lead || row.tag.is_some() {
         let capture = Batch::new().then(&commands::capture(&row.id, None, true));
@@ -79,7 +79,7 @@ async fn pane_view(backend: &TmuxBackend, row: &PaneRow) -> Result<PaneView, Pan
     } else {
         String::new()
     };
-    Ok(PaneView {
+    Ok(CapturedPane {
         id: row.id.clone(),
         member: row.tag.as_ref().map(|tag| tag.member.clone()),
         title: if row.tag.is_some() {

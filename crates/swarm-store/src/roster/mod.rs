@@ -7,4 +7,4 @@ mod reserve;
 mod types;
 mod undo;
 
-pub use types::{NewMember, Removed};
+pub use types::{NewMember, RemovedMember};

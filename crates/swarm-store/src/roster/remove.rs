@@ -2,7 +2,7 @@
 
 use swarm_protocol::{MemberName, SpawnId};
 
-use super::Removed;
+use super::RemovedMember;
 use crate::Result;
 use crate::tasks::Returned;
 use crate::team_files::TeamFiles;
@@ -12,7 +12,7 @@ impl TeamFiles<'_> {
         &self,
         name: &MemberName,
         spawn: Option<&SpawnId>,
-    ) -> Result<Option<Removed>> {
+    ) -> Result<Option<RemovedMember>> {
         self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
             let at = config.members.iter().position(|member| {
@@ -45,7 +45,7 @@ impl TeamFiles<'_> {
                 // The member has left all the same.
                 tracing::warn!(team = %self.team, member = %name, %error, "lead not told that a member left");
             }
-            Ok(Some(Removed { member, released }))
+            Ok(Some(RemovedMember { member, released }))
         })
     }
 }

@@ -70,7 +70,7 @@ impl NewMember {
 
 /// A member that was taken out of the roster.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Removed {
+pub struct RemovedMember {
     /// Its last entry.
     pub member: Member,
     /// Tasks that were given back.

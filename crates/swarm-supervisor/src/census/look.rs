@@ -8,10 +8,10 @@ use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SpawnId, TeamName};
 use swarm_store::process::{is_running, is_stopped, start_time};
 use swarm_store::{StoreError, TeamStore};
-use swarm_team::{LifeHolder, life_holders};
+use swarm_team::{MemberProcess, life_holders};
 
 use super::rosters::Rosters;
-use super::{ProcessKind, Seen, Standing, Stray};
+use super::{ProcessKind, SeenProcess, Standing, Stray};
 use crate::ProcessIdentity;
 
 const TEAM: &str = "SWARM_TEAM";
@@ -44,7 +44,7 @@ pub fn lead_marks(
 ///
 /// # Errors
 /// Whatever the store says when it lists the teams.
-pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreError> {
+pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProcess>, StoreError> {
     // In this order: a place in the roster is taken before its process starts, so whoever is not in it now has lost
     // its place, and a spawn id never comes back.
     let mut marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);
@@ -54,7 +54,7 @@ pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreErro
         members.all(|(_, member)| member.process != found.process)
     });
     let rosters = Rosters::read(store)?;
-    let mut seen: Vec<Seen> = rosters
+    let mut seen: Vec<SeenProcess> = rosters
         .leads()
         .filter_map(|(team, life, state)| {
             let pid = i32::try_from(life.pid).ok()?;
@@ -63,7 +63,7 @@ pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreErro
                 pid,
                 start: start.parse().ok()?,
             };
-            Some(Seen {
+            Some(SeenProcess {
                 team: Some(team.to_owned()),
                 member: Some(LEAD_NAME.to_owned()),
                 spawn_id: Some(life.spawn_id),
@@ -80,7 +80,7 @@ pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreErro
             })
         })
         .collect();
-    let member = |(team, member): &(TeamName, LifeHolder)| seen_member(&rosters, team, member);
+    let member = |(team, member): &(TeamName, MemberProcess)| seen_member(&rosters, team, member);
     seen.extend(members.iter().map(member));
     let root = canonical(root);
     seen.extend(marked.iter().map(|process| judge(&rosters, &root, process)));
@@ -89,7 +89,7 @@ pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<Seen>, StoreErro
 }
 
 /// The members that live in our pid namespace, of every team and of what is left of one.
-fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, LifeHolder)>, StoreError> {
+fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, MemberProcess)>, StoreError> {
     let (teams, remains) = store.teams_and_remains()?;
     let teams = teams.into_iter().chain(remains);
     let members = teams.flat_map(|team| {
@@ -107,9 +107,9 @@ fn is_there(process: Process) -> bool {
         .is_ok_and(|pid| is_running(pid, &process.start.to_string()) == Some(true))
 }
 
-fn seen_member(rosters: &Rosters, team: &TeamName, member: &LifeHolder) -> Seen {
+fn seen_member(rosters: &Rosters, team: &TeamName, member: &MemberProcess) -> SeenProcess {
     let (process, spawn_id) = (member.process, member.spawn_id);
-    Seen {
+    SeenProcess {
         standing: rosters.standing(team.as_str(), member.name.as_str(), spawn_id),
         team: Some(team.to_string()),
         member: Some(member.name.to_string()),
@@ -127,7 +127,7 @@ fn is_frozen(process: Process) -> bool {
     u32::try_from(process.pid).is_ok_and(|pid| is_stopped(pid, &process.start.to_string()))
 }
 
-fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> Seen {
+fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> SeenProcess {
     let variable = |name: &str| marked.variables.get(name).cloned();
     let (team, member) = (variable(TEAM), variable(NAME));
     let spawn_id: Option<SpawnId> = variable(MARK).and_then(|text| text.parse().ok());
@@ -160,7 +160,7 @@ fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> Seen {
             Standing::Elsewhere(theirs)
         }
     };
-    Seen {
+    SeenProcess {
         team: team.filter(|team| !team.is_empty()).or(team_of_lead),
         member,
         spawn_id,

@@ -7,7 +7,7 @@ use swarm_protocol::{MemberName, SpawnId, TeamName};
 
 use super::look::census;
 use super::spawn::{end_marked, end_member, end_spawns};
-use super::{LeadStanding, ProcessKind, Seen, Standing, lead_standing};
+use super::{LeadStanding, ProcessKind, SeenProcess, Standing, lead_standing};
 use crate::stop::kill_spawn;
 use crate::{Deployment, LeadError};
 
@@ -32,7 +32,7 @@ pub struct Reaped {
 
 /// Ends the strays among `seen`, and with `parked` the members whose lead was lost, too. Whatever has its place in a
 /// roster, belongs to another root, or cannot be judged is left alone.
-pub async fn reap(deployment: &Deployment, seen: &[Seen], parked: bool) -> Vec<Reaped> {
+pub async fn reap(deployment: &Deployment, seen: &[SeenProcess], parked: bool) -> Vec<Reaped> {
     let mut by_spawn: BTreeMap<String, (Reaped, Option<TeamName>)> = BTreeMap::new();
     for process in seen {
         let Some(spawn_id) = process.spawn_id else {
@@ -82,7 +82,7 @@ pub(crate) async fn end_marked_of(
 }
 
 /// Why a process is to be ended, and whether it has a place in a roster to be taken from.
-pub(super) fn reason(process: &Seen, parked: bool) -> Option<(String, bool)> {
+pub(super) fn reason(process: &SeenProcess, parked: bool) -> Option<(String, bool)> {
     match &process.standing {
         Standing::Stray(stray) => Some((stray.to_string(), false)),
         Standing::Placed {

@@ -75,7 +75,7 @@ pub enum Standing {
 
 /// One process of swarm.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenProcess {
     /// Its team, as it was told at its start.
     pub team: Option<String>,
     /// Its member's name.

@@ -4,7 +4,7 @@ use swarm_fs::Liveness;
 use swarm_protocol::{MemberName, TeamConfig};
 use swarm_store::{StoreError, TeamStore, process};
 
-use crate::census::{LeadStanding, ProcessKind, Seen, Standing, lead_standing};
+use crate::census::{LeadStanding, ProcessKind, SeenProcess, Standing, lead_standing};
 use crate::handover::handover;
 
 /// What is to become of a team.
@@ -32,7 +32,7 @@ pub enum Verdict {
 pub fn verdict(
     store: &dyn TeamStore,
     config: &TeamConfig,
-    seen: &[Seen],
+    seen: &[SeenProcess],
     unfinished: bool,
 ) -> Result<Verdict, StoreError> {
     let LeadStanding::Lost { pid } = lead_standing(store, config)? else {

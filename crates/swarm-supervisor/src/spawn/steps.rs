@@ -16,7 +16,7 @@ use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember, worktree};
 use crate::census::canonical;
 use crate::off_thread::off_thread;
-use crate::reconcile::reconcile;
+use crate::reconcile::reconcile_team;
 use crate::stop::{
     await_reported_end, close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake,
     namesake,
@@ -126,7 +126,7 @@ async fn begin<'a>(
 ) -> Result<Attempt<'a>, LeadError> {
     let mode = kind::mode(deployment, &options)?;
     let model = kind::model(deployment, &options)?;
-    reconcile(&deployment.store, team).await?;
+    reconcile_team(&deployment.store, team).await?;
     let replaced = if options.replace {
         end_live_namesake(deployment, team, &options.name).await?
     } else {

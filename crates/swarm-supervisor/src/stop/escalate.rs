@@ -10,7 +10,7 @@ use crate::census::end_member;
 use crate::{Deployment, LeadError};
 
 /// A future that resolves when the member's life lock falls.
-pub fn death(
+pub fn member_death(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,
@@ -41,7 +41,7 @@ pub async fn await_reported_end(
         last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
     });
     if is_over && store.liveness(team, name)? == Liveness::Alive {
-        let waited = tokio::time::timeout(LAST_MOMENT, death(deployment, team, name)).await;
+        let waited = tokio::time::timeout(LAST_MOMENT, member_death(deployment, team, name)).await;
         tracing::debug!(%team, member = %name, in_time = waited.is_ok(), "waited for its lock");
     }
     Ok(())

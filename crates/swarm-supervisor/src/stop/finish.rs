@@ -16,7 +16,7 @@ use super::{StopOutcome, StopReport};
 use crate::census::{canonical, end_marked, end_member, end_spawns};
 use crate::leftovers::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
-use crate::reconcile::reconcile;
+use crate::reconcile::reconcile_team;
 use crate::{Deployment, LeadError};
 
 /// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
@@ -172,7 +172,7 @@ pub async fn clear_dead(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<Vec<StopReport>, LeadError> {
-    reconcile(&deployment.store, team).await?;
+    reconcile_team(&deployment.store, team).await?;
     let config = deployment.store.config(team)?;
     for member in config.teammates() {
         if deployment.store.liveness(team, &member.name)? == Liveness::Alive {

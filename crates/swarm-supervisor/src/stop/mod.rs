@@ -10,7 +10,7 @@ mod shutdown;
 mod team;
 mod unreadable;
 
-pub use escalate::{await_reported_end, death};
+pub use escalate::{await_reported_end, member_death};
 pub use finish::{clear_dead, dead_namesake, end_leftovers_of_lead, finish, namesake};
 pub(crate) use finish::{close_leftover_pane, end_leftovers};
 pub use kill::kill;

@@ -5,7 +5,7 @@ use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, Te
 use swarm_store::StoreError;
 use swarm_team::{ShutdownAsk, request_shutdown};
 
-use super::escalate::{death, end_processes};
+use super::escalate::{end_processes, member_death};
 use super::{StopOptions, StopOutcome, StopReport, finish};
 use crate::off_thread::off_thread;
 use crate::{Deployment, LeadError};
@@ -78,7 +78,7 @@ async fn ask(
     let Some(request) = send_request(deployment, team, name, options).await? else {
         return terminate().await;
     };
-    let ended = death(deployment, team, name);
+    let ended = member_death(deployment, team, name);
     tokio::pin!(ended, deadline);
     loop {
         if let Some(reason) = refusal(deployment, team, name, &request)? {

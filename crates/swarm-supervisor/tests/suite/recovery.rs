@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
 use swarm_supervisor::{
-    LeadError, Seen, Standing, Stray, Verdict, bring_back, census, clear_dead, handover, reap,
-    verdict,
+    LeadError, SeenProcess, Standing, Stray, Verdict, bring_back, census, clear_dead, handover,
+    reap, verdict,
 };
 use swarm_testkit::{World, name, team, wait_for};
 
@@ -33,11 +33,11 @@ fn marked(world: &World, member: &str, spawn: SpawnId, more: &[(String, String)]
     child
 }
 
-fn look(world: &World) -> Vec<Seen> {
+fn look(world: &World) -> Vec<SeenProcess> {
     census(&*world.store, &world.deployment.root).unwrap()
 }
 
-fn see(world: &World, pid: u32) -> Seen {
+fn see(world: &World, pid: u32) -> SeenProcess {
     wait_for("the process is seen", || {
         let mut seen = look(world).into_iter();
         seen.find(|one| u32::try_from(one.pid) == Ok(pid) && one.command == "sleep 600")

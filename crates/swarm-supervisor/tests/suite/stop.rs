@@ -453,7 +453,7 @@ async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left()
     let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";
     let mut left = marked(&world, spawn, script, &[]);
     let (store, crew) = (&world.deployment.store, team());
-    let looking = swarm_supervisor::reconcile(store, &crew);
+    let looking = swarm_supervisor::reconcile_team(store, &crew);
     tokio::pin!(looking);
     tokio::select! {
         biased;

@@ -32,7 +32,7 @@ fn i7_only_what_is_listed_and_ignored_comes_along_and_no_link_is_followed() {
         scene.write(&repo, name, text);
     }
     symlink(repo.join("id.key"), repo.join("link.key")).unwrap();
-    // Listed, but not ignored: nobody has said that it is not for everybody.
+    // ListedWorktree, but not ignored: nobody has said that it is not for everybody.
     scene.write(&repo, "untracked.txt", "u\n");
     let asked = request(&repo, "one", Some(Uncommitted::Leave));
     let made = scene.worktrees().create(&asked).unwrap();

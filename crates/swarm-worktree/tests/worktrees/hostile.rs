@@ -145,7 +145,8 @@ fn everything(scene: &Scene, made: &Created) -> Vec<String> {
         assert!(!scene.path("canary").exists(), "{what}: {done:?}");
         said.push(format!("{what}: {done:?}"));
     };
-    let shown = |listed: (Vec<swarm_worktree::Listed>, Vec<WorktreeError>)| format!("{listed:?}");
+    let shown =
+        |listed: (Vec<swarm_worktree::ListedWorktree>, Vec<WorktreeError>)| format!("{listed:?}");
     touch(at);
     note("list", worktrees.list(&repo).map(shown));
     note("list from inside", worktrees.list(at).map(shown));

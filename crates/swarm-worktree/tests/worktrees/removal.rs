@@ -370,7 +370,7 @@ fn prune_tells_what_it_would_do_and_touches_only_what_is_ours() {
         &repo,
         &["worktree", "add", "-q", "-b", "theirs", "../theirs"],
     );
-    let names = |listed: Vec<swarm_worktree::Listed>| -> Vec<_> {
+    let names = |listed: Vec<swarm_worktree::ListedWorktree>| -> Vec<_> {
         listed
             .into_iter()
             .map(|l| (l.record.slug.to_string(), l.condition))

@@ -6,7 +6,7 @@ use swarm_panes::TaggedPane;
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{
-    Deployment, LeftPane, Seen, Verdict, census, clear_dead, dead_sockets, left_panes,
+    Deployment, LeftPane, SeenProcess, Verdict, census, clear_dead, dead_sockets, left_panes,
     orphaned_panes, verdict,
 };
 
@@ -73,7 +73,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
 /// Work trees of this repository whose team is gone. They may hold work, so they are only told of.
 fn work_trees(app: &App) -> Vec<Find> {
     let left = abandoned(&deployment::worktrees(app), &*app.store, &app.env.cwd);
-    let tell = |listed: swarm_worktree::Listed| {
+    let tell = |listed: swarm_worktree::ListedWorktree| {
         let what = format!("work tree {}", listed.record.path.display());
         let why = format!(
             "the team of {} is gone; it is {}, and `swarm worktree prune` removes it if it holds nothing",
@@ -96,7 +96,7 @@ fn record_deaths(app: &App, team: &TeamName) {
 async fn team_and_panes(
     deployment: &Deployment,
     team: &TeamName,
-    seen: &[Seen],
+    seen: &[SeenProcess],
     args: &GcArgs,
     finds: &mut Vec<Find>,
 ) -> Result<(), Failure> {

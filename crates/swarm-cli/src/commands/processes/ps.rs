@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_supervisor::{Seen, Standing, census};
+use swarm_supervisor::{SeenProcess, Standing, census};
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use super::text;
@@ -29,7 +29,7 @@ pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(app: &App, seen: &[Seen]) -> Table {
+fn table(app: &App, seen: &[SeenProcess]) -> Table {
     let mut table = Table::new([
         "TEAM", "MEMBER", "KIND", "PID", "AGE", "STATE", "NOTE", "COMMAND",
     ])
@@ -79,7 +79,7 @@ fn short_command(command: &str) -> String {
 }
 
 /// What can be done about strays and about teams without their lead.
-fn advice(seen: &[Seen]) -> Vec<String> {
+fn advice(seen: &[SeenProcess]) -> Vec<String> {
     let mut lines = Vec::new();
     let strays = seen
         .iter()

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_protocol::ErrorKind;
-use swarm_supervisor::{Reaped, Seen, Standing, census};
+use swarm_supervisor::{Reaped, SeenProcess, Standing, census};
 
 use super::text::{self, whose};
 use crate::app::App;
@@ -51,7 +51,7 @@ pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, F
 
 /// Whether a process is one of those that were named; without names every one is. A name that a team has means the
 /// team, and not also members of other teams.
-fn is_meant(seen: &Seen, names: &[String], teams: &[String]) -> bool {
+fn is_meant(seen: &SeenProcess, names: &[String], teams: &[String]) -> bool {
     let agent = whose(seen.team.as_deref(), seen.member.as_deref());
     let is = |name: &String| {
         let its_own = if teams.contains(name) {
@@ -64,7 +64,7 @@ fn is_meant(seen: &Seen, names: &[String], teams: &[String]) -> bool {
     names.is_empty() || names.iter().any(is)
 }
 
-fn is_to_end(seen: &Seen, parked: bool) -> bool {
+fn is_to_end(seen: &SeenProcess, parked: bool) -> bool {
     match seen.standing {
         Standing::Stray(_) => true,
         Standing::Placed { lead_lost, .. } => lead_lost && parked,
@@ -72,7 +72,7 @@ fn is_to_end(seen: &Seen, parked: bool) -> bool {
     }
 }
 
-fn would(app: &App, seen: &[Seen]) -> Result<ExitCode, Failure> {
+fn would(app: &App, seen: &[SeenProcess]) -> Result<ExitCode, Failure> {
     if app.out.json {
         let records: Vec<Value> = seen.iter().map(text::record).collect();
         app.out.json(&records)?;
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_name_that_a_team_has_means_the_team() {
-        let seen = |team: &str, member: &str| Seen {
+        let seen = |team: &str, member: &str| SeenProcess {
             team: Some(team.to_owned()),
             member: Some(member.to_owned()),
             spawn_id: None,

@@ -1,7 +1,7 @@
 //! A process in words and as a record.
 
 use serde_json::{Value, json};
-use swarm_supervisor::{Seen, Standing};
+use swarm_supervisor::{SeenProcess, Standing};
 
 use crate::app::App;
 use crate::commands::members;
@@ -17,7 +17,7 @@ pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
 }
 
 /// The form that scripts read.
-pub(super) fn record(seen: &Seen) -> Value {
+pub(super) fn record(seen: &SeenProcess) -> Value {
     let (stray, root) = match &seen.standing {
         Standing::Stray(stray) => (Some(stray.to_string()), None),
         Standing::Elsewhere(root) => (None, root.as_ref()),
@@ -58,7 +58,7 @@ pub(super) fn state(standing: &Standing) -> &'static str {
 }
 
 /// What is to be said of a process beside its state.
-pub(super) fn note(app: &App, seen: &Seen) -> String {
+pub(super) fn note(app: &App, seen: &SeenProcess) -> String {
     let frozen = seen.frozen.then(|| members::frozen(seen.pid));
     let notes = [Some(place(app, seen)), frozen].into_iter().flatten();
     let notes: Vec<String> = notes.filter(|note| !note.is_empty()).collect();
@@ -66,7 +66,7 @@ pub(super) fn note(app: &App, seen: &Seen) -> String {
 }
 
 /// What is to be said of where it belongs.
-fn place(app: &App, seen: &Seen) -> String {
+fn place(app: &App, seen: &SeenProcess) -> String {
     match &seen.standing {
         Standing::Stray(stray) => stray.to_string(),
         Standing::Placed {

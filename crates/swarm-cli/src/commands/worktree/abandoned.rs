@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use swarm_store::TeamStore;
-use swarm_worktree::{Condition, Listed, Worktrees};
+use swarm_worktree::{Condition, ListedWorktree, Worktrees};
 
 /// The work trees of the repository around a folder whose team is gone and in which nobody works. Outside of a repository,
 /// and without git, there are none.
@@ -11,11 +11,11 @@ pub(in crate::commands) fn abandoned(
     worktrees: &Worktrees,
     store: &dyn TeamStore,
     folder: &Path,
-) -> Vec<Listed> {
+) -> Vec<ListedWorktree> {
     let (Ok((listed, _)), Ok(there)) = (worktrees.list(folder), store.teams()) else {
         return Vec::new();
     };
-    let is_left = |listed: &Listed| {
+    let is_left = |listed: &ListedWorktree| {
         let team = listed.record.owner.team.as_ref();
         listed.condition != Condition::InUse && team.is_some_and(|team| !there.contains(team))
     };

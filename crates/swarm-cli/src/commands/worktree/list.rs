@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_ui::print::{Cell, Table};
-use swarm_worktree::{Condition, Hazard, Listed};
+use swarm_worktree::{Condition, Hazard, ListedWorktree};
 
 use crate::app::App;
 use crate::deployment::worktrees;
@@ -40,7 +40,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 }
 
 /// The record on disk with what was found out.
-pub(super) fn record(listed: &Listed) -> Result<Value, Failure> {
+pub(super) fn record(listed: &ListedWorktree) -> Result<Value, Failure> {
     let mut record = serde_json::to_value(&listed.record).map_err(anyhow::Error::from)?;
     let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
     record["state"] = json!(listed.condition.name());
@@ -50,7 +50,7 @@ pub(super) fn record(listed: &Listed) -> Result<Value, Failure> {
 }
 
 /// What speaks against removing it, in one line.
-pub(super) fn why(listed: &Listed) -> String {
+pub(super) fn why(listed: &ListedWorktree) -> String {
     if listed.condition == Condition::HalfMade {
         return "it is being made at this moment, perhaps by a git whose swarm has ended"
             .to_owned();
@@ -59,7 +59,7 @@ pub(super) fn why(listed: &Listed) -> String {
     plain(&hazards.join("; "))
 }
 
-fn table(listed: &[Listed]) -> Table {
+fn table(listed: &[ListedWorktree]) -> Table {
     let mut table = Table::new(["WORKTREE", "OWNER", "STATE", "SIZE", "BASE", "PATH"])
         .right(3)
         .spare([4, 5]);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_ui::clean_line;
-use swarm_worktree::{Listed, Pruned, Slug, WorktreeError};
+use swarm_worktree::{ListedWorktree, Pruned, Slug, WorktreeError};
 
 use super::list::{record, why};
 use crate::app::App;
@@ -70,7 +70,8 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
     require_person(app, "worktree prune")?;
     let Pruned { gone, kept, failed } = worktrees(app).prune(&app.env.cwd, dry, app.clock.now())?;
     if app.out.json {
-        let records = |all: &[Listed]| all.iter().map(record).collect::<Result<Vec<_>, _>>();
+        let records =
+            |all: &[ListedWorktree]| all.iter().map(record).collect::<Result<Vec<_>, _>>();
         let word = if dry { "wouldRemove" } else { "removed" };
         let reasons: Vec<_> = failed.iter().map(ToString::to_string).collect();
         let mut records_kept = records(&kept)?;
