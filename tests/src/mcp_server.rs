@@ -4,9 +4,10 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
 /// How the server behaves.
@@ -109,10 +110,7 @@ impl Server {
         };
         let id = &message["id"];
         if message["method"] == "notifications/cancelled" {
-            let mut cancelled = self
-                .cancelled
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut cancelled = self.cancelled.lock();
             cancelled.push(message["params"]["requestId"].clone());
             self.changed.notify_all();
         }
@@ -234,14 +232,9 @@ impl Server {
     }
 
     fn wait_for_cancel(&self, id: &Value) {
-        let cancelled = self
-            .cancelled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        drop(
-            self.changed
-                .wait_while(cancelled, |cancelled| !cancelled.contains(id)),
-        );
+        let mut cancelled = self.cancelled.lock();
+        self.changed
+            .wait_while(&mut cancelled, |cancelled| !cancelled.contains(id));
     }
 }
 

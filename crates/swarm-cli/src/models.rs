@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_config::resolve_model;
 use swarm_engine::{ModelFactory, ReadyModel};
 use swarm_model::{
@@ -51,7 +52,7 @@ impl ModelFactory for Factory {
                 "model {text} is not allowed: the machine's policy allows {only} alone"
             ));
         }
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         let known = made.get(&text).map(Arc::clone);
         let client = known.map_or_else(
             || client(&text, &self.provider, self.pace).map_err(|failure| failure.message),

@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
@@ -171,7 +171,7 @@ fn keep_panics(file: &File) {
     let file = Mutex::new(file);
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = file.lock();
         writeln!(file, "{panic}").ok();
         usual(panic);
     }));

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use swarm_policy::{Anchors, Decision, Question, ReadFilter, RuleSet, Suggestion, decide};
 use swarm_protocol::PermissionMode;
 use swarm_tools::{ModeSwitch, ProtectedPaths};
@@ -213,11 +214,11 @@ impl Rights {
     // No code that could panic runs under the lock but the decision itself, which only reads: a poisoned lock
     // holds sound rights.
     fn read<T>(&self, f: impl FnOnce(&Inner) -> T) -> T {
-        f(&self.inner.read().unwrap_or_else(PoisonError::into_inner))
+        f(&self.inner.read())
     }
 
     fn write<T>(&self, f: impl FnOnce(&mut Inner) -> T) -> T {
-        let result = f(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner));
+        let result = f(&mut self.inner.write());
         if let Some(changed) = &self.changed {
             changed(self);
         }

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_fs::Settling;
 use swarm_model::{ContentBlock, StoredMessage};
 use swarm_protocol::{AgentEvent, MessageId, Usage};
@@ -202,11 +203,7 @@ impl Session {
 
     /// Instructions that apply to the files that calls have touched since the last look.
     pub(crate) fn instructions_for_touched(&mut self) -> Option<String> {
-        let paths = std::mem::take(
-            self.touched
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let paths = std::mem::take(self.touched.get_mut());
         let mut instructions = self.instructions.take()?;
         let news = (!paths.is_empty())
             .then(|| instructions.touched(&paths, |text| self.history.says(text)));

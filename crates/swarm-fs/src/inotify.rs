@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
@@ -54,7 +54,7 @@ impl Inotify {
     /// Watches a folder. Asking again for the same one is harmless.
     pub(crate) fn watch(&self, folder: &Path) -> io::Result<()> {
         // Held before the kernel knows of it, so that no event comes for a number without a folder.
-        let mut folders = self.folders();
+        let mut folders = self.folders.lock();
         let number = inotify::add_watch(&self.queue, folder, CHANGES)?;
         let paths = folders.entry(number).or_default();
         if !paths.iter().any(|path| path == folder) {
@@ -64,7 +64,7 @@ impl Inotify {
     }
 
     pub(crate) fn unwatch(&self, folder: &Path) -> io::Result<()> {
-        let mut folders = self.folders();
+        let mut folders = self.folders.lock();
         for paths in folders.values_mut() {
             paths.retain(|path| path != folder);
         }
@@ -113,9 +113,9 @@ impl Inotify {
         }
         let paths = if what.contains(ReadFlags::IGNORED) {
             // The folder is gone, and its end was told before this.
-            return drop(self.folders().remove(&number));
+            return drop(self.folders.lock().remove(&number));
         } else {
-            self.folders().get(&number).cloned()
+            self.folders.lock().get(&number).cloned()
         };
         for folder in paths.iter().flatten() {
             tell(match name {
@@ -123,10 +123,6 @@ impl Inotify {
                 None => News::Folder(folder),
             });
         }
-    }
-
-    fn folders(&self) -> MutexGuard<'_, HashMap<i32, Vec<PathBuf>>> {
-        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -210,7 +206,7 @@ mod tests {
             inotify.watch(&folder).unwrap();
             fs::remove_dir(&folder).unwrap();
             assert!(told(&inotify).contains(&format!("{}/", folder.display())));
-            assert!(inotify.folders().is_empty());
+            assert!(inotify.folders.lock().is_empty());
         }
         inotify.unwatch(&folder).unwrap();
     }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use crate::{FsError, Unsettled};
 
@@ -34,7 +36,7 @@ impl Settling {
     /// As [`Unsettled::settle`], for everybody the same.
     pub fn settle(&self) -> Result<(), FsError> {
         let outcome = self.0.outcome.get_or_init(|| {
-            let mut work = self.0.work.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut work = self.0.work.lock();
             // It is gone without an outcome when the one who waited broke down: nobody knows what is on disk.
             work.take().map_or_else(
                 || {

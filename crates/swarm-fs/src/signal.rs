@@ -1,8 +1,8 @@
 //! Flags that threads and tasks wait on.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
 /// Raised any number of times, taken once. One owner waits on it, in a task or in a thread.
@@ -15,14 +15,14 @@ pub(crate) struct Signal {
 
 impl Signal {
     pub(crate) fn raise(&self) {
-        *self.state() = true;
+        *self.is_raised.lock() = true;
         self.for_thread.notify_one();
         self.for_task.notify_one();
     }
 
     /// Waits for the flag and takes it.
     pub(crate) async fn raised(&self) {
-        while !std::mem::take(&mut *self.state()) {
+        while !std::mem::take(&mut *self.is_raised.lock()) {
             // A flag raised before this line has left a permit behind.
             self.for_task.notified().await;
         }
@@ -30,17 +30,10 @@ impl Signal {
 
     /// Waits for the flag and takes it; `false` if it was not raised in time.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
-        let (mut state, _) = self
-            .for_thread
-            .wait_timeout_while(self.state(), timeout, |is_raised| !*is_raised)
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.is_raised.lock();
+        self.for_thread
+            .wait_while_for(&mut state, |is_raised| !*is_raised, timeout);
         std::mem::take(&mut *state)
-    }
-
-    fn state(&self) -> MutexGuard<'_, bool> {
-        self.is_raised
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -53,17 +46,15 @@ pub(crate) struct StopFlag {
 
 impl StopFlag {
     pub(crate) fn set(&self) {
-        *self.is_set.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.is_set.lock() = true;
         self.changed.notify_all();
     }
 
     /// Waits for the time to pass or the flag to be set; tells whether it is.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
-        let state = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
-        let (state, _) = self
-            .changed
-            .wait_timeout_while(state, timeout, |is_set| !*is_set)
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.is_set.lock();
+        self.changed
+            .wait_while_for(&mut state, |is_set| !*is_set, timeout);
         *state
     }
 }

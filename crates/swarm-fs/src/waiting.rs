@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// A point in time to wait for, and when the waiting began.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +68,7 @@ fn lock_in_thread(file: File, deadline: Deadline) -> io::Result<bool> {
         .spawn(move || {
             let outcome = retrying_interrupted(|| file.lock());
             let (stage, changed) = &*theirs;
-            let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stage = stage.lock();
             if matches!(*stage, Stage::GivenUp) {
                 return file.unlock();
             }
@@ -75,12 +77,9 @@ fn lock_in_thread(file: File, deadline: Deadline) -> io::Result<bool> {
             Ok(())
         })?;
     let (stage, changed) = &*shared;
-    let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut stage, _) = changed
-        .wait_timeout_while(stage, deadline.left(), |stage| {
-            matches!(stage, Stage::Waiting)
-        })
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut stage = stage.lock();
+    let waits = |stage: &mut Stage| matches!(stage, Stage::Waiting);
+    changed.wait_while_for(&mut stage, waits, deadline.left());
     // Not by joining: the thread's end would be waited for with the lock held.
     match std::mem::replace(&mut *stage, Stage::GivenUp) {
         Stage::Over(outcome) => outcome.map(|()| true),

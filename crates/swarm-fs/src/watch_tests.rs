@@ -1,8 +1,9 @@
 use std::fs;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
 
 use super::*;
 use crate::inotify::News;
@@ -271,7 +272,7 @@ fn subscribing_amid_events_does_not_hang() {
     let done = Mutex::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            while !*done.lock().unwrap() {
+            while !*done.lock() {
                 crate::create_private_file(&folder.path().join("1.json")).unwrap();
                 fs::remove_file(folder.path().join("1.json")).unwrap();
             }
@@ -280,6 +281,6 @@ fn subscribing_amid_events_does_not_hang() {
             let mut changes = watcher.subscribe(folder.path(), json());
             assert!(changes.changed_blocking(PATIENCE));
         }
-        *done.lock().unwrap() = true;
+        *done.lock() = true;
     });
 }

@@ -5,9 +5,11 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use crate::inotify::News;
 use crate::listener::{Listener, Place};
@@ -47,7 +49,7 @@ struct Birth {
 impl Watched {
     pub(crate) fn new(place: Place) -> Self {
         let watched = Self::sweep_only();
-        let mut kernel = watched.kernel();
+        let mut kernel = watched.kernel.lock();
         kernel.place = Some(place);
         kernel.listen(&watched.subscribers);
         drop(kernel);
@@ -68,12 +70,12 @@ impl Watched {
     }
 
     pub(crate) fn is_degraded(&self) -> bool {
-        let kernel = self.kernel();
+        let kernel = self.kernel.lock();
         kernel.listener.is_none() || kernel.folders.values().any(Option::is_none)
     }
 
     pub(crate) fn add(&self, folder: &Path, names: NameFilter, signal: Arc<Signal>) {
-        let mut kernel = self.kernel();
+        let mut kernel = self.kernel.lock();
         self.subscribers.add(folder, names, signal);
         if !kernel.folders.contains_key(folder) {
             kernel.folders.insert(folder.to_owned(), None);
@@ -82,7 +84,7 @@ impl Watched {
     }
 
     pub(crate) fn remove(&self, folder: &Path, signal: &Arc<Signal>) {
-        let mut kernel = self.kernel();
+        let mut kernel = self.kernel.lock();
         if self.subscribers.remove(folder, signal) {
             kernel.unwatch(folder);
             kernel.folders.remove(folder);
@@ -91,7 +93,7 @@ impl Watched {
 
     /// Finds folders that were replaced, then wakes everybody.
     pub(crate) fn sweep(&self) {
-        let mut kernel = self.kernel();
+        let mut kernel = self.kernel.lock();
         if kernel.listener.is_none() || self.subscribers.are_deaf() {
             kernel.listen(&self.subscribers);
         }
@@ -115,10 +117,6 @@ impl Watched {
     #[cfg(test)]
     pub(crate) fn deaf(&self) {
         self.subscribers.deaf(&io::Error::other("on purpose"));
-    }
-
-    fn kernel(&self) -> MutexGuard<'_, Kernel> {
-        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -208,7 +206,8 @@ struct Subscriber {
 impl Subscribers {
     pub(crate) fn add(&self, folder: &Path, names: NameFilter, signal: Arc<Signal>) {
         let subscriber = Subscriber { names, signal };
-        self.by_folder()
+        self.by_folder
+            .lock()
             .entry(folder.to_owned())
             .or_default()
             .push(subscriber);
@@ -216,7 +215,7 @@ impl Subscribers {
 
     /// `true` if that was the folder's last.
     fn remove(&self, folder: &Path, signal: &Arc<Signal>) -> bool {
-        let mut by_folder = self.by_folder();
+        let mut by_folder = self.by_folder.lock();
         let Some(subscribers) = by_folder.get_mut(folder) else {
             return false;
         };
@@ -250,7 +249,7 @@ impl Subscribers {
     }
 
     fn wake(&self, folder: &Path, concerns: impl Fn(&NameFilter) -> bool) {
-        let by_folder = self.by_folder();
+        let by_folder = self.by_folder.lock();
         for subscriber in by_folder.get(folder).into_iter().flatten() {
             if concerns(&subscriber.names) {
                 subscriber.signal.raise();
@@ -259,14 +258,8 @@ impl Subscribers {
     }
 
     fn wake_all(&self) {
-        for subscriber in self.by_folder().values().flatten() {
+        for subscriber in self.by_folder.lock().values().flatten() {
             subscriber.signal.raise();
         }
-    }
-
-    fn by_folder(&self) -> MutexGuard<'_, HashMap<PathBuf, Vec<Subscriber>>> {
-        self.by_folder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,8 +2,8 @@
 //! and that process runs its hooks.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_policy::HookEvent;
 use swarm_protocol::{AgentId, Event, MemberName, TeamName};
@@ -79,25 +79,19 @@ impl TeamEvents {
     /// Notes what the journal was told.
     pub fn note(&self, team: &TeamName, event: &Event) {
         if let Some(hook) = TeamHook::of(team, event) {
-            // Whole elements go in and out.
-            let waiting = self.waiting.lock();
-            waiting
-                .unwrap_or_else(PoisonError::into_inner)
-                .push_back(hook);
+            self.waiting.lock().push_back(hook);
             self.more.notify_one();
         }
     }
 
     /// The oldest event; each is given once.
     pub fn take(&self) -> Option<TeamHook> {
-        let waiting = self.waiting.lock();
-        waiting.unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.waiting.lock().pop_front()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        let waiting = self.waiting.lock();
-        waiting.unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.waiting.lock().is_empty()
     }
 
     /// Resolves when there may be one.

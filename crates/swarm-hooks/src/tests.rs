@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_policy::{HookEvent, HookSettings};
 use swarm_protocol::{Event, MemberName, PermissionMode, SpawnId, TaskId, TeamName};
@@ -43,7 +44,7 @@ impl Yard {
                 ("SWARM_NAME".to_owned(), "bob".to_owned()),
             ]),
             project: self.folder.path().to_owned(),
-            notice: Arc::new(move |line| told.lock().unwrap().push(line)),
+            notice: Arc::new(move |line| told.lock().push(line)),
         })
     }
 
@@ -64,7 +65,7 @@ impl Yard {
     }
 
     fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+        self.told.lock().clone()
     }
 }
 

@@ -1,9 +1,9 @@
 //! A server that is up: its connection, and its program where we started it.
 
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use swarm_policy::{McpServerConfig, McpToolSpec};
 use tokio_util::sync::CancellationToken;
@@ -170,8 +170,7 @@ impl Link {
     }
 
     fn take_program(&self) -> Option<Program> {
-        // Nothing can panic under this lock.
-        let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut program = self.program.lock();
         program.take()
     }
 }

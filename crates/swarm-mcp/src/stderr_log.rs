@@ -4,8 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Bytes of the end that are kept in memory for error messages.
@@ -18,13 +19,12 @@ pub(crate) struct StderrTail(Arc<Mutex<Vec<u8>>>);
 impl StderrTail {
     /// The text; bytes that are none are replaced.
     pub(crate) fn text(&self) -> String {
-        // A panic under this lock leaves at worst a piece out.
-        let tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = self.0.lock();
         String::from_utf8_lossy(&tail).into_owned()
     }
 
     fn add(&self, bytes: &[u8]) {
-        let mut tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.0.lock();
         tail.extend_from_slice(bytes);
         let over = tail.len().saturating_sub(TAIL);
         tail.drain(..over);

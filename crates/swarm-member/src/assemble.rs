@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use swarm_engine::{
     AgentParts, AgentRuntime, EngineError, EngineLimits, EventSink, ForkPoint, InstructionSources,
     Interjections, Isolator, ModelFactory, Rights, Session, SubAgentKit, SubAgents,

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Condvar, Mutex};
 use swarm_store::StoreError;
 
 type Outcome = Result<(), StoreError>;
@@ -34,7 +35,7 @@ struct Queue {
 impl DeferredWrites {
     /// Adds a write. It is done after those before it, once [`Self::begin`] or [`Self::finish`] is called.
     pub(crate) fn add(&self, write: impl FnOnce() -> Outcome + Send + 'static) {
-        self.0.queue().waiting.push_back(Box::new(write));
+        self.0.queue.lock().waiting.push_back(Box::new(write));
     }
 
     /// Starts the writes in the background.
@@ -58,21 +59,18 @@ impl DeferredWrites {
         if self.0.claim() {
             self.0.drain();
         }
-        let queue = self.0.queue();
-        let waited = self.0.all_done.wait_while(queue, |queue| queue.claimed);
-        let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.0.queue.lock();
+        self.0
+            .all_done
+            .wait_while(&mut queue, |queue| queue.claimed);
         queue.failure.take().map_or(Ok(()), Err)
     }
 }
 
 impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Claims waiting writes that no thread works on. A caller that gets `true` has to drain the queue.
     fn claim(&self) -> bool {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         !queue.waiting.is_empty() && !mem::replace(&mut queue.claimed, true)
     }
 
@@ -84,13 +82,13 @@ impl Shared {
                 Ok(())
             });
             if let Err(error) = done {
-                self.queue().failure.get_or_insert(error);
+                self.queue.lock().failure.get_or_insert(error);
             }
         }
     }
 
     fn next(&self) -> Option<Box<Write>> {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         let next = queue.waiting.pop_front();
         if next.is_none() {
             queue.claimed = false;
@@ -131,20 +129,20 @@ mod tests {
         let first = Arc::clone(&written);
         writes.add(move || {
             gate.recv().unwrap();
-            first.lock().unwrap().push("first");
+            first.lock().push("first");
             Ok(())
         });
         writes.begin();
         let second = Arc::clone(&written);
         writes.add(move || {
-            second.lock().unwrap().push("second");
+            second.lock().push("second");
             Ok(())
         });
         writes.begin();
-        assert!(written.lock().unwrap().is_empty(), "begun, not waited for");
+        assert!(written.lock().is_empty(), "begun, not waited for");
         open.send(()).unwrap();
         writes.finish().unwrap();
-        assert_eq!(*written.lock().unwrap(), ["first", "second"]);
+        assert_eq!(*written.lock(), ["first", "second"]);
     }
 
     #[test]
@@ -155,14 +153,14 @@ mod tests {
             let written = Arc::clone(&written);
             writes.add(move || {
                 let here = std::thread::current().id();
-                written.lock().unwrap().push((number, here));
+                written.lock().push((number, here));
                 Ok(())
             });
         }
-        assert!(written.lock().unwrap().is_empty(), "added, not begun");
+        assert!(written.lock().is_empty(), "added, not begun");
         writes.finish().unwrap();
         let here = std::thread::current().id();
-        assert_eq!(*written.lock().unwrap(), [(0, here), (1, here), (2, here)]);
+        assert_eq!(*written.lock(), [(0, here), (1, here), (2, here)]);
     }
 
     #[test]
@@ -172,12 +170,12 @@ mod tests {
         writes.add(refused);
         let later = Arc::clone(&written);
         writes.add(move || {
-            *later.lock().unwrap() += 1;
+            *later.lock() += 1;
             Ok(())
         });
         writes.begin();
         writes.finish().unwrap_err();
-        assert_eq!(*written.lock().unwrap(), 1);
+        assert_eq!(*written.lock(), 1);
         writes.finish().unwrap();
     }
 

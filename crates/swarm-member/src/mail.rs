@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use swarm_engine::{Injected, Interjections, Withheld};
 use swarm_fs::Settling;
 use swarm_protocol::{AgentEvent, MemberName, MessageId, ShutdownRequest, TeamName};
@@ -65,17 +66,14 @@ impl MailHandler {
 
     /// Records that a message was typed into this member's terminal.
     pub(crate) fn add_typed(&self, id: MessageId) {
-        self.typed().insert(id);
+        self.typed.lock().insert(id);
     }
 
     /// Whether a message was typed into this member's terminal.
     pub(crate) fn is_typed_here(&self, incoming: &Incoming) -> bool {
-        incoming.id().is_some_and(|id| self.typed().contains(id))
-    }
-
-    fn typed(&self) -> MutexGuard<'_, HashSet<MessageId>> {
-        // Ids are only added.
-        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
+        incoming
+            .id()
+            .is_some_and(|id| self.typed.lock().contains(id))
     }
 
     fn unread(&self, team: &TeamName) -> Result<Vec<Incoming>, StoreError> {

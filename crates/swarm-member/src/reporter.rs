@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::io::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_engine::EventSink;
 use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, TeamName, Usage};
 use swarm_store::TeamStore;
@@ -52,11 +53,6 @@ impl Reporter {
         }
     }
 
-    fn sums(&self) -> MutexGuard<'_, Sums> {
-        // Each event is added in one step.
-        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Reports a state and shows it.
     pub(crate) fn state(&self, state: MemberState, detail: Option<String>) {
         self.emit(AgentEvent::State { state, detail });
@@ -79,7 +75,7 @@ impl Reporter {
     }
 
     fn show(&self, event: &AgentEvent) {
-        let mut sums = self.sums();
+        let mut sums = self.sums.lock();
         sums.mail.follow(event);
         if let AgentEvent::SubAgentEnded { usage, .. } = event {
             sums.of_sub_agents += *usage;
@@ -101,12 +97,12 @@ impl Reporter {
 
     /// The mail that was sent during the present turn.
     pub(crate) fn turn_mail(&self) -> TurnMail {
-        self.sums().mail.clone()
+        self.sums.lock().mail.clone()
     }
 
     /// The tokens that sub-agents have used.
     pub(crate) fn of_sub_agents(&self) -> Usage {
-        self.sums().of_sub_agents
+        self.sums.lock().of_sub_agents
     }
 }
 
@@ -171,8 +167,7 @@ impl PaneSink {
 
 impl EventSink for PaneSink {
     fn emit(&self, event: AgentEvent) {
-        // A panic while drawing leaves at worst a half-drawn line.
-        let mut view = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut view = self.0.lock();
         view.event(&event);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::future::Future;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt, StreamExt, stream};
+use parking_lot::Mutex;
 use swarm_protocol::Usage;
 use tokio_util::sync::CancellationToken;
 
@@ -27,13 +28,12 @@ impl Emitter {
 
     /// Notes what the request has used so far, should no answer come of it.
     pub(crate) fn count(&self, usage: Usage) {
-        // Nothing panics under the lock.
-        *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+        *self.counted.lock() = usage;
     }
 
     /// The end of the request.
     fn end(&self, outcome: Result<ModelResponse, ModelError>) {
-        let usage = *self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage = *self.counted.lock();
         if outcome.is_err() && usage != Usage::default() {
             self.emit(ModelEvent::Unanswered { usage });
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 use tokio::sync::watch;
 
@@ -67,7 +68,7 @@ struct Fake {
 
 impl fmt::Debug for RecordingBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         f.debug_struct("RecordingBackend")
             .field("calls", &inner.calls.len())
             .field("panes", &inner.panes.len())
@@ -83,27 +84,27 @@ impl RecordingBackend {
 
     /// Everything it was asked so far.
     pub fn calls(&self) -> Vec<Call> {
-        self.lock().calls.clone()
+        self.inner.lock().calls.clone()
     }
 
     /// From here on `open` fails with this reason, or works again.
     pub fn refuse_open(&self, why: Option<&'static str>) {
-        self.lock().refuse_open = why;
+        self.inner.lock().refuse_open = why;
     }
 
     /// From here on `start` fails with this reason, or works again.
     pub fn refuse_start(&self, why: Option<&'static str>) {
-        self.lock().refuse_start = why;
+        self.inner.lock().refuse_start = why;
     }
 
     /// What happens when a program is started, before `start` returns: where a test writes the child's hello.
     pub fn on_start(&self, play: impl Fn(&Pane, &PaneCommand) + Send + Sync + 'static) {
-        self.lock().on_start = Some(Arc::new(play));
+        self.inner.lock().on_start = Some(Arc::new(play));
     }
 
     /// What a pane shows.
     pub fn set_content(&self, pane: &PaneId, content: &str) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if let Some(fake) = number(pane).and_then(|n| inner.panes.get_mut(&n)) {
             content.clone_into(&mut fake.content);
         }
@@ -111,7 +112,7 @@ impl RecordingBackend {
 
     /// Ends the process in a pane. As in tmux the pane goes with it on success, and stays after a failure.
     pub fn finish(&self, pane: &PaneId, code: i32) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let Some(n) = number(pane) else { return };
         if code == 0 {
             if let Some(fake) = inner.panes.remove(&n) {
@@ -125,13 +126,9 @@ impl RecordingBackend {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Does something with a pane that must be there.
     fn with<T>(&self, pane: &Pane, act: impl FnOnce(&mut Fake) -> T) -> Result<T, PaneError> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         number(&pane.id)
             .and_then(|n| inner.panes.get_mut(&n))
             .map(act)
@@ -159,7 +156,7 @@ impl PaneBackend for RecordingBackend {
     }
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if let Some(why) = inner.refuse_open {
             return Err(refused(why));
         }
@@ -186,7 +183,7 @@ impl PaneBackend for RecordingBackend {
     async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
         let pid = number(&pane.id).map(|n| 1_000_000 + n);
         let play = {
-            let mut inner = self.lock();
+            let mut inner = self.inner.lock();
             if let Some(why) = inner.refuse_start {
                 return Err(refused(why));
             }
@@ -221,7 +218,7 @@ impl PaneBackend for RecordingBackend {
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.calls.push(Call::Close {
             pane: pane.id.clone(),
             owner: *owner,
@@ -260,7 +257,7 @@ impl PaneBackend for RecordingBackend {
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         let panes = inner.panes.iter();
         Ok(panes
             .map(|(n, fake)| TaggedPane {
@@ -280,7 +277,7 @@ impl PaneBackend for RecordingBackend {
     }
 
     async fn view(&self, team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         let size = Size::new(80, 10);
         let panes: Vec<CapturedPane> = inner
             .panes

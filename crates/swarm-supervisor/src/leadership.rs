@@ -1,7 +1,6 @@
 //! Leading a team: making it when it is first needed, and holding the lead's life lock while it lasts.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::Mutex;
 use swarm_fs::{FsError, LifeHolder};
 use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
 use swarm_store::{NewTeam, StoreError};
@@ -71,14 +70,9 @@ impl Leadership {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
-        // Replaced whole.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The team that is led.
     pub fn team(&self) -> Option<TeamName> {
-        self.lock().as_ref().map(|held| held.team.clone())
+        self.held.lock().as_ref().map(|held| held.team.clone())
     }
 
     /// Makes a team and takes its lead.
@@ -90,7 +84,7 @@ impl Leadership {
         name: TeamName,
         description: Option<String>,
     ) -> Result<TeamName, StoreError> {
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         let dep = &self.deployment;
         dep.store.create_team(NewTeam {
             name: name.clone(),
@@ -132,7 +126,7 @@ impl Leadership {
                 created => break created?,
             }
         };
-        if let Some(held) = self.lock().as_mut() {
+        if let Some(held) = self.held.lock().as_mut() {
             held.asked = asked.clone();
         }
         Ok(name)
@@ -140,7 +134,8 @@ impl Leadership {
 
     /// Whether this is the name of the team that is led, or the one that was asked for it.
     pub fn answers_to(&self, name: &str) -> bool {
-        self.lock()
+        self.held
+            .lock()
             .as_ref()
             .is_some_and(|held| held.team.as_str() == name || held.asked.as_str() == name)
     }
@@ -150,7 +145,7 @@ impl Leadership {
     /// # Errors
     /// [`StoreError::LeadAlive`] while another process leads, and whatever else the store says.
     pub fn take_over(&self, team: TeamName) -> Result<(), StoreError> {
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         let dep = &self.deployment;
         let config = dep.store.config(&team)?;
         let alive = |pid: Option<u32>| StoreError::LeadAlive {
@@ -217,7 +212,7 @@ impl Leadership {
     /// # Errors
     /// Whatever the store says.
     pub fn resign(&self) -> Result<(), StoreError> {
-        if let Some(held) = self.lock().take() {
+        if let Some(held) = self.held.lock().take() {
             self.deployment.store.set_lead_process(&held.team, None)?;
         }
         Ok(())
@@ -225,7 +220,7 @@ impl Leadership {
 
     /// Forgets a team that was deleted.
     pub fn forget(&self) {
-        self.lock().take();
+        self.held.lock().take();
     }
 }
 

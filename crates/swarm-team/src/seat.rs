@@ -1,8 +1,9 @@
 //! A member's place at the table: who it is and which team it sits in.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use swarm_fs::{Liveness, probe};
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{
@@ -60,7 +61,7 @@ impl fmt::Debug for Seat {
         f.debug_struct("Seat")
             .field("name", &self.name)
             .field("spawn_id", &self.spawn_id)
-            .field("team", &*self.lock_team())
+            .field("team", &*self.team.lock())
             .finish_non_exhaustive()
     }
 }
@@ -114,14 +115,9 @@ impl Seat {
         }
     }
 
-    fn lock_team(&self) -> MutexGuard<'_, Option<TeamName>> {
-        // The guarded value is replaced whole, so a panic elsewhere leaves it sound.
-        self.team.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The team, if there is one.
     pub fn team(&self) -> Option<TeamName> {
-        self.lock_team().clone()
+        self.team.lock().clone()
     }
 
     /// The team; a lead without one gets it made.
@@ -129,7 +125,7 @@ impl Seat {
     /// # Errors
     /// [`NoTeam`] when there is none and none can be made.
     pub fn team_or_found(&self) -> Result<TeamName, NoTeam> {
-        let mut team = self.lock_team();
+        let mut team = self.team.lock();
         if let Some(team) = &*team {
             return Ok(team.clone());
         }
@@ -140,7 +136,7 @@ impl Seat {
 
     /// Takes a seat in `team`, or leaves it.
     pub fn set_team(&self, team: Option<TeamName>) {
-        *self.lock_team() = team;
+        *self.team.lock() = team;
     }
 
     /// Gives the member its hooks; the first word counts.

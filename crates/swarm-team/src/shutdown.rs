@@ -1,8 +1,7 @@
 //! The shutdown handshake. The lead requests; the member's model is told and may refuse until the end of that turn. The
 //! member's *program* agrees for it then, at the deadline, or immediately if the request is forced.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::Mutex;
 use swarm_protocol::{
     BackendType, ControlFrame, Event, LEAD_NAME, MemberName, PaneId, RequestId, ShutdownApproved,
     ShutdownRejected, ShutdownRequest, TeamName, UnixMs,
@@ -120,15 +119,10 @@ struct Requests {
 }
 
 impl PendingShutdown {
-    fn lock(&self) -> MutexGuard<'_, Requests> {
-        // Fields are replaced whole.
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sets the open request, unless it was refused before. A later one replaces an earlier one, whose asker has given up
     /// or asks again.
     pub fn enter(&self, request: ShutdownRequest) {
-        let mut requests = self.lock();
+        let mut requests = self.requests.lock();
         if requests.refused.as_ref() != Some(&request.request_id) {
             requests.open = Some(request);
         }
@@ -136,29 +130,29 @@ impl PendingShutdown {
 
     /// The open request. The program approves it once the model was told and has not refused.
     pub fn open(&self) -> Option<ShutdownRequest> {
-        self.lock().open.clone()
+        self.requests.lock().open.clone()
     }
 
     /// Whether a request of this id is open.
     pub fn is_open(&self, id: &RequestId) -> bool {
-        let requests = self.lock();
+        let requests = self.requests.lock();
         let open = requests.open.as_ref();
         open.is_some_and(|request| &request.request_id == id)
     }
 
     /// Records that the model is told of a request.
     pub fn note_told(&self, id: &RequestId) {
-        self.lock().told = Some(id.clone());
+        self.requests.lock().told = Some(id.clone());
     }
 
     /// Whether the model was told of a request of this id.
     pub fn was_told(&self, id: &RequestId) -> bool {
-        self.lock().told.as_ref() == Some(id)
+        self.requests.lock().told.as_ref() == Some(id)
     }
 
     /// Closes the open request after it was refused.
     pub fn close(&self) {
-        let mut requests = self.lock();
+        let mut requests = self.requests.lock();
         if let Some(request) = requests.open.take() {
             requests.refused = Some(request.request_id);
         }
@@ -166,6 +160,6 @@ impl PendingShutdown {
 
     /// Whether a request of this id was refused.
     pub fn is_refused(&self, id: &RequestId) -> bool {
-        self.lock().refused.as_ref() == Some(id)
+        self.requests.lock().refused.as_ref() == Some(id)
     }
 }

@@ -1,7 +1,8 @@
 //! Keeps a member's state report in line with what its agent does.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_protocol::{
     AgentEvent, MemberName, MemberState, SpawnId, StateReport, TeamName, UnixMs, Usage,
 };
@@ -50,19 +51,14 @@ impl StateKeeper {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Fields are set one by one and each is sound by itself.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The report as it stands.
     pub fn report(&self) -> StateReport {
-        self.lock().report.clone()
+        self.kept.lock().report.clone()
     }
 
     /// Follows an event. Writes the report into the files of `team` when there is something new to see.
     pub fn follow(&self, event: &AgentEvent, team: Option<&TeamName>, now: UnixMs) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if follow(&mut kept.report, event, now)
             && let Some(team) = team
         {
@@ -72,13 +68,13 @@ impl StateKeeper {
 
     /// Follows an event without writing the report, which [`Self::catch_up`] does.
     pub fn follow_later(&self, event: &AgentEvent, now: UnixMs) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         kept.is_ahead |= follow(&mut kept.report, event, now);
     }
 
     /// Writes the report if there is something new in it.
     pub fn catch_up(&self, team: &TeamName) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if kept.is_ahead {
             self.write(team, &mut kept);
         }

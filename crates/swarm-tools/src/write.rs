@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -68,7 +67,7 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let content = input.content.as_bytes();
     let given = target.given.display();
     // Held throughout: of two calls on one file, the later one sees what the earlier one did.
-    let mut state = ctx.files.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut state = ctx.files.lock();
     let existing = files::load(&target)?;
     let (stamp, done) = match existing {
         None => (files::create(&target.real, content), "created"),

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures::{StreamExt, stream};
+use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_model::{
     ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
@@ -56,23 +57,20 @@ impl FakeModel {
 
     /// The next reply, made when it is asked for.
     pub fn on(&self, script: impl FnOnce(&ModelRequest) -> Reply + Send + 'static) {
-        self.script.lock().unwrap().push_back(Box::new(script));
+        self.script.lock().push_back(Box::new(script));
     }
 
     /// The next reply to a sub-agent.
     pub fn beside(&self, reply: Reply) {
-        self.beside
-            .lock()
-            .unwrap()
-            .push_back(Box::new(move |_| reply));
+        self.beside.lock().push_back(Box::new(move |_| reply));
     }
 
     pub fn requests(&self) -> Vec<ModelRequest> {
-        self.requests.lock().unwrap().clone()
+        self.requests.lock().clone()
     }
 
     pub fn asked(&self) -> usize {
-        self.requests.lock().unwrap().len()
+        self.requests.lock().len()
     }
 }
 
@@ -83,9 +81,9 @@ impl Model for FakeModel {
         } else {
             &self.script
         };
-        let script = script.lock().unwrap().pop_front();
+        let script = script.lock().pop_front();
         let reply = script.map_or_else(unscripted, |script| script(&request));
-        self.requests.lock().unwrap().push(request);
+        self.requests.lock().push(request);
         match reply {
             Reply::Now(response) => stream::iter([Ok(completed(response))]).boxed(),
             Reply::Fail(error) => stream::iter([Err(error)]).boxed(),

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use swarm_engine::EventSink;
 use swarm_fs::{FolderWatcher, LifeHolder};
 use swarm_panes::{BackendRequest, TerminalFacts};
@@ -37,7 +38,7 @@ pub struct Events(Mutex<Vec<AgentEvent>>);
 
 impl Events {
     pub fn notices(&self) -> Vec<String> {
-        let events = self.0.lock().unwrap();
+        let events = self.0.lock();
         let notices = events.iter().filter_map(|event| match event {
             AgentEvent::Notice { line } => Some(line.clone()),
             _ => None,
@@ -48,7 +49,7 @@ impl Events {
 
 impl EventSink for Events {
     fn emit(&self, event: AgentEvent) {
-        self.0.lock().unwrap().push(event);
+        self.0.lock().push(event);
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the server answers.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
 /// One block of a model's message.
@@ -169,7 +170,7 @@ impl Gate {
     /// Lets everybody through, from here on.
     pub fn open(&self) {
         let (open, changed) = &*self.0;
-        *open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *open.lock() = true;
         changed.notify_all();
     }
 
@@ -177,14 +178,12 @@ impl Gate {
     pub(crate) fn wait(&self, longest: Duration) -> bool {
         let (open, changed) = &*self.0;
         let until = Instant::now() + longest;
-        let mut is_open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_open = open.lock();
         while !*is_open {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return false;
             };
-            is_open = changed
-                .wait_timeout(is_open, left)
-                .map_or_else(|poisoned| poisoned.into_inner().0, |(open, _)| open);
+            changed.wait_for(&mut is_open, left);
         }
         true
     }

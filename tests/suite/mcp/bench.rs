@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_mcp::{AgentServers, McpHost, McpLimits, McpServers};
 use swarm_policy::{McpBounds, McpServer, McpServerConfig, McpSettings};

@@ -1,9 +1,10 @@
 //! The keyboard of a terminal in which a lead works: what is typed there is nobody's prompt, and no command for the shell.
 
 use std::io::{self, IsTerminal as _};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_process};
 use rustix::termios::{
@@ -48,13 +49,8 @@ impl TypedAhead {
         Ok(keyboard)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        // Each change is whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn silence(&self) {
-        let mut kept = self.kept();
+        let mut kept = self.0.lock();
         if kept.is_over || !is_foreground() {
             return;
         }
@@ -70,7 +66,7 @@ impl TypedAhead {
     }
 
     fn restore(&self) {
-        let mut kept = self.kept();
+        let mut kept = self.0.lock();
         if !is_foreground() {
             return;
         }
@@ -84,7 +80,7 @@ impl TypedAhead {
     /// Discards what was typed and restores the terminal for good.
     pub(super) fn end(&self) {
         self.restore();
-        self.kept().is_over = true;
+        self.0.lock().is_over = true;
     }
 
     /// Restores the terminal while the process is suspended (Ctrl-Z), and when it is told to quit (Ctrl-\).

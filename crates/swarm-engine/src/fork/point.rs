@@ -1,8 +1,9 @@
 //! Where forks of an agent begin.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_model::StoredMessage;
 use swarm_tools::Tool;
 
@@ -39,18 +40,13 @@ impl fmt::Debug for Origin {
 impl ForkPoint {
     /// The calls of an answer begin to run: forks begin here until the returned value is dropped.
     pub(crate) fn hold(&self, origin: Origin) -> Held {
-        *self.lock() = Some(Arc::new(origin));
+        *self.0.lock() = Some(Arc::new(origin));
         Held(self.clone())
     }
 
     /// Where a fork begins now.
     pub(crate) fn origin(&self) -> Option<Arc<Origin>> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Origin>>> {
-        // The value is replaced as a whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }
 
@@ -59,6 +55,6 @@ pub(crate) struct Held(ForkPoint);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        *self.0.lock() = None;
+        *self.0.0.lock() = None;
     }
 }

@@ -1,8 +1,9 @@
 //! Making a session of a request.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_mcp::AgentServers;
 use swarm_policy::{Anchors, ModeSource, ModelCandidates, choose_mode, choose_model};
 use swarm_tools::{Confinement, FileState, Tool, ToolContext, Workplace};
@@ -283,11 +284,7 @@ fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) ->
         .map(|own| own.path)
         .or_else(|| record.request.cwd.clone())
         .or_else(|| moved.map(|moved| moved.cwd));
-    let files: FileState = parent
-        .files
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+    let files: FileState = parent.files.lock().clone();
     let mut env: BTreeMap<String, String> = (*parent.env).clone();
     env.insert("SWARM_SUB_AGENT_ID".to_owned(), record.id.to_string());
     let cwd = cwd.unwrap_or_else(|| parent.cwd.clone());

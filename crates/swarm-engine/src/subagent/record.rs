@@ -1,8 +1,9 @@
 //! One sub-agent, from its first start to the end of the process.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use swarm_mcp::AgentServers;
 use swarm_protocol::{SubAgentId, UnixMs};
@@ -209,8 +210,7 @@ impl Record {
     }
 
     pub(super) fn live(&self) -> MutexGuard<'_, Live> {
-        // Fields are set one by one and each is sound by itself.
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock()
     }
 
     /// What came of its work, once that is known.

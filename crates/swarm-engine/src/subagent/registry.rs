@@ -1,8 +1,9 @@
 //! The sub-agents of one process.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
+use parking_lot::{Mutex, MutexGuard};
 use swarm_policy::{AgentDefinition, ToolCeiling};
 use swarm_protocol::AgentEvent;
 use swarm_tools::Tool;
@@ -116,8 +117,7 @@ impl SubAgents {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Lists are only added to and taken from.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Wakes whoever waits for a change.

@@ -1,7 +1,8 @@
 //! Events of a sub-agent, on their way to whoever watches the process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_protocol::{AgentEvent, SubAgentId};
 use tokio::time::Instant;
 
@@ -36,17 +37,13 @@ impl ChildSink {
 
     /// Until the returned value is dropped it is not the model that is silent.
     pub(super) fn wait(&self) -> Wait<'_> {
-        self.lock().calls += 1;
+        self.pulse.lock().calls += 1;
         Wait(self)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Pulse> {
-        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Since when nothing has come from the model, where something should.
     pub(super) fn silent_since(&self) -> Option<Instant> {
-        let pulse = self.lock();
+        let pulse = self.pulse.lock();
         (pulse.calls == 0).then_some(pulse.last)
     }
 }
@@ -56,7 +53,7 @@ pub(super) struct Wait<'a>(&'a ChildSink);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        let mut pulse = self.0.lock();
+        let mut pulse = self.0.pulse.lock();
         pulse.calls = pulse.calls.saturating_sub(1);
         pulse.last = Instant::now();
     }
@@ -64,7 +61,7 @@ impl Drop for Wait<'_> {
 
 impl EventSink for ChildSink {
     fn emit(&self, event: AgentEvent) {
-        let mut pulse = self.lock();
+        let mut pulse = self.pulse.lock();
         pulse.last = Instant::now();
         match &event {
             AgentEvent::ToolStarted { .. } => pulse.calls += 1,

@@ -1,7 +1,7 @@
 //! Running the calls of one answer, in order.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use futures::{StreamExt, stream};
 use serde_json::Value;
@@ -194,7 +194,7 @@ impl Session {
             .then(|| ready.tool.touches(&ready.input, &call_context.cwd));
         let mut output = call::run(ready, call_context, self.parts.limits.cancel_grace).await;
         if let Some(paths) = paths.filter(|_| !output.is_error) {
-            let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut touched = self.touched.lock();
             touched.extend(paths);
         }
         add_context(&mut output, &context);

@@ -1,7 +1,5 @@
 //! The user's hooks in the life of a session.
 
-use std::sync::PoisonError;
-
 use serde_json::{Value, json};
 use swarm_hooks::{HookOutcome, Permission, Subject};
 use swarm_model::ContentBlock;
@@ -239,13 +237,13 @@ impl Session {
 
     /// Has the turn end as soon as the running calls have.
     fn halt(&self, why: &str) {
-        let mut halted = self.halted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halted = self.halted.lock();
         halted.get_or_insert_with(|| why.to_owned());
     }
 
     /// Why a hook ended the turn, once.
     pub(super) fn take_halt(&self) -> Option<String> {
-        let mut halted = self.halted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halted = self.halted.lock();
         halted.take()
     }
 }

@@ -1,8 +1,9 @@
 //! Where an agent works at the moment.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use swarm_protocol::Clock;
 use swarm_tools::{Confinement, Tool, Workplace};
 use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
@@ -63,8 +64,7 @@ impl Entered {
 
 impl Stay {
     pub(super) fn entered(&self) -> MutexGuard<'_, Option<Entered>> {
-        // The guarded value is replaced whole.
-        self.entered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entered.lock()
     }
 
     /// The folder to which an agent has moved that began in `origin`.

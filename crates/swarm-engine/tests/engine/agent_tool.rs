@@ -1,8 +1,9 @@
 //! Adding teammates.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_engine::{NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawner};
 use swarm_policy::{Isolation, ToolAllowance};
@@ -20,7 +21,7 @@ struct Spawner(Mutex<Vec<SpawnRequest>>);
 impl TeammateSpawner for Spawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         let agent_id = format!("{}@crew", request.name).parse().unwrap();
-        self.0.lock().unwrap().push(request);
+        self.0.lock().push(request);
         Ok(Spawned {
             agent_id,
             color: Some(Color::Blue),
@@ -60,7 +61,7 @@ async fn a_named_call_asks_the_spawner_and_reports_the_teammate() {
     ] {
         assert!(output.content.contains(part), "{part}: {}", output.content);
     }
-    let requests = spawner.0.lock().unwrap();
+    let requests = spawner.0.lock();
     let request = &requests[0];
     assert_eq!(request.name.as_str(), "alice");
     assert_eq!(request.agent_type.as_deref(), Some("explorer"));
@@ -110,7 +111,7 @@ async fn teammates_of_one_answer_are_added_in_parallel_in_the_order_of_the_calls
         .cast
         .plays("bob", [calls(names.map(teammate)), says("done")]);
     family.turn("go").await;
-    let asked = spawner.asked.0.lock().unwrap();
+    let asked = spawner.asked.0.lock();
     let asked: Vec<_> = asked.iter().map(|request| request.name.as_str()).collect();
     assert_eq!(asked, names);
 }
@@ -152,7 +153,7 @@ async fn what_cannot_be_done_is_said_and_nothing_is_spawned() {
             output.content
         );
     }
-    assert!(spawner.0.lock().unwrap().is_empty());
+    assert!(spawner.0.lock().is_empty());
 }
 
 #[tokio::test]
@@ -207,7 +208,7 @@ async fn agent_types_in_tools_and_disallowed_tools_bind_sub_agents_and_teammates
                 );
             }
         }
-        assert!(spawner.0.lock().unwrap().is_empty());
+        assert!(spawner.0.lock().is_empty());
         let input =
             json!({"description": "d", "prompt": "p", "name": "alice", "subagent_type": "finder"});
         assert!(!tool.call(input, &context).await.is_error);

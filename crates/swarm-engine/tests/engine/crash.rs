@@ -38,7 +38,7 @@ async fn eventful(turns: usize) -> Vec<u8> {
         say("three"),
     ]);
     let urgent = Injected::message(MessageId::new("urgent"), "urgent text");
-    world.mail.batches.lock().unwrap().push_back(vec![urgent]);
+    world.mail.batches.lock().push_back(vec![urgent]);
     let mut session = world.open();
     for turn in 0..turns {
         let id = MessageId::new(format!("m{turn}"));

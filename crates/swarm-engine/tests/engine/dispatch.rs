@@ -1,7 +1,8 @@
 //! Calls and their results.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use swarm_engine::{EngineError, Injected, Session, TurnOutcome};
 use swarm_model::{ContentBlock, ModelEvent, StopReason};
@@ -50,7 +51,7 @@ async fn no_more_calls_than_the_bound_run_at_once() {
         .model
         .play([reply(calls.to_vec(), StopReason::ToolUse), say("done")]);
     world.prompted().run_turn(on()).await;
-    let counts = log.lock().unwrap().clone();
+    let counts = log.lock().clone();
     assert_eq!(counts.len(), 5);
     assert_eq!(counts.iter().max().unwrap(), "2");
 }
@@ -70,7 +71,7 @@ async fn changing_calls_run_one_by_one_in_order() {
     ]);
     world.prompted().run_turn(on()).await;
     assert_eq!(
-        *log.lock().unwrap(),
+        *log.lock(),
         ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
     );
     let request = world.model.last_request();
@@ -217,7 +218,7 @@ async fn a_turn_can_run_in_a_task_of_its_own() {
         .model
         .play([crate::model::Reply::Events(vec![streamed])]);
     let session = Arc::new(Mutex::new(Some(world.prompted())));
-    let mut session = session.lock().unwrap().take().unwrap();
+    let mut session = session.lock().take().unwrap();
     let outcome = tokio::spawn(async move { session.run_turn(on()).await });
     assert_eq!(outcome.await.unwrap().text(), "hi");
 }

@@ -1,9 +1,10 @@
 //! An agent with sub-agents, and a model that answers each of them by its own script.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures::StreamExt;
+use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_engine::{
     AgentParts, EngineLimits, Injected, ModelFactory, NoOtherModels, NoSpawner, ReadyModel,
@@ -67,7 +68,7 @@ impl Default for Cast {
 
 impl Cast {
     pub(crate) fn plays(&self, agent: &str, lines: impl IntoIterator<Item = Line>) {
-        let mut scripts = self.scripts.lock().unwrap();
+        let mut scripts = self.scripts.lock();
         scripts.entry(agent.to_owned()).or_default().extend(lines);
     }
 
@@ -81,13 +82,13 @@ impl Cast {
     }
 
     pub(crate) fn asked_by(&self, agent: &str) -> Vec<Asked> {
-        let requests = self.requests.lock().unwrap();
+        let requests = self.requests.lock();
         let own = requests.iter().filter(|request| request.agent == agent);
         own.cloned().collect()
     }
 
     fn next(&self, agent: &str) -> Line {
-        let mut scripts = self.scripts.lock().unwrap();
+        let mut scripts = self.scripts.lock();
         let script = scripts.get_mut(agent);
         let script = script.unwrap_or_else(|| panic!("no script for {agent}"));
         if script.len() > 1 {
@@ -103,7 +104,7 @@ impl Cast {
                 (vec![ContentBlock::text(text.clone())], StopReason::EndTurn)
             }
             Line::Call(calls) => {
-                let mut number = self.calls.lock().unwrap();
+                let mut number = self.calls.lock();
                 let blocks = calls.iter().map(|(tool, input)| {
                     *number += 1;
                     tool_use(&format!("toolu_{number}"), tool, input.clone())
@@ -118,7 +119,7 @@ impl Cast {
 impl Model for Cast {
     fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
         let line = self.next(&request.agent);
-        self.requests.lock().unwrap().push(request.into());
+        self.requests.lock().push(request.into());
         let (content, stop) = self.content(&line);
         let answer: Result<_, ModelError> = Ok(ModelEvent::Completed(response(content, stop)));
         let (gate, waiting) = (self.gate.clone(), self.waiting.clone());

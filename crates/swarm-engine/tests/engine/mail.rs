@@ -26,7 +26,7 @@ fn letter(name: &str) -> Injected {
 #[tokio::test]
 async fn urgent_mail_lands_beside_the_results_and_is_reported_once_it_is_on_disk() {
     let world = World::new(vec![change(Log::default()), echo()]);
-    world.mail.batches.lock().unwrap().extend([
+    world.mail.batches.lock().extend([
         vec![letter("m1")],
         vec![],
         vec![letter("m2"), letter("m3")],
@@ -56,7 +56,7 @@ async fn urgent_mail_lands_beside_the_results_and_is_reported_once_it_is_on_disk
     );
     assert_eq!(texts(beside), ["text of m1", "text of m2", "text of m3"]);
 
-    let delivered = world.mail.delivered.lock().unwrap().clone();
+    let delivered = world.mail.delivered.lock().clone();
     let ids: Vec<_> = delivered.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(ids, ["m1", "m2", "m3"]);
     for (id, on_disk) in &delivered {
@@ -87,7 +87,7 @@ async fn a_message_is_delivered_once_however_often_it_comes() {
     let again = session.deliver(vec![letter("m2"), letter("m3")]).unwrap();
     assert_eq!((again.added, again.known), (vec![id("m3")], vec![id("m2")]));
     let mail = vec![letter("m3"), letter("m4")];
-    world.mail.batches.lock().unwrap().push_back(mail);
+    world.mail.batches.lock().push_back(mail);
     world
         .model
         .play([call([("a", "Echo", json!({"text": "x"}))]), say("done")]);
@@ -102,7 +102,6 @@ async fn a_message_is_delivered_once_however_often_it_comes() {
         .mail
         .delivered
         .lock()
-        .unwrap()
         .iter()
         .map(|m| m.0.clone())
         .collect();

@@ -1,9 +1,10 @@
 //! A model that plays a script and remembers what it was asked.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures::{StreamExt, stream};
+use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_model::{
     ContentBlock, Message, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
@@ -58,11 +59,11 @@ pub(crate) struct FakeModel {
 
 impl FakeModel {
     pub(crate) fn play(&self, replies: impl IntoIterator<Item = Reply>) {
-        self.replies.lock().unwrap().extend(replies);
+        self.replies.lock().extend(replies);
     }
 
     pub(crate) fn requests(&self) -> Vec<Asked> {
-        self.requests.lock().unwrap().clone()
+        self.requests.lock().clone()
     }
 
     pub(crate) fn last_request(&self) -> Asked {
@@ -72,8 +73,8 @@ impl FakeModel {
 
 impl Model for FakeModel {
     fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
-        self.requests.lock().unwrap().push(request.into());
-        match self.replies.lock().unwrap().pop_front() {
+        self.requests.lock().push(request.into());
+        match self.replies.lock().pop_front() {
             Some(Reply::Events(events)) => stream::iter(events).boxed(),
             Some(Reply::Hang(events)) => {
                 let silent = self.silent.clone();

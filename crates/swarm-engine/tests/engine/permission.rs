@@ -44,10 +44,10 @@ fn grant(tool: &str) -> Suggestion {
 async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
     let log = Log::default();
     let world = asking(&log);
-    world.gate.answers.lock().unwrap().push_back(allow());
+    world.gate.answers.lock().push_back(allow());
     world.prompted().run_turn(on()).await;
-    assert_eq!(log.lock().unwrap().len(), 2);
-    let asked = world.gate.asked.lock().unwrap().clone();
+    assert_eq!(log.lock().len(), 2);
+    let asked = world.gate.asked.lock().clone();
     let [
         PermissionRequest {
             tool_use_id,
@@ -87,9 +87,9 @@ async fn a_denied_call_does_not_run_and_the_model_reads_why() {
     let no = PermissionOutcome::Deny {
         why: "not on a Friday".into(),
     };
-    world.gate.answers.lock().unwrap().push_back(no);
+    world.gate.answers.lock().push_back(no);
     world.prompted().run_turn(on()).await;
-    assert!(log.lock().unwrap().is_empty());
+    assert!(log.lock().is_empty());
     let request = world.model.last_request();
     let got = results(&request.messages[2]);
     assert!(got[0].1.contains("not on a Friday") && got[0].2);
@@ -107,8 +107,8 @@ async fn a_rule_denies_without_a_question() {
         PermissionMode::BypassPermissions,
     ));
     world.prompted().run_turn(on()).await;
-    assert!(log.lock().unwrap().is_empty());
-    assert!(world.gate.asked.lock().unwrap().is_empty());
+    assert!(log.lock().is_empty());
+    assert!(world.gate.asked.lock().is_empty());
     let request = world.model.last_request();
     assert!(
         results(&request.messages[2])[0]
@@ -129,18 +129,17 @@ async fn an_answer_may_change_the_input() {
         .gate
         .answers
         .lock()
-        .unwrap()
         .extend([answer(json!({"text": "other"})), answer(json!("no object"))]);
     let mut session = world.prompted();
     session.run_turn(on()).await;
-    assert_eq!(*log.lock().unwrap(), ["begin other", "end other"]);
+    assert_eq!(*log.lock(), ["begin other", "end other"]);
 
     world
         .model
         .play([call([("b", "Change", json!({"text": "2"}))]), say("done")]);
     session.deliver(vec![Injected::prompt("again")]).unwrap();
     session.run_turn(on()).await;
-    assert_eq!(log.lock().unwrap().len(), 2);
+    assert_eq!(log.lock().len(), 2);
     let request = world.model.last_request();
     assert!(results(request.messages.last().unwrap())[0].2);
 }
@@ -164,10 +163,10 @@ async fn a_denial_holds_for_what_an_answer_changed_the_input_to() {
         updated_input: Some(json!({"command": "rm -r build"})),
         grants: Vec::new(),
     };
-    world.gate.answers.lock().unwrap().push_back(changed);
+    world.gate.answers.lock().push_back(changed);
     world.prompted().run_turn(on()).await;
-    assert_eq!(world.gate.asked.lock().unwrap().len(), 1);
-    assert!(log.lock().unwrap().is_empty());
+    assert_eq!(world.gate.asked.lock().len(), 1);
+    assert!(log.lock().is_empty());
     let request = world.model.last_request();
     assert!(
         results(&request.messages[2])[0]
@@ -192,10 +191,10 @@ async fn what_an_answer_grants_is_not_asked_again() {
         updated_input: None,
         grants: vec![grant("Change")],
     };
-    world.gate.answers.lock().unwrap().push_back(always);
+    world.gate.answers.lock().push_back(always);
     world.prompted().run_turn(on()).await;
-    assert_eq!(world.gate.asked.lock().unwrap().len(), 1);
-    assert_eq!(log.lock().unwrap().len(), 4);
+    assert_eq!(world.gate.asked.lock().len(), 1);
+    assert_eq!(log.lock().len(), 4);
 }
 
 #[tokio::test]
@@ -219,7 +218,7 @@ async fn a_question_does_not_hold_up_calls_that_only_read() {
         waiting.notified().await;
         stop.cancel();
     });
-    assert!(log.lock().unwrap().is_empty(), "a late yes does not count");
+    assert!(log.lock().is_empty(), "a late yes does not count");
     world.model.play([say("next")]);
     session.deliver(vec![Injected::prompt("again")]).unwrap();
     session.run_turn(on()).await;

@@ -59,7 +59,7 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
         say("four"),
     ]);
     let urgent = vec![Injected::prompt("quick!")];
-    world.mail.batches.lock().unwrap().push_back(urgent);
+    world.mail.batches.lock().push_back(urgent);
     for turn in 0..4 {
         // A new process for each turn: what was read back must be what was sent.
         let mut session = world.open();

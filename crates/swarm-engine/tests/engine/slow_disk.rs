@@ -2,11 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use swarm_engine::{EngineError, Injected, Session, TurnOutcome};
 use swarm_fs::{FsError, Unsettled};
@@ -48,9 +48,9 @@ async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_bef
     let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
     let (waits, gate) = (Mutex::new(waits), Mutex::new(gate));
     let transcript = world.transcript().on_disk_of(move |unsettled| {
-        waits.lock().unwrap().send(()).ok();
+        waits.lock().send(()).ok();
         // The sender is gone after the first: from then on nobody waits.
-        gate.lock().unwrap().recv().ok();
+        gate.lock().recv().ok();
         unsettled.settle()
     });
     let mut session = Session::open(transcript, world.parts()).unwrap();
@@ -63,7 +63,7 @@ async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_bef
     });
     waited_for.recv_timeout(LONGEST).expect("somebody waits");
     assert_eq!(world.model.requests().len(), 1, "asked without the disk");
-    assert!(log.lock().unwrap().is_empty() && !world.on_disk().contains("tool_use"));
+    assert!(log.lock().is_empty() && !world.on_disk().contains("tool_use"));
 
     drop(open);
     let (session, outcome) = turn.await.unwrap();
@@ -71,7 +71,7 @@ async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_bef
         matches!(outcome, TurnOutcome::Finished { .. }),
         "{outcome:?}"
     );
-    assert!(!log.lock().unwrap().is_empty());
+    assert!(!log.lock().is_empty());
     assert!(session.settling().is_none());
 }
 

@@ -397,7 +397,7 @@ async fn o1_recursive_agents_never_exceed_a_cap_and_are_told_which() {
     }
     family.turn("go").await;
     assert_eq!(family.ids().len(), 9);
-    let requests = family.cast.requests.lock().unwrap().clone();
+    let requests = family.cast.requests.lock().clone();
     assert!(
         requests
             .iter()
@@ -478,7 +478,7 @@ async fn what_sub_agents_use_is_told_once_for_each_of_them() {
             told += usage;
         }
     }
-    let requests = family.cast.requests.lock().unwrap().len() as u64;
+    let requests = family.cast.requests.lock().len() as u64;
     assert_eq!(told.total(), requests * COST.total());
     // The result that bob reads counts the inner one too: three answers below him.
     let result = family.results().remove(0).0;

@@ -33,7 +33,7 @@ async fn a_turn_suspended_in_a_tool_lets_it_end_and_begins_nothing_more() {
     });
     assert!(matches!(outcome, TurnOutcome::Suspended { .. }));
     assert_eq!(outcome.spent().requests, 1);
-    assert!(log.lock().unwrap().is_empty());
+    assert!(log.lock().is_empty());
     assert_eq!(world.model.requests().len(), 1);
 
     // Here, and after a restart, the turn is still due.

@@ -1,11 +1,12 @@
 //! Tools that do what a test wants.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
@@ -107,7 +108,7 @@ pub(crate) fn crowd(log: Log) -> Arc<dyn Tool> {
         let (log, inside) = (log.clone(), inside.clone());
         async move {
             let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
-            log.lock().unwrap().push(now.to_string());
+            log.lock().push(now.to_string());
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }
@@ -123,11 +124,11 @@ pub(crate) fn change(log: Log) -> Arc<dyn Tool> {
         let log = log.clone();
         async move {
             let text = input["text"].as_str().unwrap_or_default().to_owned();
-            log.lock().unwrap().push(format!("begin {text}"));
+            log.lock().push(format!("begin {text}"));
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }
-            log.lock().unwrap().push(format!("end {text}"));
+            log.lock().push(format!("end {text}"));
             ToolOutput::ok(format!("changed {text}"), "changed")
         }
     })
@@ -137,7 +138,7 @@ pub(crate) fn change(log: Log) -> Arc<dyn Tool> {
 pub(crate) fn shell(log: Log) -> Arc<dyn Tool> {
     tool("Bash", false, move |input, _| {
         let command = input["command"].as_str().unwrap_or_default().to_owned();
-        log.lock().unwrap().push(command);
+        log.lock().push(command);
         async { ToolOutput::ok("", "ran") }
     })
 }

@@ -72,7 +72,7 @@ async fn c2_skills_and_memory_of_a_definition_are_a_sub_agents_too() {
     assert_eq!(tools, ["Read", "Write", "Edit", "Grep"]);
     // Nobody was asked, although the mode asks about edits.
     assert!(memory.join("more.md").exists());
-    assert!(family.world.gate.asked.lock().unwrap().is_empty());
+    assert!(family.world.gate.asked.lock().is_empty());
 }
 
 #[tokio::test]

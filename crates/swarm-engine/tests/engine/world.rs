@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use swarm_engine::{
     AgentParts, EngineLimits, EventSink, ForkPoint, Injected, Interjections, PermissionGate,
     Rights, Session, TranscriptAuthor, TranscriptFile, transcript_path,
@@ -55,13 +56,13 @@ pub(crate) struct Watcher(Mutex<Vec<AgentEvent>>);
 
 impl Watcher {
     pub(crate) fn events(&self) -> Vec<AgentEvent> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 
 impl EventSink for Watcher {
     fn emit(&self, event: AgentEvent) {
-        self.0.lock().unwrap().push(event);
+        self.0.lock().push(event);
     }
 }
 
@@ -76,8 +77,8 @@ pub(crate) struct Gate {
 #[async_trait]
 impl PermissionGate for Gate {
     async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome {
-        self.asked.lock().unwrap().push(ask);
-        let answer = self.answers.lock().unwrap().pop_front();
+        self.asked.lock().push(ask);
+        let answer = self.answers.lock().pop_front();
         if let Some(answer) = answer {
             return answer;
         }
@@ -102,13 +103,13 @@ pub(crate) struct Mail {
 #[async_trait]
 impl Interjections for Mail {
     async fn between_calls(&self) -> Vec<Injected> {
-        self.batches.lock().unwrap().pop_front().unwrap_or_default()
+        self.batches.lock().pop_front().unwrap_or_default()
     }
 
     async fn delivered(&self, ids: &[MessageId]) {
-        let on_disk = fs::read_to_string(&*self.transcript.lock().unwrap()).unwrap();
+        let on_disk = fs::read_to_string(&*self.transcript.lock()).unwrap();
         let ids = ids.iter().map(|id| (id.clone(), on_disk.clone()));
-        self.delivered.lock().unwrap().extend(ids);
+        self.delivered.lock().extend(ids);
     }
 }
 
@@ -144,7 +145,7 @@ impl World {
             },
             hooks: swarm_hooks::AgentHooks::default(),
         };
-        *world.mail.transcript.lock().unwrap() = world.path();
+        *world.mail.transcript.lock() = world.path();
         world
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::stat::ProcessStat;
 use super::table;
@@ -73,7 +75,7 @@ impl<T> Scanner<T> {
 
     /// The result of a read that begins after this call: our own, or that of another caller. `read` must not panic.
     fn fresh(&self, read: impl FnOnce() -> T) -> Arc<T> {
-        let mut turns = self.turns();
+        let mut turns = self.turns.lock();
         let wanted = turns.begun + 1;
         turns.waiting += 1;
         let number = loop {
@@ -92,21 +94,15 @@ impl<T> Scanner<T> {
                 turns.begun += 1;
                 break turns.begun;
             }
-            let woken = self.ended.wait(turns);
-            turns = woken.unwrap_or_else(PoisonError::into_inner);
+            self.ended.wait(&mut turns);
         };
         drop(turns);
         let result = Arc::new(read());
-        let mut turns = self.turns();
+        let mut turns = self.turns.lock();
         turns.is_reading = false;
         turns.latest = (turns.waiting > 0).then(|| (number, Arc::clone(&result)));
         self.ended.notify_all();
         result
-    }
-
-    fn turns(&self) -> MutexGuard<'_, Turns<T>> {
-        // Nothing is changed in halves.
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,8 +125,8 @@ mod tests {
             })
         };
         thread::scope(|scope| {
-            let (fresh, waiting) = (&fresh, || scanner.turns().waiting);
-            let begun = || scanner.turns().begun;
+            let (fresh, waiting) = (&fresh, || scanner.turns.lock().waiting);
+            let begun = || scanner.turns.lock().begun;
             // The first scan ends only once everybody else waits, so none of them may take its result.
             let first = scope.spawn(move || fresh(&|| while waiting() < CALLERS {}));
             while begun() == 0 {}
@@ -144,7 +140,7 @@ mod tests {
         });
         assert_eq!(scans.load(Ordering::SeqCst), 2);
         assert!(
-            scanner.turns().latest.is_none(),
+            scanner.turns.lock().latest.is_none(),
             "environments are not kept"
         );
     }

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use swarm_fs::LockOptions;
 
 use crate::children::{Ground, command, waiting};
@@ -97,7 +97,7 @@ fn points() -> Option<Vec<Point>> {
 /// Runs the writer once for each point with its call tampered with, and checks what it leaves.
 fn at_every(points: &[Point], tampering: &str, check: impl Fn(&Point, &Ground, &Output) + Sync) {
     let remaining = Mutex::new(points.iter());
-    let next = || remaining.lock().unwrap().next();
+    let next = || remaining.lock().next();
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -31,7 +32,7 @@ impl Subscriber for Recorder {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let mut steps = STEPS.lock().unwrap();
+        let mut steps = STEPS.lock();
         steps.push((fields.step, PathBuf::from(fields.path)));
     }
 
@@ -61,9 +62,9 @@ impl Visit for Fields {
 pub(crate) fn left_open<T>(folder: &Path, work: impl FnOnce() -> T) -> (T, Vec<String>) {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| tracing::subscriber::set_global_default(Recorder).unwrap());
-    let begin = STEPS.lock().unwrap().len();
+    let begin = STEPS.lock().len();
     let done = work();
-    let steps = STEPS.lock().unwrap()[begin..].to_vec();
+    let steps = STEPS.lock()[begin..].to_vec();
     let steps = steps
         .into_iter()
         .filter(|(_, path)| path.starts_with(folder));

@@ -1,7 +1,6 @@
 //! The client, as a dialect of a remote API.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 use tokio_util::sync::CancellationToken;
@@ -82,11 +81,6 @@ impl OpenAiCompatible {
         })
     }
 
-    fn habits(&self) -> std::sync::MutexGuard<'_, Habits> {
-        // Each field is sound by itself.
-        self.habits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn unknown_model(&self, refusal: &Refusal, message: String, model: &str) -> ModelError {
         // Ollama's words, wherever it listens.
         let is_ollama = self.url.port() == Some(OLLAMA_PORT)
@@ -126,7 +120,7 @@ impl Dialect for OpenAiCompatible {
     }
 
     fn body(&self, request: &ModelRequest) -> Result<Body, ModelError> {
-        let habits = *self.habits();
+        let habits = *self.habits.lock();
         request_body(request, habits)
     }
 
@@ -154,7 +148,7 @@ impl Dialect for OpenAiCompatible {
     }
 
     fn learn(&self, refusal: &Refusal, refused: &Body) -> bool {
-        self.habits().learn(refusal, &refused.joined())
+        self.habits.lock().learn(refusal, &refused.joined())
     }
 }
 

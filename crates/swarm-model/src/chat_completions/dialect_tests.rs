@@ -86,7 +86,7 @@ fn only_openai_itself_needs_a_key_for_sure() {
         keyed.address().unwrap().headers()["authorization"],
         "Bearer sk-1"
     );
-    assert_eq!(keyed.habits().limit, TokenLimit::MaxCompletionTokens);
+    assert_eq!(keyed.habits.lock().limit, TokenLimit::MaxCompletionTokens);
     assert!(!format!("{keyed:?}").contains("sk-1"));
     let local = dialect("http://127.0.0.1:1");
     assert!(
@@ -96,7 +96,7 @@ fn only_openai_itself_needs_a_key_for_sure() {
             .headers()
             .contains_key("authorization")
     );
-    assert_eq!(local.habits().limit, TokenLimit::MaxTokens);
+    assert_eq!(local.habits.lock().limit, TokenLimit::MaxTokens);
 }
 
 /// Server, status, body, and what is made of them.

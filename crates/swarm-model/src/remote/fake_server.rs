@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -97,7 +98,7 @@ impl FakeServer {
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+        self.asked.lock().clone()
     }
 }
 
@@ -109,13 +110,13 @@ async fn serve(
     stalled: Arc<Notify>,
 ) {
     while let Some((head, body)) = read_request(&mut stream).await {
-        asked.lock().unwrap().push(Asked {
+        asked.lock().push(Asked {
             head,
             body,
             connection,
         });
         let reply = {
-            let mut replies = replies.lock().unwrap();
+            let mut replies = replies.lock();
             if replies.len() > 1 {
                 replies.pop_front().unwrap()
             } else {

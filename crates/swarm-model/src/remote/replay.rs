@@ -1,10 +1,11 @@
 //! Answers whose bytes are at hand.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
+use parking_lot::Mutex;
 use swarm_protocol::Usage;
 use tokio_util::sync::CancellationToken;
 
@@ -56,14 +57,14 @@ async fn replay(
             Broken::Failed(failure) => format!("{failure:?}"),
             Broken::Refused(refusal) => format!("{refusal:?}"),
         });
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = read;
+        *kept.lock() = read;
         Err(ModelError::Cancelled)
     });
     let shown: Vec<ModelEvent> = shown
         .filter_map(|event| async { event.ok() })
         .collect()
         .await;
-    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut outcome = outcome.lock();
     let outcome = std::mem::replace(&mut *outcome, Err(String::new()));
     (shown, outcome)
 }

@@ -1,8 +1,9 @@
 //! Event streams read from chunks of bytes, without a network.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures::stream;
+use parking_lot::Mutex;
 use proptest::prelude::*;
 use tokio_util::sync::CancellationToken;
 
@@ -30,13 +31,13 @@ where
     let events: Vec<_> = drive(CancellationToken::new(), move |emit| async move {
         let mut answer = Answer::new("claude-x");
         let read = read_answer(chunks, &mut answer, IDLE, Usage::default(), &emit).await;
-        *kept.lock().unwrap() = Some(read);
+        *kept.lock() = Some(read);
         Err(ModelError::Cancelled)
     })
     .filter_map(|item| async { item.ok() })
     .collect()
     .await;
-    let outcome = outcome.lock().unwrap().take().unwrap();
+    let outcome = outcome.lock().take().unwrap();
     (events, outcome)
 }
 

@@ -6,10 +6,10 @@ use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use rustix::process::Signal;
 use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 use tokio::process::{Child, Command};
@@ -60,17 +60,14 @@ impl HeadlessBackend {
     }
 
     fn end_of(&self, spawn_id: SpawnId) -> Option<watch::Receiver<Option<End>>> {
-        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = self.ends.lock();
         ends.get(&spawn_id).cloned()
     }
 
     /// Waits for a child, so that it leaves no zombie, and writes down how it ended.
     fn reap(&self, mut child: Child, spawn_id: SpawnId) {
         let (tell, told) = watch::channel(None);
-        self.ends
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(spawn_id, told);
+        self.ends.lock().insert(spawn_id, told);
         let folder = self.folder.clone();
         tokio::spawn(async move {
             let end = match child.wait().await {
@@ -232,10 +229,7 @@ impl PaneBackend for HeadlessBackend {
             // Whoever reaps it writes the record; it must not come back after it is removed here.
             wait_for_end(told).await;
         }
-        self.ends
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&spawn_id);
+        self.ends.lock().remove(&spawn_id);
         record::remove(&self.folder, spawn_id)
     }
 

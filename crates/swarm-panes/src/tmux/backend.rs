@@ -1,8 +1,9 @@
 //! What a tmux backend knows, and what its verbs share.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_protocol::{PaneId, SpawnId};
 
 use super::arrange::Owner;
@@ -104,14 +105,14 @@ impl TmuxBackend {
 
     /// Notes what was started in a pane, so that its end can be waited for without asking tmux.
     pub(super) fn remember(&self, pane: &Pane, child: Option<Child>) {
-        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut children = self.children.lock();
         children.retain(|(known, _)| !is_same(known, pane));
         children.extend(child.map(|child| (pane.clone(), child)));
     }
 
     /// What was started in a pane from here.
     pub(super) fn child_in(&self, pane: &Pane) -> Option<Child> {
-        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let children = self.children.lock();
         let found = children.iter().find(|(known, _)| is_same(known, pane));
         found.map(|(_, child)| *child)
     }

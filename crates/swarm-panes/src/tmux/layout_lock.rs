@@ -2,9 +2,10 @@
 //! look again.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
 
 use super::snapshot::Snapshot;
@@ -50,7 +51,7 @@ static LOCKS: Mutex<Vec<(PathBuf, Weak<LayoutLock>)>> = Mutex::new(Vec::new());
 
 /// The lock of a server, the same for all of this process.
 pub(crate) fn layout_lock(socket: &Path) -> Arc<LayoutLock> {
-    let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut locks = LOCKS.lock();
     locks.retain(|(_, lock)| lock.strong_count() > 0);
     let known = locks.iter().find(|(known, _)| known == socket);
     if let Some(lock) = known.and_then(|(_, lock)| lock.upgrade()) {

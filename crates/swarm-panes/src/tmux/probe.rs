@@ -3,8 +3,8 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tmux_interface::ListPanes;
 use tokio::process::Command;
 
@@ -56,13 +56,13 @@ impl ProgramFile {
     }
 
     fn known_version(&self) -> Option<TmuxVersion> {
-        let versions = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        let versions = VERSIONS.lock();
         let known = versions.iter().find(|(file, _)| file == self);
         known.map(|(_, version)| version.clone())
     }
 
     fn remember(self, version: TmuxVersion) {
-        let mut versions = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut versions = VERSIONS.lock();
         versions.retain(|(file, _)| file.path != self.path);
         versions.push((self, version));
     }

@@ -1,8 +1,8 @@
 //! The inbox that was looked at last: most of it is the same at the next look.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use swarm_protocol::OutlinedInbox;
 
 /// The longest file that is remembered, in bytes. An inbox with room for more mail is far below.
@@ -15,16 +15,12 @@ pub(crate) struct LastInbox(Mutex<Option<(PathBuf, OutlinedInbox)>>);
 impl LastInbox {
     /// Takes what is known of a file; nothing if another one was remembered since.
     pub(super) fn take(&self, path: &Path) -> OutlinedInbox {
-        let known = self.lock().take_if(|(of, _)| of == path);
+        let known = self.0.lock().take_if(|(of, _)| of == path);
         known.map(|(_, inbox)| inbox).unwrap_or_default()
     }
 
     pub(super) fn keep(&self, path: PathBuf, inbox: OutlinedInbox) {
         let kept = (inbox.text.len() <= LONGEST).then_some((path, inbox));
-        *self.lock() = kept;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(PathBuf, OutlinedInbox)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock() = kept;
     }
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 
 /// How long a file must have been left alone before its times tell one content from another: they are coarse, and a
 /// second change within the same moment would not show.
@@ -46,19 +47,15 @@ pub(crate) struct QuietInboxes {
 
 impl QuietInboxes {
     pub(super) fn stamp_of(&self, path: &Path) -> Option<Stamp> {
-        self.stamps().get(path).copied()
+        self.stamps.lock().get(path).copied()
     }
 
     /// Notes what an inbox looks like that is quiet; none for one that is not.
     pub(super) fn note(&self, path: PathBuf, stamp: Option<Stamp>) {
-        let mut stamps = self.stamps();
+        let mut stamps = self.stamps.lock();
         match stamp {
             Some(stamp) => stamps.insert(path, stamp),
             None => stamps.remove(&path),
         };
-    }
-
-    fn stamps(&self) -> MutexGuard<'_, HashMap<PathBuf, Stamp>> {
-        self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use swarm_protocol::{ErrorKind, Event, NewTask, SpawnId, TaskState, TaskStatus};
 use swarm_store::{
@@ -519,13 +520,13 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
     let store = world
         .store
         .clone()
-        .announcing(move |team, tasks| tells.lock().unwrap().push((team.clone(), tasks)));
+        .announcing(move |team, tasks| tells.lock().push((team.clone(), tasks)));
     let list = store.tasks(&world.team).unwrap();
     assert_eq!(list.tasks.len(), 300);
     assert_eq!(list.tasks[6].owner.as_deref(), Some("ivy"));
     assert_eq!(list.tasks[299].blocked_by, [id(299)]);
     assert_eq!(fs::metadata(world.task_path(50)).unwrap().ino(), untouched);
-    assert_eq!(*told.lock().unwrap(), [(world.team.clone(), 300)]);
+    assert_eq!(*told.lock(), [(world.team.clone(), 300)]);
     assert!(!redo.exists());
 }
 

@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use swarm_fs::LifeHolder;
 use swarm_panes::recording::Call;
 use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
@@ -60,12 +61,12 @@ impl Stage {
             let order = SpawnOrder::take(&path).unwrap();
             let mut hello = hello(&order, pane);
             change(&mut hello);
-            *play.order.lock().unwrap() = Some((order.clone(), mode & 0o777));
+            *play.order.lock() = Some((order.clone(), mode & 0o777));
             let (store, lives) = (store.clone(), play.lives.clone());
             // As a process of its own would: while the spawner already waits.
             std::thread::spawn(move || {
                 let life = hold_life(&store, &team(), "bob", order.spawn_id);
-                lives.lock().unwrap().push(life);
+                lives.lock().push(life);
                 store.write_hello(&team(), &name("bob"), &hello).unwrap();
             });
         });
@@ -86,7 +87,7 @@ impl Stage {
     }
 
     fn order(&self) -> (SpawnOrder, u32) {
-        self.order.lock().unwrap().clone().unwrap()
+        self.order.lock().clone().unwrap()
     }
 
     fn open_panes(&self) -> usize {
@@ -314,7 +315,7 @@ async fn s3_a_child_that_runs_with_other_values_fails_the_spawn() {
         let error = stage.spawn(&world, options(&world)).await.unwrap_err();
         assert!(matches!(error, LeadError::Mismatch { .. }), "{error}");
         assert!(error.to_string().contains(what), "{error}");
-        stage.lives.lock().unwrap().clear();
+        stage.lives.lock().clear();
         assert_undone(&world, &stage, &was);
     }
 }

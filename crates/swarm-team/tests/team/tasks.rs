@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_hooks::{Hooks, HooksParts, Subject};
 use swarm_policy::HookSettings;
@@ -348,7 +349,7 @@ struct Merger(Arc<Mutex<Vec<String>>>);
 #[async_trait]
 impl WorkMerger for Merger {
     async fn merge(&self, worktree: &Path) -> Result<(), String> {
-        let mut told = self.0.lock().unwrap();
+        let mut told = self.0.lock();
         told.push(format!("merge {}", worktree.display()));
         Ok(())
     }
@@ -370,7 +371,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
             settings,
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             project: folder.path().to_owned(),
-            notice: Arc::new(move |line| notes.lock().unwrap().push(line)),
+            notice: Arc::new(move |line| notes.lock().push(line)),
         });
         member_hooks(seat, hooks, Subject::default(), || PermissionMode::Default);
         seat.merge_with(Arc::new(Merger(Arc::clone(&told))));
@@ -380,21 +381,18 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
 
     // Whoever may not complete it asks no hook and merges nothing.
     error(&update(&other, complete(1)).await);
-    assert_eq!(*told.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(*told.lock(), Vec::<String>::new());
 
     let refused = update(&owner, complete(1)).await;
     assert!(error(&refused).contains("not yet"), "{}", refused.content);
-    assert_eq!(
-        *told.lock().unwrap(),
-        ["hook TaskCompleted blocks: not yet"]
-    );
+    assert_eq!(*told.lock(), ["hook TaskCompleted blocks: not yet"]);
     assert_eq!(world.task(1).status, TaskStatus::InProgress);
 
     std::fs::File::create(folder.path().join("agrees")).unwrap();
     ok(&update(&owner, complete(1)).await);
-    assert_eq!(told.lock().unwrap()[1..], ["merge /tree"]);
+    assert_eq!(told.lock()[1..], ["merge /tree"]);
     assert_eq!(world.task(1).status, TaskStatus::Completed);
     // It is completed: nothing is asked or merged a second time.
     let again = update(&owner, complete(1)).await;
-    assert_eq!(told.lock().unwrap().len(), 2, "{}", again.content);
+    assert_eq!(told.lock().len(), 2, "{}", again.content);
 }

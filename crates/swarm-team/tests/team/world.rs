@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, Color, Event, InboxEntry, LifeKind, LifeRecord,
@@ -47,7 +48,7 @@ pub(crate) struct Seated {
 
 impl Seated {
     pub(crate) fn events(&self) -> Vec<AgentEvent> {
-        self.events.lock().unwrap().clone()
+        self.events.lock().clone()
     }
 }
 
@@ -269,7 +270,7 @@ fn found(store: &FileStore, team: &TeamName) -> Result<(), StoreError> {
 }
 
 fn record(events: &Mutex<Vec<AgentEvent>>, event: AgentEvent) {
-    events.lock().unwrap().push(event);
+    events.lock().push(event);
 }
 
 /// Founds the world's team for a lead that needs one.

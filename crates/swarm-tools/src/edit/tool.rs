@@ -1,7 +1,6 @@
 //! What a model sees of Edit.
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -80,7 +79,7 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         return Err("`old_string` and `new_string` are the same: nothing would change.".into());
     }
     // Held throughout: of two calls on one file, the later one sees what the earlier one did.
-    let mut state = ctx.files.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut state = ctx.files.lock();
     if what.old.is_empty() {
         create(&mut state, &target, what.new)
     } else {

@@ -3,7 +3,6 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use rustix::fs::OFlags;
@@ -106,7 +105,7 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
             metadata.len()
         ));
     }
-    let mut files = ctx.files.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut files = ctx.files.lock();
     files.saw(&target.real, lines::stamp(&metadata, &shown));
     drop(files);
     Ok(output(&shown, window))

@@ -1,10 +1,11 @@
 //! The `WebFetch` tool.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,7 +53,7 @@ impl WebFetch {
             return Ok(text);
         }
         let text = self.fetched(url).await?;
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         kept.retain(|_, (at, _)| at.elapsed() < KEPT_FOR);
         if kept.len() < MOST_KEPT {
             kept.insert(url.to_owned(), (Instant::now(), text.clone()));
@@ -61,7 +62,7 @@ impl WebFetch {
     }
 
     fn kept(&self, url: &str) -> Option<String> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         let (at, text) = kept.get(url)?;
         (at.elapsed() < KEPT_FOR).then(|| text.clone())
     }
@@ -186,7 +187,7 @@ mod tests {
     #[async_trait]
     impl WebDoor for Web {
         async fn get(&self, request: WebRequest) -> Result<WebAnswer, String> {
-            self.0.lock().unwrap().push(request.url.clone());
+            self.0.lock().push(request.url.clone());
             let (status, location, body) = match request.url.as_str() {
                 "https://a.example/" => (200, None, "<h1>Here</h1>".to_owned()),
                 "https://a.example/moved" => {
@@ -229,7 +230,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        let asked = web.0.lock().unwrap();
+        let asked = web.0.lock();
         assert_eq!(
             asked
                 .iter()

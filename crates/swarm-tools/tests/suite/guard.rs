@@ -1,7 +1,8 @@
 //! What keeps an agent from overwriting what it has not seen, and from writing where others work.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use swarm_tools::Confinement;
 
@@ -45,7 +46,7 @@ async fn i11_of_two_agents_with_clones_of_one_state_the_later_is_refused() {
     let file = one.text_path("a.txt");
     one.ok("Read", json!({"file_path": file})).await;
     let mut other = one.ctx.clone();
-    let clone = one.ctx.files.lock().unwrap().clone();
+    let clone = one.ctx.files.lock().clone();
     other.files = Arc::new(Mutex::new(clone));
     let edit = |to: &str| json!({"file_path": file, "old_string": "start", "new_string": format!("start {to}")});
     one.ok("Edit", edit("one")).await;

@@ -3,9 +3,11 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// What waits for the terminal, at most. More than a screen with its history of a few hundred lines.
 const LIMIT: usize = 256 * 1024;
@@ -56,7 +58,7 @@ impl Outlet {
     /// Waits until everything is written, `patience` at most; `false` when it is not.
     pub fn settle(&self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        let mut queue = self.0.lock();
+        let mut queue = self.0.queue.lock();
         loop {
             if queue.is_over || (queue.waiting.is_empty() && !queue.is_writing) {
                 return true;
@@ -64,8 +66,7 @@ impl Outlet {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return false;
             };
-            let woken = self.0.changed.wait_timeout(queue, left);
-            queue = woken.unwrap_or_else(PoisonError::into_inner).0;
+            self.0.changed.wait_for(&mut queue, left);
         }
     }
 }
@@ -73,7 +74,7 @@ impl Outlet {
 impl Write for Outlet {
     /// Takes all of a piece or, where there is no room, nothing of it: half a sequence would garble what follows.
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        let mut queue = self.0.lock();
+        let mut queue = self.0.queue.lock();
         if queue.is_over {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
@@ -101,24 +102,18 @@ impl Write for Outlet {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Nothing in here is left half-changed.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The thread's whole life; it sleeps while there is nothing to write.
     fn write_on(&self, mut terminal: Box<dyn Write + Send>) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         loop {
             while queue.waiting.is_empty() {
-                let woken = self.changed.wait(queue);
-                queue = woken.unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut queue);
             }
             let piece = std::mem::take(&mut queue.waiting);
             queue.is_writing = true;
             drop(queue);
             let written = terminal.write_all(&piece).and_then(|()| terminal.flush());
-            queue = self.lock();
+            queue = self.queue.lock();
             queue.is_writing = false;
             queue.is_over = written.is_err();
             self.changed.notify_all();

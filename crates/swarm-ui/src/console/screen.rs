@@ -3,7 +3,9 @@
 use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::line::{InputLine, Key, PaneInput};
 use crate::style::{Style, paint};
@@ -78,11 +80,6 @@ impl Console {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic while drawing leaves at worst a half-drawn line.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Where output goes.
     pub fn writer(&self) -> ConsoleWriter {
         ConsoleWriter {
@@ -93,7 +90,7 @@ impl Console {
 
     /// Takes the input line away and gives the terminal back; what is written later is written as it is.
     pub fn close(&self) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.is_closed {
             return;
         }
@@ -105,7 +102,7 @@ impl Console {
     }
 
     pub(crate) fn key(&self, key: Key) -> Option<PaneInput> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.is_closed {
             return None;
         }
@@ -251,6 +248,7 @@ impl Write for ConsoleWriter {
         if !self.waiting.is_empty() {
             let waiting = std::mem::take(&mut self.waiting);
             self.console
+                .inner
                 .lock()
                 .write(&String::from_utf8_lossy(&waiting));
         }

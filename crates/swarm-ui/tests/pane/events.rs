@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_protocol::{AgentEvent, Color, MemberName, MemberState, PermissionMode, TeamName, Usage};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
@@ -79,13 +80,13 @@ pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
 
 impl Screen {
     pub(crate) fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        String::from_utf8(self.0.lock().clone()).unwrap()
     }
 }
 
 impl Write for Screen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -1,10 +1,11 @@
 //! What a long conversation costs: a request, a message, and memory.
 
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::message::{Bare, Mate, from_file, rest};
@@ -32,7 +33,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let clocks: Arc<Mutex<Clocks>> = Arc::default();
     let seen = Arc::clone(&clocks);
     let played = Played::new(order, move |ask: &Ask| {
-        let mut clocks = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clocks = seen.lock();
         clocks.answer(ask, turns)
     });
     played.world.swarm(&["team", "create", TEAM]).ok();
@@ -40,7 +41,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let long = Mate::start(&played, 0)?;
     let fresh = Mate::start(&played, 1)?;
     {
-        let mut clocks = clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clocks = clocks.lock();
         clocks.reader = Some((long.name.clone(), played.pid(&long.name)?));
         clocks.folder = played.world.project().display().to_string();
     }
@@ -65,7 +66,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         times[2].push(from_file(&played, &bare.inbox, "woken", run)?);
     }
     let [late, early] = {
-        let clocks = clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let clocks = clocks.lock();
         [clocks.late, clocks.early].map(|ticks| number(ticks) * TICK / number(ENDS as u64))
     };
     let [long, fresh, bare] = times.map(Figure::times);

@@ -1,10 +1,11 @@
 //! A team at work for a long time: memory and descriptors stay flat, and nothing is lost.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use parking_lot::Mutex;
 use serde_json::json;
 use swarm_store::{Draft, TeamStore as _};
 
@@ -44,7 +45,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
 fn brain(seen: Seen, members: usize) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
     move |ask| {
         let news = ask.news();
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = seen.lock();
         for mark in marks(&news) {
             *seen.entry(mark.to_owned()).or_default() += 1;
         }
@@ -156,14 +157,14 @@ fn lost(played: &Played, seen: &Seen, sent: usize) -> Result<()> {
         .flatten()
         .collect();
     let missing = || {
-        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = seen.lock();
         let missing = expected.iter().filter(|mark| !seen.contains_key(*mark));
         missing.cloned().collect::<Vec<_>>()
     };
     played.world.wait_for("every message has been read", || {
         missing().is_empty().then_some(())
     });
-    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = seen.lock();
     let twice: Vec<_> = seen.iter().filter(|(_, times)| **times > 1).collect();
     ensure!(twice.is_empty(), "read more than once: {twice:?}");
     Ok(())

@@ -1,9 +1,10 @@
 //! From the order to spawn members to their first requests for a model's answer.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::played::{MODEL, Played, TEAM};
@@ -69,9 +70,7 @@ fn brain(size: usize, told: Told) -> impl Fn(&Ask) -> Reply + Send + Sync + 'sta
                 json!({"team_name": TEAM, "description": "bench"}),
             ),
             1 => {
-                if let Ok(mut told) = told.lock() {
-                    *told = Some(Instant::now());
-                }
+                *told.lock() = Some(Instant::now());
                 let mate = |number| {
                     let name = name(number);
                     let input = json!({"name": name, "description": "bench", "prompt": "Say that you are ready."});
@@ -107,8 +106,7 @@ fn by_lead(order: &Order, size: usize) -> Result<Vec<Duration>> {
             asked.push(recorded);
         }
     }
-    let told = told.lock().ok().and_then(|told| *told);
-    let told = told.context("the lead was never told to spawn")?;
+    let told = told.lock().context("the lead was never told to spawn")?;
     let mut times: Vec<Duration> = asked
         .iter()
         .map(|(_, at)| at.duration_since(told))

@@ -6,8 +6,9 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 use std::thread;
+
+use parking_lot::Mutex;
 
 use super::super::steps::Point;
 use super::super::workers::Programs;
@@ -209,23 +210,23 @@ pub fn cut_at(programs: &Programs, whole: Whole, points: &[Point]) -> Cut {
     thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
-                let next = || remaining.lock().expect("nobody panics with it").next();
+                let next = || remaining.lock().next();
                 while let Some(point) = next() {
                     // The others are tried all the same: what fails at one call often fails at several.
                     match catch_unwind(AssertUnwindSafe(|| cut_one(programs, whole, point))) {
-                        Ok(one) => *cut.lock().expect("nobody panics with it") += one,
-                        Err(_) => failed.lock().expect("nobody panics with it").push(point),
+                        Ok(one) => *cut.lock() += one,
+                        Err(_) => failed.lock().push(point),
                     }
                 }
             });
         }
     });
-    let failed = failed.into_inner().expect("nobody panics with it");
+    let failed = failed.into_inner();
     assert!(
         failed.is_empty(),
         "{whole:?} fails when killed at {failed:?}"
     );
-    cut.into_inner().expect("nobody panics with it")
+    cut.into_inner()
 }
 
 fn cut_one(programs: &Programs, whole: Whole, point: &Point) -> Cut {

@@ -1,8 +1,9 @@
 //! One operation, tampered with at one call, and what is left of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::thread;
+
+use parking_lot::Mutex;
 
 use super::Operation;
 use super::points::{Outcome, Point, traced};
@@ -105,30 +106,27 @@ impl Trial {
         thread::scope(|scope| {
             for _ in 0..AT_A_TIME {
                 scope.spawn(|| {
-                    let next = || remaining.lock().expect("nobody panics with it").next();
+                    let next = || remaining.lock().next();
                     while let Some((point, tampering)) = next() {
                         // The others are tried all the same: what fails at one call often fails at several.
                         let one = catch_unwind(AssertUnwindSafe(|| {
                             self.try_one(programs, point, *tampering)
                         }));
                         match one {
-                            Ok(one) => *report.lock().expect("nobody panics with it") += one,
-                            Err(_) => failed
-                                .lock()
-                                .expect("nobody panics with it")
-                                .push((point, *tampering)),
+                            Ok(one) => *report.lock() += one,
+                            Err(_) => failed.lock().push((point, *tampering)),
                         }
                     }
                 });
             }
         });
-        let failed = failed.into_inner().expect("nobody panics with it");
+        let failed = failed.into_inner();
         assert!(
             failed.is_empty(),
             "{:?} fails when tampered with at {failed:?}",
             self.operation
         );
-        report.into_inner().expect("nobody panics with it")
+        report.into_inner()
     }
 
     fn try_one(&self, programs: &Programs, point: &Point, tampering: Tampering) -> Report {

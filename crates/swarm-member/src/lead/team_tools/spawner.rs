@@ -1,8 +1,9 @@
 //! The lead's answer to a named Agent call: a teammate in a process of its own.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use swarm_engine::{Rights, SpawnRequest, Spawned, TeammateSpawner};
 use swarm_panes::is_own_socket;
 use swarm_policy::Isolation;
@@ -58,7 +59,7 @@ impl LeadSpawner {
             ),
             None => (member.why.clone(), member.why.clone()),
         };
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         if *shown != place {
             *shown = place;
             self.seat.emit(AgentEvent::Notice { line });

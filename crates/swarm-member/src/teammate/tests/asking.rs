@@ -1,7 +1,8 @@
 //! What is written before a request for an answer, and what behind it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_protocol::MemberState;
 use swarm_store::TeamStore;
 use tokio::sync::Notify;
@@ -26,7 +27,7 @@ async fn a_request_goes_out_before_the_state_is_written_and_mail_counts_as_read_
                 .member(&bob())
                 .unwrap()
                 .is_active;
-            *seen.lock().unwrap() = Some((report.state, active));
+            *seen.lock() = Some((report.state, active));
             Reply::When(let_go, words("two"))
         }
     });
@@ -44,7 +45,7 @@ async fn a_request_goes_out_before_the_state_is_written_and_mail_counts_as_read_
         Some(MemberState::Working),
         "not idle with nothing to do"
     );
-    let at_the_request = seen.lock().unwrap().take();
+    let at_the_request = seen.lock().take();
     assert_eq!(at_the_request, Some((MemberState::Idle, Some(false))));
     let_go.notify_one();
     world.idle(2).await;

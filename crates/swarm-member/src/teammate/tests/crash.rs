@@ -1,8 +1,9 @@
 //! A member that dies and starts again loses nothing and does nothing twice.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_protocol::MemberState;
 
 use super::world::{Lookout, World, until};
@@ -139,7 +140,6 @@ async fn d2_a_message_is_acknowledged_only_once_it_is_in_the_transcript_on_disk(
             let acked = holds(&inbox, "\"read\": true");
             looks
                 .lock()
-                .unwrap()
                 .push((acked, holds(&transcript, "run the tests")));
         }
     };
@@ -149,7 +149,7 @@ async fn d2_a_message_is_acknowledged_only_once_it_is_in_the_transcript_on_disk(
     let running = world.run(Some("run the tests"), &model);
     world.idle(1).await;
     running.crash().await;
-    let looks = looks.lock().unwrap();
+    let looks = looks.lock();
     for seen in [(false, false), (false, true), (true, true)] {
         assert!(looks.contains(&seen), "{looks:?}");
     }

@@ -1,8 +1,9 @@
 //! From prompt to farewell.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use serde_json::json;
 use swarm_fs::Liveness;
 use swarm_model::ModelError;
@@ -293,7 +294,7 @@ async fn at_no_moment_does_it_look_idle_with_mail_to_answer() {
             }
             let views = store.member_view(&team).unwrap();
             let view = views.iter().find(|view| view.member.name == bob()).unwrap();
-            looks.lock().unwrap().push((view.state, view.unread));
+            looks.lock().push((view.state, view.unread));
         }
     };
     world.clock = Arc::new(Lookout(Box::new(watch)));
@@ -307,7 +308,7 @@ async fn at_no_moment_does_it_look_idle_with_mail_to_answer() {
     sent.store(true, Ordering::SeqCst);
     world.say("hello");
     world.idle(1).await;
-    let looks = looks.lock().unwrap().clone();
+    let looks = looks.lock().clone();
     assert!(looks.len() > 2, "{looks:?}");
     assert!(!looks.contains(&(MemberState::Idle, Some(0))), "{looks:?}");
     running.crash().await;

@@ -1,7 +1,8 @@
 //! Members whose lead is gone.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use swarm_fs::FolderWatcher;
 use swarm_protocol::{Event, MemberState, OnLost};
@@ -66,7 +67,7 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
     let file = world.folder.path().join("ran");
     let command = format!("sleep 0.3; touch {}", file.display());
     model.on(move |_| {
-        drop(lead.lock().unwrap().take());
+        drop(lead.lock().take());
         call("Bash", json!({"command": command}))
     });
     model.then(say("done"));
@@ -93,7 +94,7 @@ async fn l4_an_answer_under_way_is_cut_and_asked_for_again() {
     let lead = Mutex::new(Some(world.lead()));
     let model = Arc::new(FakeModel::default());
     model.on(move |_| {
-        drop(lead.lock().unwrap().take());
+        drop(lead.lock().take());
         Reply::Hang
     });
     model.then(say("done"));
@@ -169,7 +170,7 @@ async fn a_lead_that_is_back_before_the_call_has_ended_finds_the_member_at_work(
     let model = Arc::new(FakeModel::default());
     let let_go = Arc::new(Notify::new());
     model.on(move |_| {
-        drop(lead.lock().unwrap().take());
+        drop(lead.lock().take());
         call("Bash", json!({"command": "sleep 0.3"}))
     });
     model.then(Reply::When(Arc::clone(&let_go), words("done")));
@@ -191,7 +192,7 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     let end = world.folder.path().join("end");
     let command = format!("until test -e {}; do sleep 0.02; done", end.display());
     model.on(move |_| {
-        drop(lead.lock().unwrap().take());
+        drop(lead.lock().take());
         call("Bash", json!({"command": command}))
     });
     model.then(say("done"));
@@ -219,7 +220,7 @@ async fn a_member_in_a_call_that_is_to_stop_with_its_lead_says_stopping() {
     let end = world.folder.path().join("end");
     let command = format!("until test -e {}; do sleep 0.02; done", end.display());
     model.on(move |_| {
-        drop(lead.lock().unwrap().take());
+        drop(lead.lock().take());
         call("Bash", json!({"command": command}))
     });
     let running = world.run(Some("go"), &model);

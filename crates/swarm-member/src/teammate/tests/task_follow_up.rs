@@ -1,7 +1,8 @@
 //! Tasks that a member leaves in progress, and turns whose end cannot be told.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use swarm_protocol::{MemberState, NewTask, OnLost, PermissionMode, TaskId, TaskStatus};
 use swarm_store::{Actor, TaskChange, TeamStore};
@@ -146,7 +147,7 @@ async fn a_report_reaches_the_inbox_of_a_lead_that_died_during_the_turn() {
     let model = Arc::new(FakeModel::default());
     claims(&model);
     model.on(move |_| {
-        drop(lead.lock().unwrap().take());
+        drop(lead.lock().take());
         say("I looked at it.")
     });
     let running = world.run(Some("go"), &model);

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use swarm_fs::LifeHolder;
 use swarm_model::Model;
 use swarm_protocol::{
@@ -403,14 +404,14 @@ pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
 impl Screen {
     /// How often a text is on it.
     pub(crate) fn count(&self, text: &str) -> usize {
-        let shown = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let shown = String::from_utf8(self.0.lock().clone()).unwrap();
         shown.matches(text).count()
     }
 }
 
 impl Write for Screen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
