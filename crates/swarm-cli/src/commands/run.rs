@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
     /// Permission mode, inherited by members: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
-    #[arg(long)]
+    #[arg(long, alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
     /// Work in a git worktree with this name instead of the current directory [default: a generated name].
     #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "", value_parser = no_prompt)]

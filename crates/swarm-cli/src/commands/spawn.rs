@@ -54,7 +54,7 @@ pub(crate) struct SpawnArgs {
     #[arg(long)]
     pub(crate) model: Option<String>,
     /// Permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, else setting `permissions.mode`].
-    #[arg(long)]
+    #[arg(long, alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
     /// Working directory [default: its previous one, else the current directory].
     #[arg(long, value_name = "DIR")]

@@ -2,7 +2,7 @@
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
-use swarm_protocol::TaskId;
+use swarm_protocol::{PermissionMode, TaskId};
 
 use super::task::TaskCommand;
 use super::*;
@@ -39,6 +39,16 @@ fn every_command_and_every_flag_says_what_it_does() {
         }
     }
     check(&Args::with_all_arguments(), "swarm");
+}
+
+#[test]
+fn the_mode_may_be_given_by_claude_codes_flag() {
+    let Ok(Command::Spawn(args)) = parse(&["spawn", "alice", "--permission-mode", "plan"]) else {
+        panic!("a teammate to be started");
+    };
+    assert_eq!(args.mode, Some(PermissionMode::Plan));
+    parse(&["run", "x", "--permission-mode", "plan"]).unwrap();
+    parse(&["resume", "team", "x", "--permission-mode", "plan"]).unwrap();
 }
 
 #[test]

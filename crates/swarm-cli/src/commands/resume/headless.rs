@@ -37,7 +37,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, requires = "prompt")]
     pub(crate) model: Option<String>,
     /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
-    #[arg(long, requires = "prompt")]
+    #[arg(long, requires = "prompt", alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
     /// Backend for started members: auto, tmux or headless [default: setting `spawn.backend`].
     #[arg(long)]
