@@ -13,6 +13,7 @@ mod git_guard;
 mod instructions;
 mod mode_choice;
 mod model_choice;
+mod nearest;
 mod permission;
 mod pool;
 mod question;
@@ -41,6 +42,7 @@ pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
 pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelCandidates, ModelSource, choose_model};
+pub use nearest::nearest;
 pub use permission::{PermissionOutcome, PermissionRequest};
 pub use pool::{
     AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, SelectorError, ToolCeiling,

@@ -1,12 +1,10 @@
 //! Settings from variables: `SWARM_TABLE_KEY`, such as `SWARM_SPAWN_BACKEND`.
 
+use swarm_policy::nearest;
+
 use super::given::{Given, Layer, ValuePlace};
 use super::keys::KEYS;
 use crate::error::ConfigError;
-
-/// How many letters a variable may be away from one that is known to be taken for a slip of the pen. Others that
-/// begin with `SWARM_` belong to other programs and are left alone.
-const SLIP: usize = 2;
 
 /// Variables of ours that are no settings.
 const OTHERS: [&str; 9] = [
@@ -55,17 +53,15 @@ pub(super) fn read<'a>(
     Ok(given)
 }
 
+/// Refuses what is a slip of a known variable. Others that begin with `SWARM_` belong to other programs.
 fn refuse_slip(name: &str) -> Result<(), ConfigError> {
-    let known = KEYS.iter().map(|key| variable(key.name));
-    let nearest = known
-        .map(|known| (strsim::damerau_levenshtein(&known, name), known))
-        .min();
-    match nearest {
-        Some((distance, known)) if distance <= SLIP => {
-            let name = name.to_owned();
-            Err(ConfigError::UnknownVariable { name, known })
-        }
-        _ => Ok(()),
+    let known: Vec<String> = KEYS.iter().map(|key| variable(key.name)).collect();
+    match nearest(name, known.iter().map(String::as_str)) {
+        Some(known) => Err(ConfigError::UnknownVariable {
+            name: name.to_owned(),
+            known: known.to_owned(),
+        }),
+        None => Ok(()),
     }
 }
 

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 use swarm_protocol::{Color, Effort, PermissionMode};
 
-use super::nearest::nearest;
 use super::servers::servers;
 use super::values::{Wrong, choice, count, is_true, shown, text, tools, tools_taken, words};
+use crate::nearest;
 use crate::{
     AgentDefinition, HookSettings, Isolation, MemoryScope, ToolAllowance, ToolSelector, known_tools,
 };
@@ -136,7 +136,7 @@ fn meant(field: &str, fields: &Map<String, Value>, notes: &mut Notes) -> Option<
         notes.instead("is not supported", "it is ignored");
         return None;
     }
-    match nearest(field, &FIELDS) {
+    match nearest(field, FIELDS) {
         Some(meant) if fields.contains_key(meant) => {
             notes.instead(
                 format!("is not a field, and `{meant}` is there too"),
@@ -178,7 +178,7 @@ fn no_tools(definition: &AgentDefinition, field: &str) -> Vec<FieldProblem> {
     });
     let remark = |entry: &String| {
         let name = entry.split('(').next().unwrap_or(entry);
-        let meant = nearest(name, &known);
+        let meant = nearest(name, known.iter().copied());
         // To take away a tool that is not there costs nothing, where it is no slip of the finger.
         if meant.is_none() && field == "disallowedTools" {
             return None;

@@ -4,7 +4,6 @@ mod apply;
 mod frontmatter;
 mod json;
 mod loose;
-mod nearest;
 mod problem;
 mod read;
 mod servers;
@@ -13,7 +12,6 @@ mod yaml;
 
 pub(crate) use frontmatter::split_frontmatter;
 pub use json::read_json;
-pub(crate) use nearest::nearest;
 pub use problem::DefinitionProblem;
 pub use read::{ReadDefinition, read_file};
 

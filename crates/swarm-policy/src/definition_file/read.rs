@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::apply::{Effect, FIELDS, definition};
 use super::frontmatter::{LINES_BEFORE, split, unclosed};
-use super::nearest::nearest;
 use super::problem::DefinitionProblem;
 use super::yaml::YamlError;
 use super::{loose, yaml};
 use crate::AgentDefinition;
+use crate::nearest;
 
 /// What a file came to.
 #[derive(Debug, Default)]
@@ -97,7 +97,7 @@ fn nameless(fields: &Map<String, Value>) -> Option<(&str, String)> {
     };
     let is_slip = |field: &&String| {
         let swapped = letters(field) == letters("name");
-        swapped || nearest(field, &FIELDS) == Some("name")
+        swapped || nearest(field, FIELDS) == Some("name")
     };
     if let Some(field) = fields.keys().find(is_slip) {
         let what = format!("there is no `name`; did you mean it by `{field}`?");

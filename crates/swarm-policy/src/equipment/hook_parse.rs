@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::hook_matcher::fault;
 use super::{HookCommand, HookEvent, HookGroup, HookSettings};
-use crate::definition_file::nearest;
+use crate::nearest;
 
 impl HookSettings {
     /// Reads the `hooks` object that stands in `origin`: `{EVENT: [{matcher?, hooks: [{type: "command", command,
@@ -20,7 +20,7 @@ impl HookSettings {
         for (name, groups) in events {
             let Some(event) = HookEvent::parse(name) else {
                 let names = HookEvent::ALL.map(HookEvent::name);
-                let meant = nearest(name, &names)
+                let meant = nearest(name, names)
                     .map(|meant| format!("; did you mean `{meant}`?"))
                     .unwrap_or_default();
                 remarks.push(format!(
@@ -55,7 +55,7 @@ fn slips(object: &Value, known: &[&str], event: &str) -> Vec<String> {
     let fields = object.as_object().into_iter().flat_map(|it| it.keys());
     let meant = |field: &String| {
         let is_known = known.contains(&field.as_str());
-        let meant = nearest(field, known).filter(|_| !is_known)?;
+        let meant = nearest(field, known.iter().copied()).filter(|_| !is_known)?;
         let field = field.escape_debug();
         Some(format!(
             "`{field}` in `hooks.{event}` is no field and changes nothing; did you mean `{meant}`?"

@@ -9,7 +9,7 @@ use swarm_protocol::ToolKind;
 use super::wildcard::Wildcard;
 use super::{CommandPattern, PathPattern};
 use crate::Behavior;
-use crate::definition_file::nearest;
+use crate::nearest;
 use crate::pool::{is_other_name, known_tools};
 
 /// A permission rule in Claude Code's grammar.
@@ -130,11 +130,7 @@ fn slip(tool: &str) -> Option<&'static str> {
         || EDIT_FAMILY.contains(&tool)
         || is_other_name(tool)
         || tool.starts_with("mcp__");
-    if is_known {
-        None
-    } else {
-        nearest(tool, &known)
-    }
+    if is_known { None } else { nearest(tool, known) }
 }
 
 fn check_tool_name(tool: &str) -> Result<(), String> {

@@ -1,12 +1,11 @@
 //! A type that somebody names.
 
-use swarm_policy::{AgentCatalog, AgentDefinition, read_definition_file};
+use swarm_policy::{AgentCatalog, AgentDefinition, nearest, read_definition_file};
 use swarm_protocol::{ErrorKind, MemberName};
 
 use crate::app::App;
 use crate::equipment;
 use crate::failure::Failure;
-use crate::nearest::nearest;
 use crate::output::plain;
 
 /// The definition that counts for a type.

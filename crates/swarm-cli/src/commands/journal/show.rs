@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use swarm_policy::nearest;
 use swarm_protocol::{ErrorKind, Event, JournalEntry, SYSTEM_SENDER, TeamName};
 use swarm_store::Events;
 
@@ -11,7 +12,7 @@ use super::text;
 use crate::app::App;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
-use crate::nearest::{nearest, offer};
+use crate::nearest::offer;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

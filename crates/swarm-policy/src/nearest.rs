@@ -1,0 +1,56 @@
+//! Which known word a wrong one was probably meant to be.
+
+/// Wrong letters at most.
+const LETTERS: usize = 2;
+
+/// The known word that differs only by case, separators or a slip: at most two letters, and a third of the word, are added,
+/// dropped, changed or swapped.
+pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wrong = folded(wrong);
+    known
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&wrong, &folded(word)), word))
+        .filter(|(letters, word)| *letters <= LETTERS && *letters * 3 <= word.len())
+        .min()
+        .map(|(_, word)| word)
+}
+
+fn folded(word: &str) -> String {
+    word.chars()
+        .filter(|c| !matches!(c, '-' | '_' | ' '))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_told_from_other_words() {
+        let known = [
+            "tools",
+            "disallowedTools",
+            "maxTurns",
+            "color",
+            "Grep",
+            "bob",
+        ];
+        for (wrong, meant) in [
+            ("Bob", Some("bob")),
+            ("bbo", Some("bob")),
+            ("disallowed_tools", Some("disallowedTools")),
+            ("max-turns", Some("maxTurns")),
+            ("colour", Some("color")),
+            ("tool", Some("tools")),
+            ("Grpe", Some("Grep")),
+            ("geep", Some("Grep")),
+            ("Gulp", None),
+            ("category", None),
+            ("author", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest(wrong, known), meant, "{wrong}");
+        }
+    }
+}
