@@ -213,6 +213,30 @@ async fn only_urgent_mail_is_let_in_between_calls() {
     assert_eq!(world.unread("team-lead"), 2);
 }
 
+#[tokio::test]
+async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing() {
+    let world = World::new();
+    let (mail, _) = mail(&world);
+    send(&world, Draft::new("bob", "hurry").urgent());
+    let let_in = mail.handler.between_calls().await;
+    let locks = world.store.team_folder(&team()).join("swarm/locks");
+    let away = locks.with_extension("away");
+    std::fs::rename(&locks, &away).unwrap();
+    mail.handler.delivered(&let_in[0].message_ids).await;
+    let (done, acknowledged) = std::sync::mpsc::channel();
+    mail.handler.write_later(move || done.send(()).unwrap());
+    mail.handler.begin_writes();
+    acknowledged.recv().unwrap();
+    std::fs::rename(&away, &locks).unwrap();
+    assert_eq!(world.unread("team-lead"), 1);
+    let again = mail.handler.take().unwrap();
+    let ids: Vec<_> = again.iter().filter_map(Incoming::id).cloned().collect();
+    assert_eq!(ids, let_in[0].message_ids);
+    mail.handler.mark_delivered(ids, None);
+    mail.handler.finish_writes();
+    assert_eq!(world.unread("team-lead"), 0);
+}
+
 /// A member that lives and has said that it will stop.
 fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_fs::LifeHolder) {
     let spawn = world.join("bob");
