@@ -9,7 +9,7 @@ use swarm_config::{
     project_folder, project_top,
 };
 use swarm_engine::InstructionSources;
-use swarm_policy::{AgentCatalog, Equipment, HookSettings, ReadFilter};
+use swarm_policy::{AgentCatalog, CompactionSettings, Equipment, HookSettings, ReadFilter};
 use swarm_protocol::{ErrorKind, ShellGuards, WebSettings};
 use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
 
@@ -72,6 +72,9 @@ pub(crate) fn with_agents(
             &app.env.cwd,
             app.is_trusted()?,
         ),
+        compaction: CompactionSettings {
+            at: app.settings.compact_at,
+        },
         web: WebSettings {
             search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),
             private: app.settings.web_private,

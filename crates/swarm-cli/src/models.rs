@@ -61,6 +61,7 @@ impl ModelFactory for Factory {
         made.insert(text, Arc::clone(&client));
         Ok(ReadyModel {
             client,
+            window: self.names.window(&full.to_string()),
             name: full.model,
         })
     }

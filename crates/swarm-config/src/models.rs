@@ -44,6 +44,7 @@ pub fn model_names(settings: &Settings, cwd: &Path, environment: Option<&str>) -
     ModelNames {
         environment: environment.map(str::to_owned),
         aliases: settings.aliases.clone(),
+        windows: settings.windows.clone(),
         only: written.map(|written| {
             resolve_model(written, &settings.aliases, cwd)
                 .map_or_else(|_| written.to_owned(), |full| full.to_string())

@@ -18,6 +18,14 @@ pub enum EngineError {
         "the model's context window is full: the conversation has grown too long. Start the agent afresh or give it less to read"
     )]
     ContextFull,
+    /// The conversation fills the context window, and no summary of it came about.
+    #[error(
+        "the conversation fills the model's context window and could not be compacted: {why}. Start the agent afresh, or use a model with a larger window"
+    )]
+    NotCompacted {
+        /// What went wrong.
+        why: String,
+    },
     /// The model or its safety layer declined to go on.
     #[error("the model declined to answer{}. Put the request differently, or start the agent afresh", said(.text))]
     Refused {
@@ -70,9 +78,10 @@ impl EngineError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Model(error) => error.kind(),
-            Self::ContextFull | Self::Refused { .. } | Self::Runtime { .. } => {
-                ErrorKind::AgentFailed
-            }
+            Self::ContextFull
+            | Self::NotCompacted { .. }
+            | Self::Refused { .. }
+            | Self::Runtime { .. } => ErrorKind::AgentFailed,
             Self::Transcript { .. } | Self::DuplicateTool { .. } => ErrorKind::Internal,
             Self::NothingToAnswer => ErrorKind::Usage,
         }

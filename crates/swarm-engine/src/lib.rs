@@ -5,6 +5,7 @@
 //! session with other [`AgentParts`]. [`SubAgents`] is the registry of the last kind.
 
 mod agent_tool;
+mod compaction;
 mod context_files;
 mod environment;
 mod equipped;

@@ -11,6 +11,10 @@ pub struct EngineLimits {
     pub max_turns: u32,
     /// Output tokens of one answer.
     pub max_output_tokens: u32,
+    /// Tokens of the model's context window; `None` where it is not known.
+    pub window: Option<u64>,
+    /// Percent of the window at which the conversation is compacted.
+    pub compact_at: u32,
     /// Tokens to think with, below `max_output_tokens`; `None` turns thinking off.
     pub thinking_budget: Option<u32>,
     /// How hard the model thinks; `None` leaves it to the model.
@@ -30,6 +34,8 @@ impl Default for EngineLimits {
         Self {
             max_turns: 200,
             max_output_tokens: 32_000,
+            window: None,
+            compact_at: 80,
             thinking_budget: None,
             effort: None,
             output_chars: None,

@@ -10,6 +10,7 @@ use swarm_model::{ContentBlock, StoredMessage};
 use swarm_protocol::{AgentEvent, MessageId, Usage};
 use swarm_tools::Caller;
 
+use crate::compaction::{Meter, Recent};
 use crate::fork::{Head, Origin};
 use crate::history::{History, INTERRUPTED, error_result};
 use crate::instructions::{Instructions, News};
@@ -35,11 +36,15 @@ pub struct Session {
     /// The model's last message as another program numbered it: its usage stands on each of its lines.
     last_message: Option<String>,
     /// What the agent has been told of instruction files.
-    instructions: Option<Instructions>,
+    pub(crate) instructions: Option<Instructions>,
     /// Files that the calls of this step have touched.
     pub(crate) touched: Mutex<Vec<PathBuf>>,
     /// Why a hook ends the turn.
     pub(crate) halted: Mutex<Option<String>>,
+    /// How full the context window is.
+    pub(crate) meter: Meter,
+    /// What a compaction attaches again.
+    pub(crate) recent: Recent,
     /// What requests without an answer used, until the end of their turn is written down.
     pub(crate) unanswered: Usage,
 }
@@ -91,6 +96,8 @@ impl Session {
             last_message: None,
             halted: Mutex::default(),
             unanswered: Usage::default(),
+            meter: Meter::default(),
+            recent: Recent::default(),
         };
         for entry in entries {
             session.take(entry);
@@ -211,7 +218,7 @@ impl Session {
         self.show_instructions(news.flatten())
     }
 
-    fn show_instructions(&self, news: Option<News>) -> Option<String> {
+    pub(crate) fn show_instructions(&self, news: Option<News>) -> Option<String> {
         let news = news?;
         for line in news.notices {
             self.emit(AgentEvent::Notice { line });
@@ -292,6 +299,7 @@ impl Session {
     /// Makes a line part of the conversation although it could not be written: the next opening sees a turn that was
     /// cut, which is what a full disk makes of it anyway.
     pub(crate) fn take(&mut self, entry: Entry) {
+        self.meter.take(&entry);
         match &entry {
             Entry::User { message_ids, .. } => self.delivered.extend(message_ids.iter().cloned()),
             Entry::Assistant {
@@ -300,7 +308,10 @@ impl Session {
                 let calls = content
                     .iter()
                     .filter(|block| matches!(block, ContentBlock::ToolUse { .. }));
-                self.totals.tool_calls += calls.count() as u64;
+                for call in calls {
+                    self.totals.tool_calls += 1;
+                    self.recent.note(call);
+                }
                 if id.is_none() || *id != self.last_message {
                     self.totals.requests += 1;
                     self.totals.usage += *usage;
@@ -308,7 +319,19 @@ impl Session {
                 self.last_message.clone_from(id);
             }
             Entry::TurnEnd { usage, .. } => self.totals.usage += *usage,
-            Entry::Inherited(_) => {}
+            Entry::Compacted(compaction) => {
+                self.totals.usage += compaction.usage;
+                self.totals.requests += 1;
+            }
+            Entry::Inherited(message) => {
+                for call in message
+                    .blocks
+                    .iter()
+                    .filter(|block| block.call_id().is_some())
+                {
+                    self.recent.note(&call.block());
+                }
+            }
         }
         self.history.take(entry);
     }

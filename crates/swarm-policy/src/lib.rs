@@ -31,10 +31,10 @@ pub use definition_file::{
     read_json as read_definitions_json,
 };
 pub use equipment::{
-    AgentCatalog, AgentDefinition, AgentLimits, AgentSource, Equipment, HookCommand, HookEvent,
-    HookGroup, HookSettings, Isolation, McpBounds, McpServer, McpServerConfig, McpSettings,
-    McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance, denied_type, hidden_type,
-    missing_servers, same_agent_type, servers_without_tools,
+    AgentCatalog, AgentDefinition, AgentLimits, AgentSource, CompactionSettings, Equipment,
+    HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
+    McpServerConfig, McpSettings, McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance,
+    denied_type, hidden_type, missing_servers, same_agent_type, servers_without_tools,
 };
 pub use file_facts::{FileFacts, PlainFiles, RunsLater};
 pub use files::ReadFilter;

@@ -56,6 +56,21 @@ impl Ask {
         self.messages().last().map(text_of).unwrap_or_default()
     }
 
+    /// Tokens of the prompt, four bytes of JSON each.
+    pub fn tokens(&self) -> u64 {
+        let parts = ["tools", "system", "messages"];
+        let bytes: usize = parts
+            .iter()
+            .map(|part| self.body[*part].to_string().len())
+            .sum();
+        (bytes / 4) as u64
+    }
+
+    /// Whether the last message asks for a summary of the conversation.
+    pub fn asks_for_summary(&self) -> bool {
+        self.news_has("6. Exact next step")
+    }
+
     /// Whether the last message says this.
     pub fn news_has(&self, needle: &str) -> bool {
         self.news().contains(needle)

@@ -51,6 +51,8 @@ pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) kind: String,
     pub(crate) retry_after: Option<String>,
+    /// What it says; something made up where that does not matter.
+    pub(crate) message: Option<String>,
 }
 
 /// One answer: a message or a refusal, and what goes wrong on its way.
@@ -103,7 +105,19 @@ impl Reply {
             status,
             kind: kind.to_owned(),
             retry_after: None,
+            message: None,
         });
+        reply
+    }
+
+    /// The refusal of a prompt of so many tokens, in the words of the API.
+    pub fn too_long(tokens: u64, window: u64) -> Self {
+        let mut reply = Self::refusal(400);
+        if let Some(refusal) = &mut reply.refusal {
+            refusal.message = Some(format!(
+                "prompt is too long: {tokens} tokens > {window} maximum"
+            ));
+        }
         reply
     }
 

@@ -319,7 +319,9 @@ fn answer(
             Some(value) => vec![("retry-after", value)],
             None => Vec::new(),
         };
-        let body = dialect.error_body(&refusal.kind, &stream::made_up(&refusal.kind));
+        let made_up = || stream::made_up(&refusal.kind);
+        let message = refusal.message.clone().unwrap_or_else(made_up);
+        let body = dialect.error_body(&refusal.kind, &message);
         http::write_whole(to, refusal.status, &extra, &body.to_string())?;
         return Ok(true);
     }

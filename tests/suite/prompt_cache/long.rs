@@ -1,7 +1,9 @@
 //! A long conversation.
 
-use serde_json::json;
-use swarm_tests::fake_api::{Ask, Block, FakeApi, PromptTokens, Reply};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, Block, FakeApi, PromptTokens, Recorded, Reply};
 
 use crate::scene::{MODEL, world};
 
@@ -63,4 +65,110 @@ fn a_conversation_of_forty_requests_is_read_from_the_cache_for_more_than_nine_te
     let all: PromptTokens = requests.iter().map(|request| request.tokens).sum();
     assert!(all.read * 10 > all.total() * 9, "{all:?}");
     assert!(all.total() > 500_000, "a long conversation: {all:?}");
+}
+
+/// Tokens that the server takes.
+const WINDOW: u64 = 30_000;
+
+/// Requests for an answer after which the work is done.
+const MANY: usize = 120;
+
+/// The same work with a small context window, until everything that was asked for is read.
+fn reads_in_a_small_window() -> impl Fn(&Ask) -> Reply + Send + Sync {
+    let answers = AtomicUsize::new(0);
+    move |ask: &Ask| {
+        if ask.tokens() > WINDOW {
+            return Reply::too_long(ask.tokens(), WINDOW);
+        }
+        if ask.asks_for_summary() {
+            return Reply::text("The notes are being read, and nothing was found so far.");
+        }
+        let number = answers.fetch_add(1, Ordering::SeqCst);
+        if number == MANY {
+            return Reply::text("I have read enough.");
+        }
+        let input = json!({"command": "cat notes.txt", "description": "Look"});
+        Reply::tool(format!("toolu_{number}"), "Bash", input)
+    }
+}
+
+#[test]
+fn a_run_goes_on_when_its_conversation_outgrows_the_window() {
+    let api = FakeApi::start(reads_in_a_small_window());
+    let world = world().with_api(&api);
+    let setting = format!("[model.windows]\n\"anthropic/\" = {WINDOW}\n");
+    world.write("root/swarm.toml", &setting);
+    world.write("project/CLAUDE.md", "Whistle while you work.\n");
+    world.write(
+        "project/notes.txt",
+        &"All is well in the engine room.\n".repeat(60),
+    );
+    let arguments = [
+        "run",
+        "Read the notes.",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+    ];
+    let report = world
+        .swarm(
+            &[
+                &arguments[..],
+                &["--backend", "headless", "--output", "json"],
+            ]
+            .concat(),
+        )
+        .json();
+    assert_eq!(report["result"], "I have read enough.", "{report}");
+    assert_eq!(api.refused(), [""; 0]);
+    let requests = api.requests();
+    let is_summary = |request: &Recorded| request.ask.asks_for_summary();
+    let summaries = requests
+        .iter()
+        .filter(|request| is_summary(request))
+        .count();
+    assert!(summaries >= 2, "{}", api.summary());
+    assert_eq!(requests.len(), MANY + 1 + summaries);
+    let (mut read, mut all) = (0, 0);
+    for pair in requests.windows(2) {
+        let [before, after] = pair else {
+            unreachable!("windows of two")
+        };
+        assert!(after.ask.tokens() <= WINDOW);
+        if is_summary(before) {
+            assert!(after.ask.has_seen("Whistle while you work."));
+            assert!(after.ask.has_seen("nothing was found so far"));
+            assert!(!after.ask.has_seen("Read the notes."), "but in the summary");
+            let kept = after.ask.messages().len() - 1;
+            let whole = before.ask.messages();
+            let last = &whole[whole.len() - 1 - kept..whole.len() - 1];
+            assert_eq!(texts(&after.ask.messages()[1..]), texts(last));
+        } else {
+            read += after.tokens.read;
+            all += after.tokens.total();
+            let known = before.tokens.read + before.tokens.written;
+            assert_eq!(
+                after.tokens.read, known,
+                "the summary too is asked for on the cached prefix"
+            );
+        }
+    }
+    assert!(read * 10 > all * 9, "{read} of {all}");
+}
+
+/// Messages without cache markers.
+fn texts(messages: &[Value]) -> Vec<String> {
+    let messages = messages.iter();
+    messages
+        .map(|message| {
+            let mut message = message.clone();
+            for block in message["content"].as_array_mut().into_iter().flatten() {
+                if let Some(fields) = block.as_object_mut() {
+                    fields.remove("cache_control");
+                }
+            }
+            message.to_string()
+        })
+        .collect()
 }

@@ -65,6 +65,10 @@ settings! {
     model: String = "model.default", Kind::Text, Say::Users;
     /// Short names of models.
     aliases: BTreeMap<String, String> = "model.aliases", Kind::Names, Say::Users;
+    /// Context windows of models in tokens.
+    windows: BTreeMap<String, u64> = "model.windows", Kind::Sizes, Say::Users;
+    /// Percent of the context window at which a conversation is compacted.
+    compact_at: u32 = "compact.at", Kind::Whole(20, 95), Say::Less;
     /// The permission mode where none is named.
     mode: PermissionMode = "permissions.mode", Kind::Word(MODES), Say::Less;
     /// How long a permission request waits for a person.

@@ -38,6 +38,15 @@ pub(super) enum Kind {
     Texts,
     /// A table of texts.
     Names,
+    /// A table of whole numbers above zero.
+    Sizes,
+}
+
+impl Kind {
+    /// Whether each entry is a setting for itself: a stronger layer adds entries to those of the weaker ones.
+    pub(super) fn is_table(self) -> bool {
+        matches!(self, Self::Names | Self::Sizes)
+    }
 }
 
 impl Kind {
@@ -59,6 +68,9 @@ impl Kind {
             Self::Names => value
                 .as_object()
                 .is_some_and(|all| all.values().all(filled)),
+            Self::Sizes => value
+                .as_object()
+                .is_some_and(|all| all.values().all(|n| n.as_u64().is_some_and(|n| n > 0))),
         }
     }
 
@@ -75,10 +87,11 @@ impl Kind {
             Self::Flag => "true or false".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
             Self::Names => "a table of texts".to_owned(),
+            Self::Sizes => "a table of whole numbers above 0".to_owned(),
         }
     }
 
-    /// Reads a value from one line of text: lists have commas between their elements, tables are NAME=TEXT.
+    /// Reads a value from one line of text: lists have commas between their elements, tables are NAME=VALUE.
     pub(super) fn parse(self, text: &str) -> Option<Value> {
         let parts = || {
             text.split(',')
@@ -102,6 +115,14 @@ impl Kind {
                 };
                 Value::Object(parts().map(pair).collect::<Option<_>>()?)
             }
+            Self::Sizes => {
+                let pair = |part: &str| {
+                    let (name, number) = part.split_once('=')?;
+                    let number = number.trim().parse::<u64>().ok()?;
+                    Some((name.trim().to_owned(), Value::from(number)))
+                };
+                Value::Object(parts().map(pair).collect::<Option<_>>()?)
+            }
         };
         self.accepts(&value).then_some(value)
     }
@@ -120,14 +141,16 @@ impl Kind {
             }
             Self::Whole(..) => Some(one.as_u64()?.cmp(&other.as_u64()?)),
             Self::Factor(_) => one.as_f64()?.partial_cmp(&other.as_f64()?),
-            Self::Text | Self::Address | Self::Flag | Self::Texts | Self::Names => None,
+            Self::Text | Self::Address | Self::Flag | Self::Texts | Self::Names | Self::Sizes => {
+                None
+            }
         }
     }
 
     /// A stronger layer's value on top of a weaker one: tables keep the entries that the stronger one does not have.
     pub(super) fn over(self, weaker: Option<&Value>, stronger: &Value) -> Value {
-        match (self, weaker, stronger) {
-            (Self::Names, Some(Value::Object(weaker)), Value::Object(stronger)) => {
+        match (self.is_table(), weaker, stronger) {
+            (true, Some(Value::Object(weaker)), Value::Object(stronger)) => {
                 let mut all = weaker.clone();
                 all.extend(stronger.clone());
                 Value::Object(all)
@@ -190,6 +213,13 @@ impl FromSetting for BTreeMap<String, String> {
     fn from_setting(value: &Value) -> Option<Self> {
         let entry =
             |(name, text): (&String, &Value)| Some((name.clone(), String::from_setting(text)?));
+        value.as_object()?.iter().map(entry).collect()
+    }
+}
+
+impl FromSetting for BTreeMap<String, u64> {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let entry = |(name, number): (&String, &Value)| Some((name.clone(), number.as_u64()?));
         value.as_object()?.iter().map(entry).collect()
     }
 }

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::given::{Given, Layer, ValuePlace};
 use super::keys::{KEYS, Settings};
-use super::kind::Kind;
 use super::nearest::nearest_key;
 use super::sources::Sources;
 
@@ -61,9 +60,12 @@ impl Settings {
         };
         let mut listed: Vec<ListedSetting> = KEYS
             .iter()
-            .flat_map(|key| match key.kind {
-                Kind::Names => self.sources.entries(key.name),
-                _ => self.sources.setting(key.name).into_iter().collect(),
+            .flat_map(|key| {
+                if key.kind.is_table() {
+                    self.sources.entries(key.name)
+                } else {
+                    self.sources.setting(key.name).into_iter().collect()
+                }
             })
             .filter(|listed| is_wanted(&listed.key))
             .collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_model::{BlockKind, Role, StoredMessage};
+use swarm_model::{BlockKind, Role, StoredBlock, StoredMessage};
 use swarm_tools::prompt;
 
 /// What begins the text of every fork, by which one is known. Claude Code's.
@@ -24,10 +24,13 @@ pub(crate) fn is_inside(conversation: &[Arc<StoredMessage>]) -> bool {
     let users = conversation
         .iter()
         .filter(|message| message.role == Role::User);
-    users
-        .flat_map(|message| &message.blocks)
-        // There is nothing in the opening that JSON writes in another way.
-        .any(|block| block.kind() == BlockKind::Text && block.json().contains(OPENING))
+    users.flat_map(|message| &message.blocks).any(opens_fork)
+}
+
+/// Whether a block is what a fork was told first.
+pub(crate) fn opens_fork(block: &StoredBlock) -> bool {
+    // There is nothing in the opening that JSON writes in another way.
+    block.kind() == BlockKind::Text && block.json().contains(OPENING)
 }
 
 #[cfg(test)]

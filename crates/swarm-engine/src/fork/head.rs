@@ -24,6 +24,15 @@ impl Head {
             specs: tool_specs(tools)?,
         })
     }
+
+    /// About how many bytes it has in a request.
+    pub(crate) fn bytes(&self) -> u64 {
+        let system = self.system.iter().map(|block| block.text.len());
+        let tools = self.specs.iter().map(|tool| {
+            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
+        });
+        system.chain(tools).sum::<usize>() as u64
+    }
 }
 
 /// The prompt cache keeps everything up to the last block: tools and system prompt are the same for a whole life.

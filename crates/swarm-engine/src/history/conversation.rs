@@ -8,7 +8,7 @@ use super::valid::{self, Valid};
 use crate::transcript::{Entry, TurnEnd};
 
 /// What was said, in order. Lines of one role in a row are one message, but for input that comes after a turn has
-/// ended without an answer: it begins a message of its own, as it begins a turn. Only ever grows at its end.
+/// ended without an answer: it begins a message of its own, as it begins a turn. Grows at its end, until a compaction replaces it.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     /// Everything before the last message, as it is sent; nothing changes there any more.
@@ -41,6 +41,14 @@ impl History {
                 self.begin(message);
                 self.open = false;
                 self.apart = false;
+            }
+            Entry::Compacted(compaction) => {
+                *self = Self::default();
+                for message in compaction.messages {
+                    self.begin(message);
+                }
+                self.open = compaction.open;
+                self.apart = !compaction.open;
             }
             Entry::TurnEnd { how, text, .. } => {
                 // A failure is the program's affair; a stop is something the model has to know of.
@@ -92,6 +100,12 @@ impl History {
                 _ => None,
             });
         texts.collect()
+    }
+
+    /// Whether the model has said something.
+    pub(crate) fn has_answer(&self) -> bool {
+        let last = self.last.as_ref();
+        self.former.is_some() || last.is_some_and(|last| last.role == Role::Assistant)
     }
 
     /// Ids of the calls at the end that have no result yet, in their order.

@@ -112,6 +112,7 @@ impl SubAgents {
             return Ok(ReadyModel {
                 client: Arc::clone(&parent.model),
                 name: parent.model_name.clone(),
+                window: parent.limits.window,
             });
         }
         let model = self.kit().models.model(&chosen.written);
@@ -233,6 +234,7 @@ impl SubAgents {
             }),
             forks: ForkPoint::default(),
             limits: EngineLimits {
+                window: model.window,
                 max_turns: request.definition.max_turns.unwrap_or(limits.max_turns),
                 output_chars: if record.is_fork() {
                     parent.limits.output_chars

@@ -18,6 +18,8 @@ pub struct ReadyModel {
     pub client: Arc<dyn Model>,
     /// Its id at its provider.
     pub name: String,
+    /// Tokens of its context window; `None` where it is not known.
+    pub window: Option<u64>,
 }
 
 /// Makes clients of models. One for a process, since only the program knows addresses, keys and short names.

@@ -29,6 +29,8 @@ pub(crate) enum Entry {
     },
     /// A message of the conversation with which a fork began. What it cost stands in the parent's transcript.
     Inherited(Arc<StoredMessage>),
+    /// From here on the conversation is a summary of what was said before, and what was kept of it.
+    Compacted(Compaction),
     /// A turn ended without an answer.
     TurnEnd {
         how: TurnEnd,
@@ -46,6 +48,40 @@ pub(crate) enum TurnEnd {
     Interrupted,
     TurnLimit,
     Failed,
+}
+
+/// A conversation that goes on from a summary of itself. In the file it is a boundary line and a line for each message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Compaction {
+    pub(crate) trigger: CompactTrigger,
+    /// Tokens in the window before.
+    pub(crate) pre_tokens: u64,
+    /// What the requests for the summary used.
+    pub(crate) usage: Usage,
+    /// Whether the last message waits for an answer.
+    pub(crate) open: bool,
+    /// The conversation from here on. The first message has the summary.
+    pub(crate) messages: Vec<Arc<StoredMessage>>,
+}
+
+/// What a conversation is compacted for, in the words of Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CompactTrigger {
+    /// The context window is nearly full.
+    Auto,
+    /// Somebody asked for it.
+    Manual,
+}
+
+impl CompactTrigger {
+    /// The word in transcripts and hooks.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Manual => "manual",
+        }
+    }
 }
 
 impl Entry {

@@ -11,8 +11,9 @@ use swarm_fs::{
 use swarm_protocol::Clock;
 use uuid::Uuid;
 
+use super::assemble::Assembler;
 use super::entry::Entry;
-use super::line::{self, TranscriptAuthor};
+use super::line::{self, Piece, TranscriptAuthor};
 use crate::EngineError;
 
 /// A line that could not be read when the transcript was opened.
@@ -147,12 +148,14 @@ impl TranscriptFile {
         let mut lines = Vec::new();
         let mut parent = self.parent.clone();
         for entry in entries {
-            if !lines.is_empty() {
-                lines.push(b'\n');
+            for piece in line::pieces(entry) {
+                if !lines.is_empty() {
+                    lines.push(b'\n');
+                }
+                let (line, uuid) = self.line(piece, parent.as_deref())?;
+                lines.extend(line);
+                parent = Some(uuid);
             }
-            let (line, uuid) = self.line(entry, parent.as_deref())?;
-            lines.extend(line);
-            parent = Some(uuid);
         }
         if lines.is_empty() {
             return Ok(());
@@ -184,11 +187,15 @@ impl TranscriptFile {
     }
 
     /// A line behind `parent`, and its id.
-    fn line(&self, entry: &Entry, parent: Option<&str>) -> Result<(Vec<u8>, String), EngineError> {
+    fn line(
+        &self,
+        piece: Piece<'_>,
+        parent: Option<&str>,
+    ) -> Result<(Vec<u8>, String), EngineError> {
         let uuid = Uuid::new_v4().to_string();
         let timestamp = self.clock.now().iso().to_string();
         let line =
-            line::render(entry, &self.author, &uuid, parent, timestamp).map_err(|error| {
+            line::render(piece, &self.author, &uuid, parent, timestamp).map_err(|error| {
                 self.error(FsError::Io {
                     path: self.path.clone(),
                     op: "write as JSON a line of",
@@ -207,6 +214,7 @@ impl TranscriptFile {
 
     fn load(&mut self, bytes: &[u8]) {
         let (mut sound, mut unsound) = (Vec::with_capacity(bytes.len()), Vec::new());
+        let mut assembler = Assembler::default();
         for (index, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
             if text.iter().all(u8::is_ascii_whitespace) {
                 continue;
@@ -214,7 +222,9 @@ impl TranscriptFile {
             let kept = match line::parse(text, self.author.sub_agent.as_ref()) {
                 Ok(parsed) => {
                     self.parent = parsed.uuid.or(self.parent.take());
-                    self.entries.extend(parsed.entry);
+                    if let Some(part) = parsed.part {
+                        assembler.take(part);
+                    }
                     &mut sound
                 }
                 Err(error) => {
@@ -228,6 +238,7 @@ impl TranscriptFile {
             kept.extend_from_slice(text);
             kept.push(b'\n');
         }
+        self.entries = assembler.finish();
         if !unsound.is_empty() {
             self.set_aside(&sound, &unsound);
         }

@@ -8,10 +8,17 @@ use serde_json::Value;
 use swarm_model::{ContentBlock, Message, Role, StopReason, StoredMessage};
 use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, SubAgentId, TeamName, Usage};
 
-use super::entry::{Entry, TurnEnd};
+use super::assemble::{Part, summary};
+use super::entry::{CompactTrigger, Compaction, Entry, TurnEnd};
 
 /// `subtype` of the system line that ends a turn without an answer.
 const TURN_END: &str = "swarm_turn_end";
+
+/// `subtype` of the system line behind which a conversation goes on from a summary. Claude Code's.
+const BOUNDARY: &str = "compact_boundary";
+
+/// What a boundary line says to people. Claude Code's.
+const COMPACTED: &str = "Conversation compacted";
 
 /// Who writes a transcript: the fields that stand on each of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +57,56 @@ struct Mark {
     /// The line was said before the fork whose transcript this is began.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     inherited: bool,
+    /// On a boundary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compaction: Option<CompactionMark>,
+    /// The line belongs to the compaction whose boundary stands above it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    compacted: bool,
+}
+
+/// What a boundary says of the compaction.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CompactionMark {
+    /// How many lines follow that belong to it. Without all of them it does not count.
+    lines: usize,
+    /// Whether the last of them waits for an answer.
+    open: bool,
+    /// What the requests for the summary used.
+    usage: Usage,
+}
+
+/// Claude Code's own key on a boundary.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CompactMetadata {
+    trigger: CompactTrigger,
+    #[serde(default)]
+    pre_tokens: u64,
+}
+
+/// What one line is written for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Piece<'a> {
+    /// An entry of one line.
+    Whole(&'a Entry),
+    /// The first line of a compaction.
+    Boundary(&'a Compaction),
+    /// One of its messages; the first one has the summary.
+    Kept(&'a StoredMessage, bool),
+}
+
+/// The lines of an entry.
+pub(super) fn pieces(entry: &Entry) -> Vec<Piece<'_>> {
+    let Entry::Compacted(compaction) = entry else {
+        return vec![Piece::Whole(entry)];
+    };
+    let messages = compaction.messages.iter().enumerate();
+    let kept = messages.map(|(index, message)| Piece::Kept(message, index == 0));
+    std::iter::once(Piece::Boundary(compaction))
+        .chain(kept)
+        .collect()
 }
 
 /// A line as it is written: the fields of Claude Code's lines in their order, then ours.
@@ -72,6 +129,14 @@ struct Written<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     subtype: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logical_parent_uuid: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compact_metadata: Option<CompactMetadata>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_compact_summary: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_visible_in_transcript_only: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +165,7 @@ enum WrittenMessage<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
     },
-    Inherited(&'a StoredMessage),
+    Repeated(&'a StoredMessage),
 }
 
 /// The parts of a line that are read. Everything else on it belongs to others.
@@ -114,6 +179,12 @@ struct Read {
     is_sidechain: bool,
     #[serde(default, rename = "agentId")]
     agent_id: Option<String>,
+    #[serde(default)]
+    subtype: Option<String>,
+    #[serde(default, rename = "compactMetadata")]
+    compact_metadata: Option<Value>,
+    #[serde(default, rename = "isCompactSummary")]
+    is_compact_summary: bool,
     #[serde(default)]
     content: Option<Value>,
     #[serde(default)]
@@ -150,7 +221,7 @@ pub(super) struct ParsedLine {
     /// The line's own id.
     pub(super) uuid: Option<String>,
     /// What it means; `None` for lines that are no part of the conversation.
-    pub(super) entry: Option<Entry>,
+    pub(super) part: Option<Part>,
 }
 
 /// Reads one line of the transcript of `sub_agent`, or of a member. An error says why it cannot be read.
@@ -164,55 +235,78 @@ pub(super) fn parse(
         None => !read.is_sidechain,
         Some(id) => read.agent_id.as_deref() == Some(id.as_str()),
     };
-    let entry = if is_own { read.entry() } else { None };
-    Ok(ParsedLine { uuid, entry })
+    let part = if is_own { read.part() } else { None };
+    Ok(ParsedLine { uuid, part })
 }
 
 impl Read {
-    fn entry(self) -> Option<Entry> {
+    fn part(self) -> Option<Part> {
         let mark = self.swarm.unwrap_or_default();
+        if self.subtype.as_deref() == Some(BOUNDARY) {
+            return Some(boundary(self.compact_metadata, mark.compaction));
+        }
         if let Some(how) = mark.turn_end {
             let text = self.content.as_ref().and_then(Value::as_str);
-            return Some(Entry::TurnEnd {
+            return Some(Part::Whole(Entry::TurnEnd {
                 how,
                 text: text.unwrap_or_default().to_owned(),
                 usage: mark.unanswered.unwrap_or_default(),
-            });
+            }));
         }
         let said = self.message?;
         let content = match said.content {
             Content::Text(text) => vec![ContentBlock::text(text)],
             Content::Blocks(blocks) => blocks,
         };
-        match self.kind.as_str() {
-            kind @ ("user" | "assistant") if mark.inherited => {
-                let role = if kind == "user" {
-                    Role::User
-                } else {
-                    Role::Assistant
-                };
-                Some(Entry::Inherited(Arc::new(Message { role, content }.into())))
-            }
-            "user" => Some(Entry::User {
+        let role = match self.kind.as_str() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            _ => return None,
+        };
+        if mark.inherited || mark.compacted {
+            let message = Arc::new(Message { role, content }.into());
+            return Some(if mark.compacted {
+                Part::Kept(message)
+            } else {
+                Part::Whole(Entry::Inherited(message))
+            });
+        }
+        if self.is_compact_summary {
+            return Some(summary(content));
+        }
+        Some(Part::Whole(match role {
+            Role::User => Entry::User {
                 content,
                 message_ids: mark.message_ids,
                 repaired: mark.repaired,
-            }),
-            "assistant" => Some(Entry::Assistant {
+            },
+            Role::Assistant => Entry::Assistant {
                 content,
                 model: said.model.unwrap_or_default(),
                 id: said.id,
                 stop_reason: said.stop_reason,
                 usage: said.usage.unwrap_or_default(),
-            }),
-            _ => None,
-        }
+            },
+        }))
     }
+}
+
+/// The first line of a compaction, ours or another program's.
+fn boundary(metadata: Option<Value>, mark: Option<CompactionMark>) -> Part {
+    let metadata = metadata.and_then(|value| serde_json::from_value::<CompactMetadata>(value).ok());
+    let compaction = Compaction {
+        trigger: metadata.map_or(CompactTrigger::Auto, |metadata| metadata.trigger),
+        pre_tokens: metadata.map_or(0, |metadata| metadata.pre_tokens),
+        usage: mark.as_ref().map_or_else(Usage::default, |mark| mark.usage),
+        open: mark.as_ref().is_some_and(|mark| mark.open),
+        messages: Vec::new(),
+    };
+    Part::Boundary(compaction, mark.map(|mark| mark.lines))
 }
 
 /// Writes one line, without the newline. The timestamp is ISO-8601.
 pub(super) fn render(
-    entry: &Entry,
+    piece: Piece<'_>,
     author: &TranscriptAuthor,
     uuid: &str,
     parent: Option<&str>,
@@ -230,6 +324,10 @@ pub(super) fn render(
         team_name: author.team.as_ref().map(TeamName::as_str),
         kind: "system",
         subtype: None,
+        logical_parent_uuid: None,
+        compact_metadata: None,
+        is_compact_summary: false,
+        is_visible_in_transcript_only: false,
         content: None,
         message: None,
         uuid,
@@ -239,7 +337,16 @@ pub(super) fn render(
             ..Mark::default()
         },
     };
-    line.fill(entry);
+    match piece {
+        Piece::Whole(entry) => line.fill(entry),
+        Piece::Boundary(compaction) => line.bound(compaction),
+        Piece::Kept(message, is_summary) => {
+            line.repeat(message);
+            line.swarm.compacted = true;
+            line.is_compact_summary = is_summary;
+            line.is_visible_in_transcript_only = is_summary;
+        }
+    }
     serde_json::to_vec(&line)
 }
 
@@ -276,13 +383,11 @@ impl<'a> Written<'a> {
                 });
             }
             Entry::Inherited(message) => {
-                self.kind = match message.role {
-                    Role::User => "user",
-                    Role::Assistant => "assistant",
-                };
-                self.message = Some(WrittenMessage::Inherited(message));
+                self.repeat(message);
                 self.swarm.inherited = true;
             }
+            // It is written in pieces.
+            Entry::Compacted(_) => {}
             Entry::TurnEnd { how, text, usage } => {
                 self.subtype = Some(TURN_END);
                 self.content = Some(text);
@@ -290,5 +395,30 @@ impl<'a> Written<'a> {
                 self.swarm.unanswered = (*usage != Usage::default()).then_some(*usage);
             }
         }
+    }
+
+    /// A message that was said before, as it was sent.
+    fn repeat(&mut self, message: &'a StoredMessage) {
+        self.kind = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        self.message = Some(WrittenMessage::Repeated(message));
+    }
+
+    /// The chain of lines begins anew here, so that readers who follow it stop at the summary.
+    fn bound(&mut self, compaction: &Compaction) {
+        self.logical_parent_uuid = self.parent_uuid.take();
+        self.subtype = Some(BOUNDARY);
+        self.content = Some(COMPACTED);
+        self.compact_metadata = Some(CompactMetadata {
+            trigger: compaction.trigger,
+            pre_tokens: compaction.pre_tokens,
+        });
+        self.swarm.compaction = Some(CompactionMark {
+            lines: compaction.messages.len(),
+            open: compaction.open,
+            usage: compaction.usage,
+        });
     }
 }

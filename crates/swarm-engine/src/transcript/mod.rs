@@ -1,11 +1,12 @@
 //! The durable conversation: one JSON line per event, in the shape and place of Claude Code's transcripts.
 
+mod assemble;
 mod entry;
 mod file;
 mod line;
 mod path;
 
-pub(crate) use entry::{Entry, TurnEnd};
+pub(crate) use entry::{CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};
 pub use line::TranscriptAuthor;
 pub use path::{find_transcript, transcript_path};

@@ -178,17 +178,9 @@ impl Session {
         };
         let input = hooked(HookEvent::PostToolUse).then(|| ready.input.clone());
         *shown = ready.tool.shown(&ready.input);
-        let mut call_context = self.context();
+        let mut call_context = self.call_context();
         call_context.cancel = cancel.child_token();
         call_context.tool_use_id.clone_from(&call.id);
-        if let Some(moved) = self.moved() {
-            let rights = &self.parts.rights;
-            let anchors = rights.anchors(&call_context.cwd, Some(&moved.cwd));
-            let (protected, home) = (&call_context.protected, self.parts.home.as_deref());
-            call_context.protected = rights.hiding(protected, &moved.cwd, anchors, home);
-            call_context.confine = Some(moved.confine);
-            call_context.cwd = moved.cwd;
-        }
         let paths = self
             .has_instructions()
             .then(|| ready.tool.touches(&ready.input, &call_context.cwd));
@@ -255,6 +247,31 @@ impl Session {
             modes: Some(Arc::clone(&self.parts.rights) as Arc<dyn ModeSwitch>),
             ..self.parts.tool_context.clone()
         }
+    }
+
+    /// The same where the agent works now.
+    pub(crate) fn call_context(&self) -> ToolContext {
+        let mut context = self.context();
+        if let Some(moved) = self.moved() {
+            let rights = &self.parts.rights;
+            let anchors = rights.anchors(&context.cwd, Some(&moved.cwd));
+            let (protected, home) = (&context.protected, self.parts.home.as_deref());
+            context.protected = rights.hiding(protected, &moved.cwd, anchors, home);
+            context.confine = Some(moved.confine);
+            context.cwd = moved.cwd;
+        }
+        context
+    }
+
+    /// Whether a call runs that the model has not made: nobody is asked about it, neither a person nor a hook.
+    pub(crate) fn may_run(&self, tool: &Arc<dyn Tool>, input: &Value) -> bool {
+        let ready = Ready {
+            tool: Arc::clone(tool),
+            input: input.clone(),
+        };
+        let hooked = HookEvent::PreToolUse;
+        !self.parts.hooks.any(hooked, Some(tool.name()))
+            && matches!(self.decide(ready), Verdict::Run(_))
     }
 
     /// Decides by rules and mode.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_model::{ContentBlock, ModelResponse};
+use swarm_model::{ContentBlock, ModelError, ModelResponse, StopReason};
 use swarm_protocol::{AgentEvent, MemberState};
 
 use super::dispatch::NOT_RUN;
@@ -11,7 +11,7 @@ use super::runtime::{Turn, TurnStop};
 use super::signals::TurnSignals;
 use super::step::{self, Step};
 use crate::history::error_result;
-use crate::transcript::{Entry, TurnEnd};
+use crate::transcript::{CompactTrigger, Entry, TurnEnd};
 use crate::{EngineError, Session, Totals};
 
 /// What the model is told when its answer was longer than an answer may be.
@@ -81,7 +81,7 @@ impl Session {
         signals: &TurnSignals,
     ) -> Result<(), TurnStop> {
         for _ in 0..self.parts.limits.max_turns {
-            let response = self.ask_model(signals).await?;
+            let response = self.ask_compacting(signals).await?;
             let step = step::next(&response);
             gathered.hear(&response);
             self.append(Entry::Assistant {
@@ -121,6 +121,31 @@ impl Session {
             }
         }
         Err(TurnStop::Limit)
+    }
+
+    /// Asks the model about a conversation that fits its context window: one that nearly fills it is compacted before, and
+    /// one that the server finds too long is compacted and asked about once more.
+    async fn ask_compacting(
+        &mut self,
+        signals: &TurnSignals,
+    ) -> Result<ModelResponse, EngineError> {
+        if self.is_nearly_full() {
+            self.compact(CompactTrigger::Auto, None, signals).await?;
+        }
+        let asked = self.ask_model(signals).await;
+        if !self.history.has_answer() {
+            // There is nothing in it that a summary could shorten.
+            return asked;
+        }
+        match asked {
+            Ok(response) if response.stop_reason == StopReason::ModelContextWindowExceeded => {
+                self.unanswered += response.usage;
+            }
+            Err(EngineError::Model(ModelError::ContextTooLong { .. })) => {}
+            asked => return asked,
+        }
+        self.compact(CompactTrigger::Auto, None, signals).await?;
+        self.ask_model(signals).await
     }
 
     /// Answers calls that will not be run.

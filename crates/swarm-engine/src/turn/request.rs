@@ -12,7 +12,7 @@ use crate::{EngineError, Session};
 impl Session {
     /// The request for everything said so far. Tools, system prompt and all messages but the last are the same bytes
     /// in each request of a conversation.
-    pub(super) fn request(&self) -> ModelRequest {
+    pub(crate) fn request(&self) -> ModelRequest {
         ModelRequest {
             model: self.parts.model_name.clone(),
             system: Arc::clone(&self.head.system),
@@ -31,12 +31,23 @@ impl Session {
         &mut self,
         signals: &TurnSignals,
     ) -> Result<ModelResponse, EngineError> {
+        let request = self.request();
+        self.ask(request, signals, true).await
+    }
+
+    /// Asks the model. Only an answer that is part of the conversation is shown.
+    pub(crate) async fn ask(
+        &mut self,
+        request: ModelRequest,
+        signals: &TurnSignals,
+        is_shown: bool,
+    ) -> Result<ModelResponse, EngineError> {
         if signals.is_over() {
             return Err(ModelError::Cancelled.into());
         }
         let mut shown = Shown::default();
         let cancel = signals.cancel.child_token();
-        let mut events = self.parts.model.stream(self.request(), cancel.clone());
+        let mut events = self.parts.model.stream(request, cancel.clone());
         let answer = loop {
             let event = tokio::select! {
                 biased;
@@ -45,7 +56,7 @@ impl Session {
             };
             match event {
                 Some(Ok(ModelEvent::Completed(response))) => break Ok(response),
-                Some(Ok(event)) => self.show(event, &mut shown),
+                Some(Ok(event)) => self.show(event, &mut shown, is_shown),
                 Some(Err(error)) => break Err(error),
                 None => break Err(ended_early()),
             }
@@ -58,7 +69,9 @@ impl Session {
         if shown.throttled {
             self.state(MemberState::Working, None);
         }
+        self.meter.next_is_inflated = shown.retried;
         match &answer {
+            Ok(_) if !is_shown => {}
             Ok(response) => self.emit(AgentEvent::MessageDone {
                 text: response.text(),
             }),
@@ -67,7 +80,7 @@ impl Session {
         Ok(answer?)
     }
 
-    fn show(&self, event: ModelEvent, shown: &mut Shown) {
+    fn show(&self, event: ModelEvent, shown: &mut Shown, is_shown: bool) {
         if let ModelEvent::Retrying {
             attempt,
             wait,
@@ -76,6 +89,7 @@ impl Session {
         {
             self.discard(shown);
             shown.throttled = true;
+            shown.retried = true;
             // In whole seconds, as nobody reads a state faster.
             let seconds = wait.as_secs_f64().ceil();
             let detail = format!("asks the model again in {seconds} s: {reason}");
@@ -91,6 +105,7 @@ impl Session {
         }
         match event {
             ModelEvent::Unanswered { usage } => shown.cost += usage,
+            _ if !is_shown => {}
             ModelEvent::TextDelta(text) => {
                 shown.anything = true;
                 self.emit(AgentEvent::TextDelta { text });
@@ -112,7 +127,7 @@ impl Session {
         }
     }
 
-    pub(super) fn state(&self, state: MemberState, detail: Option<String>) {
+    pub(crate) fn state(&self, state: MemberState, detail: Option<String>) {
         self.emit(AgentEvent::State { state, detail });
     }
 }
@@ -122,6 +137,8 @@ impl Session {
 struct Shown {
     anything: bool,
     throttled: bool,
+    /// The request was made more than once.
+    retried: bool,
     /// What the server counted without giving an answer.
     cost: Usage,
 }

@@ -33,6 +33,8 @@ pub(crate) enum Line {
     Gated(String),
     /// A failure of the model.
     Fail,
+    /// The server finds the conversation too long.
+    TooLong,
 }
 
 pub(crate) fn says(text: &str) -> Line {
@@ -111,7 +113,7 @@ impl Cast {
                 });
                 (blocks.collect(), StopReason::ToolUse)
             }
-            Line::Fail => (Vec::new(), StopReason::Refusal),
+            Line::Fail | Line::TooLong => (Vec::new(), StopReason::Refusal),
         }
     }
 }
@@ -121,7 +123,12 @@ impl Model for Cast {
         let line = self.next(&request.agent);
         self.requests.lock().push(request.into());
         let (content, stop) = self.content(&line);
-        let answer: Result<_, ModelError> = Ok(ModelEvent::Completed(response(content, stop)));
+        let answer = match &line {
+            Line::TooLong => Err(ModelError::ContextTooLong {
+                message: "too long".into(),
+            }),
+            _ => Ok(ModelEvent::Completed(response(content, stop))),
+        };
         let (gate, waiting) = (self.gate.clone(), self.waiting.clone());
         futures::stream::once(async move {
             if matches!(line, Line::Gated(_)) {
@@ -146,6 +153,7 @@ impl ModelFactory for Models {
         Ok(ReadyModel {
             client: self.0.clone(),
             name: name.to_owned(),
+            window: None,
         })
     }
 }

@@ -9,6 +9,7 @@
 mod agent_tool;
 mod background;
 mod cancel;
+mod compaction;
 mod crash;
 mod dispatch;
 mod family;

@@ -85,6 +85,8 @@ pub(super) fn assemble(
         role_tools: tools(&parts, &seat, &leadership),
         limits: EngineLimits {
             max_turns: parts.max_requests,
+            window: dep.equipment.models.window(&dep.model),
+            compact_at: dep.equipment.compaction.at,
             ..EngineLimits::default()
         },
         permission_timeout: dep.limits.permission_timeout(),

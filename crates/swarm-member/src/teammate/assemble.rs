@@ -237,6 +237,8 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
         effort: definition
             .and_then(|definition| definition.effort.as_ref())
             .and_then(|effort| effort.parse().ok()),
+        window: order.equipment.models.window(&order.model),
+        compact_at: order.equipment.compaction.at,
         ..EngineLimits::default()
     }
 }

@@ -7,7 +7,7 @@ use swarm_protocol::{ShellGuards, Skill, WebSettings};
 
 use crate::InstructionSettings;
 
-use super::{AgentCatalog, AgentLimits, HookSettings, McpSettings, ModelNames};
+use super::{AgentCatalog, AgentLimits, CompactionSettings, HookSettings, McpSettings, ModelNames};
 
 /// Everything that a process can equip its agents with.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub struct Equipment {
     pub shell: ShellGuards,
     /// Bounds of sub-agents.
     pub limits: AgentLimits,
+    /// When long conversations are shortened.
+    pub compaction: CompactionSettings,
     /// Which instruction files agents read.
     pub instructions: InstructionSettings,
     /// What names of models mean for sub-agents.

@@ -29,6 +29,10 @@ pub enum HookEvent {
     WorktreeRemove,
     /// A call waits for an answer.
     PermissionRequest,
+    /// The conversation is to be compacted.
+    PreCompact,
+    /// The conversation was compacted.
+    PostCompact,
     /// A session begins.
     SessionStart,
     /// A session ends.
@@ -45,7 +49,7 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::PreToolUse,
         Self::PostToolUse,
         Self::UserPromptSubmit,
@@ -58,6 +62,8 @@ impl HookEvent {
         Self::WorktreeCreate,
         Self::WorktreeRemove,
         Self::PermissionRequest,
+        Self::PreCompact,
+        Self::PostCompact,
         Self::SessionStart,
         Self::SessionEnd,
         Self::TeamCreated,
@@ -81,6 +87,8 @@ impl HookEvent {
             Self::WorktreeCreate => "WorktreeCreate",
             Self::WorktreeRemove => "WorktreeRemove",
             Self::PermissionRequest => "PermissionRequest",
+            Self::PreCompact => "PreCompact",
+            Self::PostCompact => "PostCompact",
             Self::SessionStart => "SessionStart",
             Self::SessionEnd => "SessionEnd",
             Self::TeamCreated => "TeamCreated",

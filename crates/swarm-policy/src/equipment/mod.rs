@@ -2,6 +2,7 @@
 //! from every source. A lead hands all of it to its members, so that each of them knows the same.
 
 mod catalog;
+mod compaction;
 mod definition;
 mod everything;
 mod hidden;
@@ -15,6 +16,7 @@ mod mcp_entry;
 mod model_names;
 
 pub use catalog::{AgentCatalog, same_agent_type};
+pub use compaction::CompactionSettings;
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
 pub use everything::Equipment;
 pub use hidden::{denied_type, hidden_type, missing_servers, servers_without_tools};

@@ -12,6 +12,42 @@ pub struct ModelNames {
     pub environment: Option<String>,
     /// Short names.
     pub aliases: BTreeMap<String, String>,
+    /// Context windows in tokens, by the beginning of `provider/model`.
+    pub windows: BTreeMap<String, u64>,
     /// The one model, by its full name, that the machine's policy allows; `None` allows all.
     pub only: Option<String>,
+}
+
+impl ModelNames {
+    /// The context window of a model in tokens, by its full name; `None` where it is not known.
+    pub fn window(&self, full: &str) -> Option<u64> {
+        let fitting = self
+            .windows
+            .iter()
+            .filter(|(beginning, _)| full.starts_with(beginning.as_str()));
+        let nearest = fitting.max_by_key(|(beginning, _)| beginning.len());
+        nearest.map(|(_, tokens)| *tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_fitting_entry_gives_the_window() {
+        let windows = [
+            ("anthropic/", 200_000),
+            ("anthropic/claude-opus-9", 1_000_000),
+        ];
+        let names = ModelNames {
+            windows: windows
+                .map(|(name, tokens)| (name.to_owned(), tokens))
+                .into(),
+            ..ModelNames::default()
+        };
+        assert_eq!(names.window("anthropic/claude-haiku-4-5"), Some(200_000));
+        assert_eq!(names.window("anthropic/claude-opus-9-1"), Some(1_000_000));
+        assert_eq!(names.window("openai/anthropic/x"), None);
+    }
 }

@@ -10,6 +10,9 @@ use crate::bench::order::Order;
 use crate::fake_api::{Ask, FakeApi, Recorded, Reply};
 use crate::stage::World;
 
+/// What is measured is not compacted.
+const WINDOWS: &str = "anthropic/=1000000000";
+
 /// A model whose answers come from the server.
 pub(crate) const MODEL: &str = "anthropic/claude-sonnet-4-6";
 /// The name of every team here.
@@ -41,7 +44,8 @@ impl Played {
         // On the file system of the world, so that programs are linked and not copied.
         let world = World::new(&order.program("swarm"), &order.programs)
             .with_teammate(&order.program("swarm-teammate"))
-            .with_api(&api);
+            .with_api(&api)
+            .with_variable("SWARM_MODEL_WINDOWS", WINDOWS);
         Self { world, api, asked }
     }
 

@@ -1,0 +1,653 @@
+//! Conversations that are longer than the model's context window.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use futures::{StreamExt, stream};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use swarm_engine::{
+    AgentParts, EngineError, EngineLimits, Injected, InstructionSources, Session, TurnOutcome,
+};
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_model::{
+    ContentBlock, Message, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
+    StopReason, StoredMessage,
+};
+use swarm_policy::{AgentLimits, HookSettings, InstructionSettings, ReadFilter, RuleSet};
+use swarm_protocol::{AgentEvent, MessageId, Usage};
+use swarm_tools::builtin;
+use tokio_util::sync::CancellationToken;
+
+use crate::family::{Family, Line, calls, definition, says};
+use crate::sub_agents::agent;
+use crate::valid::{assert_valid, results, texts};
+use crate::world::{World, on};
+
+/// Tokens that the server takes.
+const WINDOW: u64 = 30_000;
+
+/// Words of the question for a summary.
+const QUESTION: &str = "6. Exact next step";
+
+/// Files of the project, and bytes of each.
+const FILES: usize = 7;
+const FILE_BYTES: usize = 2_000;
+
+/// A server with a context window: four bytes are a token. It refuses what is longer, and counts what it answers.
+#[derive(Debug, Default)]
+struct Server {
+    requests: Mutex<Vec<ModelRequest>>,
+    calls: AtomicU64,
+    /// Whether it writes summaries without a word.
+    is_mute: AtomicBool,
+    folder: PathBuf,
+}
+
+fn bytes(messages: &[Arc<StoredMessage>]) -> usize {
+    let blocks = messages.iter().flat_map(|message| &message.blocks);
+    blocks.map(|block| block.json().len()).sum()
+}
+
+fn tokens(request: &ModelRequest) -> u64 {
+    let system: usize = request.system.iter().map(|block| block.text.len()).sum();
+    let tools = request.tools.iter();
+    let tools: usize = tools
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len())
+        .sum();
+    ((system + tools + bytes(&request.messages)) / 4) as u64
+}
+
+fn asks_for_summary(request: &ModelRequest) -> bool {
+    let last = request.messages.last().unwrap().message();
+    texts(&last).iter().any(|text| text.contains(QUESTION))
+}
+
+impl Server {
+    fn answer(&self, request: &ModelRequest) -> Vec<ContentBlock> {
+        let number = self.calls.fetch_add(1, Ordering::SeqCst);
+        if asks_for_summary(request) {
+            let words = if self.is_mute.load(Ordering::SeqCst) {
+                String::new()
+            } else {
+                format!("This is summary {number}.")
+            };
+            return vec![ContentBlock::text(words)];
+        }
+        let last = request.messages.last().unwrap().message();
+        if !results(&last).is_empty() {
+            return vec![ContentBlock::text("It is read.")];
+        }
+        let texts = texts(&last);
+        let turn = texts.iter().find_map(|text| text.strip_prefix("turn "));
+        let turn: usize = turn.unwrap().parse().unwrap();
+        let path = self.file(turn % FILES);
+        let call = |name: &str, input: Value| ContentBlock::ToolUse {
+            id: format!("toolu_{number}_{name}"),
+            name: name.to_owned(),
+            input,
+        };
+        let mut calls = vec![call("Read", json!({"file_path": path}))];
+        if turn.is_multiple_of(40) {
+            let item = |text: String, status| json!({"content": text, "status": status, "activeForm": "doing"});
+            let todos = [
+                item(format!("begin {turn}"), "completed"),
+                item(format!("end {turn}"), "pending"),
+            ];
+            calls.push(call("TodoWrite", json!({"todos": todos})));
+        }
+        calls
+    }
+
+    fn file(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("file-{number}.txt"))
+    }
+
+    fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().clone()
+    }
+}
+
+impl Model for Server {
+    fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
+        let tokens = tokens(&request);
+        self.requests.lock().push(request.clone());
+        if tokens > WINDOW {
+            let message = format!("prompt is too long: {tokens} tokens > {WINDOW} maximum");
+            return stream::iter([Err(ModelError::ContextTooLong { message })]).boxed();
+        }
+        let content = self.answer(&request);
+        let is_call = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
+        let response = ModelResponse {
+            stop_reason: if content.iter().any(is_call) {
+                StopReason::ToolUse
+            } else {
+                StopReason::EndTurn
+            },
+            usage: Usage {
+                input_tokens: tokens,
+                output_tokens: 20,
+                ..Usage::default()
+            },
+            content,
+            model: "fake-1".into(),
+        };
+        stream::iter([Ok(ModelEvent::Completed(response))]).boxed()
+    }
+}
+
+/// An agent that talks to such a server.
+struct Talk {
+    world: World,
+    server: Arc<Server>,
+    window: Option<u64>,
+    hooks: AgentHooks,
+}
+
+impl Talk {
+    fn new(window: Option<u64>) -> Self {
+        let world = World::new(builtin());
+        let folder = world.scratch.path().join("project");
+        std::fs::create_dir_all(&folder).unwrap();
+        let server = Server {
+            folder: folder.clone(),
+            ..Server::default()
+        };
+        for number in 0..FILES {
+            let line = format!("line of file {number}\n");
+            let text = line.repeat(FILE_BYTES / line.len());
+            swarm_fs::replace_alone(&server.file(number), text.as_bytes()).unwrap();
+        }
+        let instructions = b"Always whistle while you work.\n";
+        swarm_fs::replace_alone(&folder.join("CLAUDE.md"), instructions).unwrap();
+        Self {
+            world,
+            server: Arc::new(server),
+            window,
+            hooks: AgentHooks::default(),
+        }
+    }
+
+    fn open(&self) -> Session {
+        let folder = self.server.folder.clone();
+        let parts = self.world.parts();
+        let instructions = InstructionSources {
+            settings: InstructionSettings {
+                files: vec!["CLAUDE.md".into()],
+                ..InstructionSettings::default()
+            },
+            root: self.world.scratch.path().join("root"),
+            home: None,
+            unreadable: ReadFilter::new(&RuleSet::default(), &folder, None),
+        };
+        let parts = AgentParts {
+            model: self.server.clone(),
+            limits: EngineLimits {
+                window: self.window,
+                ..self.world.limits.clone()
+            },
+            instructions: Some(Arc::new(instructions)),
+            hooks: self.hooks.clone(),
+            tool_context: swarm_tools::ToolContext {
+                cwd: folder,
+                ..parts.tool_context
+            },
+            ..parts
+        };
+        Session::open(self.world.transcript(), parts).unwrap()
+    }
+
+    fn summaries(&self) -> usize {
+        let requests = self.server.requests();
+        let asked = requests.iter().filter(|request| asks_for_summary(request));
+        asked.count()
+    }
+
+    fn boundaries(&self) -> usize {
+        let on_disk = std::fs::read_to_string(self.world.path()).unwrap_or_default();
+        on_disk.matches("\"subtype\":\"compact_boundary\"").count()
+    }
+}
+
+fn message(turn: usize) -> Injected {
+    Injected::message(MessageId::new(format!("m{turn}")), format!("turn {turn}"))
+}
+
+async fn take_turn(session: &mut Session, turn: usize) -> TurnOutcome {
+    session.deliver(vec![message(turn)]).unwrap();
+    session.run_turn(on()).await
+}
+
+#[track_caller]
+fn assert_finished(outcome: &TurnOutcome) {
+    assert!(
+        matches!(outcome, TurnOutcome::Finished { .. }),
+        "{outcome:?}"
+    );
+}
+
+fn said(request: &ModelRequest) -> Vec<Message> {
+    request.messages.iter().map(|one| one.message()).collect()
+}
+
+#[tokio::test]
+async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    for turn in 0..300 {
+        if turn % 50 == 49 {
+            // A new process: it goes on behind the last boundary.
+            session = talk.open();
+        }
+        assert_finished(&take_turn(&mut session, turn).await);
+    }
+    let requests = talk.server.requests();
+    let (mut known, mut all, mut compactions) = (0, 0, 0);
+    for pair in requests.windows(2) {
+        let [before, after] = pair else {
+            unreachable!()
+        };
+        assert!(tokens(after) <= WINDOW, "nothing is refused");
+        assert_valid(&said(after));
+        assert_eq!(
+            (&before.system, &before.tools),
+            (&after.system, &after.tools)
+        );
+        if asks_for_summary(before) {
+            compactions += 1;
+            assert_rebuilt(&talk, before, after);
+        } else {
+            // What was sent before stands there to the byte, also in front of the question for a summary: the
+            // summarizer gets everything.
+            assert!(after.messages.starts_with(&before.messages));
+            known += bytes(&before.messages);
+            let more = if asks_for_summary(after) {
+                1..=3
+            } else {
+                2..=2
+            };
+            assert!(more.contains(&(after.messages.len() - before.messages.len())));
+        }
+        all += bytes(&after.messages);
+    }
+    assert!(compactions >= 5, "{compactions}");
+    assert_eq!(talk.boundaries(), compactions);
+    assert!(
+        known * 100 > all * 90,
+        "{known} of {all} bytes of messages were sent before"
+    );
+    assert!((0..300).all(|turn| session.has_message(&MessageId::new(format!("m{turn}")))));
+}
+
+/// The request after a summary has everything that is attached again, to the letter.
+#[track_caller]
+fn assert_rebuilt(talk: &Talk, asked: &ModelRequest, next: &ModelRequest) {
+    let (_, whole) = asked.messages.split_last().unwrap();
+    let kept = next.messages.len() - 1;
+    assert!(kept >= 1);
+    assert_eq!(
+        next.messages[1..],
+        whole[whole.len() - kept..],
+        "the last messages"
+    );
+    let first = next.messages[0].message();
+    let texts = texts(&first);
+    assert!(
+        texts[0].contains("Always whistle while you work."),
+        "{texts:#?}"
+    );
+    assert!(texts[1].contains("This is summary "), "{texts:#?}");
+    let path = talk.world.path().display().to_string();
+    assert!(texts[1].contains(&path), "where the whole conversation is");
+    assert!(
+        texts[2].contains("[x] begin ") && texts[2].contains("[ ] end "),
+        "{texts:#?}"
+    );
+    let shown: Vec<usize> = (0..FILES)
+        .filter(|number| {
+            let file = talk.server.file(*number).display().to_string();
+            texts[3..].iter().any(|text| {
+                let lines = text.matches(&format!("line of file {number}")).count();
+                text.contains(&file)
+                    && lines == FILE_BYTES / format!("line of file {number}\n").len()
+            })
+        })
+        .collect();
+    assert!(
+        shown.len() >= 2,
+        "recent files are there as a whole: {texts:#?}"
+    );
+    let heading = asked.messages.last().unwrap().message();
+    for section in [
+        "Request and intent",
+        "Decisions",
+        "Files and code",
+        "Errors and fixes",
+        "Open work",
+    ] {
+        assert!(super::valid::texts(&heading)[0].contains(section));
+    }
+}
+
+#[tokio::test]
+async fn a_reopened_conversation_sends_what_the_living_one_would_have_sent() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    let mut turn = 0;
+    while talk.boundaries() == 0 || turn < 3 {
+        assert_finished(&take_turn(&mut session, turn).await);
+        turn += 1;
+    }
+    let on_disk = talk.world.on_disk();
+    assert_finished(&take_turn(&mut session, turn).await);
+    let living = talk.server.requests().pop().unwrap();
+    swarm_fs::replace_alone(&talk.world.path(), on_disk.as_bytes()).unwrap();
+    let mut session = talk.open();
+    assert!(!session.needs_turn());
+    assert_finished(&take_turn(&mut session, turn).await);
+    let reopened = talk.server.requests().pop().unwrap();
+    let last = living.messages.len() - 2;
+    assert_eq!(living.messages[..last], reopened.messages[..last]);
+    let asked = talk.server.requests().len() - 2;
+    assert_eq!(session.totals().requests, asked as u64);
+}
+
+#[tokio::test]
+async fn the_boundary_has_the_shape_of_claude_code() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    let mut turn = 0;
+    while talk.boundaries() == 0 {
+        assert_finished(&take_turn(&mut session, turn).await);
+        turn += 1;
+    }
+    let on_disk = talk.world.on_disk();
+    let lines: Vec<Value> = on_disk
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let at = lines
+        .iter()
+        .position(|line| line["subtype"] == "compact_boundary")
+        .unwrap();
+    let (boundary, summary) = (&lines[at], &lines[at + 1]);
+    assert_eq!(boundary["type"], "system");
+    assert_eq!(boundary["content"], "Conversation compacted");
+    assert_eq!(boundary["compactMetadata"]["trigger"], "auto");
+    let before = boundary["compactMetadata"]["preTokens"].as_u64().unwrap();
+    assert!((WINDOW * 8 / 10..WINDOW).contains(&before), "{before}");
+    assert_eq!(boundary["parentUuid"], Value::Null);
+    assert_eq!(boundary["logicalParentUuid"], lines[at - 1]["uuid"]);
+    assert_eq!(summary["type"], "user");
+    assert_eq!(summary["isCompactSummary"], true);
+    assert_eq!(summary["parentUuid"], boundary["uuid"]);
+    assert_eq!(lines[at + 2]["isCompactSummary"], Value::Null);
+    assert!(at > 40, "what was said before is still there");
+}
+
+#[tokio::test]
+async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_behind_it() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    let mut turn = 0;
+    while talk.boundaries() == 0 {
+        take_turn(&mut session, turn).await;
+        turn += 1;
+    }
+    drop(session);
+    let whole = talk.world.on_disk();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let first = lines
+        .iter()
+        .position(|line| line.contains("compact_boundary"))
+        .unwrap();
+    let mark: Value = serde_json::from_str(lines[first]).unwrap();
+    let count = usize::try_from(mark["swarm"]["compaction"]["lines"].as_u64().unwrap()).unwrap();
+    let length = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
+    let ends: Vec<usize> = (first..=first + count + 1)
+        .map(|at| length(&lines[..at]))
+        .collect();
+    // The last line counts without its line end too.
+    let complete = ends.last().unwrap() - 1;
+    let mut behind = 0;
+    for end in &ends {
+        for cut in [end - 1, *end, end + 1, end + 100] {
+            swarm_fs::replace_alone(&talk.world.path(), &whole.as_bytes()[..cut]).unwrap();
+            let mut session = talk.open();
+            assert!(session.needs_turn(), "the turn goes on after {cut}");
+            assert!((0..turn).all(|turn| session.has_message(&MessageId::new(format!("m{turn}")))));
+            let asked = talk.summaries();
+            assert_finished(&session.run_turn(on()).await);
+            let last = talk.server.requests().pop().unwrap();
+            assert_valid(&said(&last));
+            let first = said(&last).remove(0);
+            let mut texts = texts(&first).into_iter();
+            assert!(texts.any(|text| text.contains("This is summary ")));
+            let compacts_again = talk.summaries() > asked;
+            assert_eq!(compacts_again, cut < complete, "{cut} of {complete}");
+            behind += usize::from(!compacts_again);
+        }
+        if *end >= complete {
+            break;
+        }
+    }
+    assert!(behind > 0);
+}
+
+#[tokio::test]
+async fn a_model_whose_window_is_not_known_is_asked_again_after_a_refusal() {
+    let talk = Talk::new(None);
+    let mut session = talk.open();
+    for turn in 0..80 {
+        assert_finished(&take_turn(&mut session, turn).await);
+    }
+    assert!(talk.boundaries() >= 1);
+    let requests = talk.server.requests();
+    let refused = requests
+        .iter()
+        .filter(|request| tokens(request) > WINDOW)
+        .count();
+    // The refused request, and the one for a summary of all of it.
+    assert_eq!(refused, talk.boundaries() * 2);
+    for request in &requests {
+        assert_valid(&said(request));
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_fills_the_window_alone_is_cut() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    assert_finished(&take_turn(&mut session, 0).await);
+    let long = "a very long line of a file\n".repeat(1_900);
+    for number in 1..4 {
+        swarm_fs::replace_alone(&talk.server.file(number), long.as_bytes()).unwrap();
+        assert_finished(&take_turn(&mut session, number).await);
+    }
+    assert!(talk.boundaries() >= 1);
+    let requests = talk.server.requests();
+    for request in &requests {
+        assert_valid(&said(request));
+    }
+}
+
+#[tokio::test]
+async fn three_failures_in_a_row_end_the_turn_with_one_error_and_the_next_one_tries_again() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    talk.server.is_mute.store(true, Ordering::SeqCst);
+    let mut turn = 0;
+    let error = loop {
+        match take_turn(&mut session, turn).await {
+            TurnOutcome::Finished { .. } => turn += 1,
+            TurnOutcome::Failed { error, .. } => break error,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(matches!(error, EngineError::NotCompacted { .. }));
+    let words = error.to_string();
+    assert!(
+        words.contains("3 attempts failed (the model wrote no summary)"),
+        "{words}"
+    );
+    assert_eq!(talk.summaries(), 3);
+    assert_eq!(talk.boundaries(), 0);
+    talk.server.is_mute.store(false, Ordering::SeqCst);
+    assert_finished(&session.run_turn(on()).await);
+    assert_eq!(talk.boundaries(), 1);
+    // A line of the turn's end keeps what the failed attempts cost.
+    let used: u64 = talk
+        .server
+        .requests()
+        .iter()
+        .map(|request| tokens(request) + 20)
+        .sum();
+    assert_eq!(session.totals().usage.total(), used);
+}
+
+#[tokio::test]
+async fn summaries_are_not_shown_as_words_of_the_agent() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    let mut turn = 0;
+    while talk.boundaries() == 0 {
+        take_turn(&mut session, turn).await;
+        turn += 1;
+    }
+    let events = talk.world.watcher.events();
+    let is_summary = |event: &AgentEvent| matches!(event, AgentEvent::MessageDone { text } if text.contains("summary"));
+    assert!(!events.iter().any(is_summary));
+    let notice = events.iter().find_map(|event| match event {
+        AgentEvent::Notice { line } if line.starts_with("conversation compacted: ") => Some(line),
+        _ => None,
+    });
+    assert!(notice.is_some());
+}
+
+#[tokio::test]
+async fn hooks_add_to_the_question_and_read_the_summary() {
+    let mut talk = Talk::new(Some(WINDOW));
+    let log = talk.server.folder.join("hooks.log");
+    let tee = format!("cat >> {}", log.display());
+    let hook = |command: &str| json!([{"matcher": "auto", "hooks": [{"type": "command", "command": command}]}]);
+    let start = json!([{"matcher": "compact", "hooks": [{"type": "command", "command": "echo The build is green."}]}]);
+    let pre = format!("{tee}; echo Mention the weather.");
+    let hooks = json!({"PreCompact": hook(&pre), "PostCompact": hook(&tee), "SessionStart": start});
+    let hooks = Hooks::new(HooksParts {
+        settings: HookSettings::read(&hooks, "a test").0,
+        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+        project: talk.world.scratch.path().to_owned(),
+        notice: Arc::new(|_| {}),
+    });
+    talk.hooks = AgentHooks::new(hooks, Subject::default);
+    let mut session = talk.open();
+    let mut turn = 0;
+    while talk.boundaries() == 0 {
+        take_turn(&mut session, turn).await;
+        turn += 1;
+    }
+    let requests = talk.server.requests();
+    let at = requests.iter().position(asks_for_summary).unwrap();
+    let question = requests[at].messages.last().unwrap().message();
+    assert!(texts(&question)[0].contains("Also observe this: Mention the weather."));
+    let first = requests[at + 1].messages[0].message();
+    assert!(
+        texts(&first)
+            .iter()
+            .any(|text| text.contains("The build is green."))
+    );
+    let log = std::fs::read_to_string(log).unwrap();
+    let inputs: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(inputs.len(), 2, "{log}");
+    assert_eq!(inputs[0]["hook_event_name"], "PreCompact");
+    assert_eq!(inputs[0]["trigger"], "auto");
+    assert_eq!(inputs[1]["hook_event_name"], "PostCompact");
+    let summary = inputs[1]["compact_summary"].as_str().unwrap();
+    assert!(summary.starts_with("This is summary "), "{summary}");
+}
+
+#[tokio::test]
+async fn a_fork_keeps_the_conversation_with_which_it_began() {
+    let limits = AgentLimits {
+        fork: true,
+        ..AgentLimits::default()
+    };
+    let mut family = Family::of(World::new(builtin()), vec![definition("finder")], limits);
+    let fork = (
+        "Agent",
+        json!({"description": "part", "prompt": "look", "run_in_background": true}),
+    );
+    family.cast.plays(
+        "bob",
+        [
+            calls([fork]),
+            says("begun"),
+            Line::TooLong,
+            says("This is the summary."),
+            says("gone on"),
+        ],
+    );
+    family
+        .cast
+        .plays("bob/fork", [Line::Gated("half".into()), says("whole")]);
+    let long = format!("the secret of bob {}", "x".repeat(40_000));
+    family.turn(&long).await;
+    family.cast.at_gate(1).await;
+    let outcome = family.turn("and now?").await;
+    assert_eq!(outcome.text(), "gone on");
+    assert!(family.world.on_disk().contains("compact_boundary"));
+    family.cast.open();
+    family.hear().await;
+    family.send("fork-1", "more").await.unwrap().unwrap();
+    family.hear().await;
+    let asked = family.cast.asked_by("bob/fork");
+    assert_eq!(asked.len(), 2);
+    assert!(asked[1].messages.starts_with(&asked[0].messages));
+    assert!(texts(&asked[1].messages[0])[0].contains("the secret of bob"));
+    assert_eq!(
+        (&asked[0].system, &asked[0].tools),
+        (&asked[1].system, &asked[1].tools)
+    );
+}
+
+#[tokio::test]
+async fn a_sub_agent_compacts_its_own_conversation() {
+    let mut family = Family::of(
+        World::new(builtin()),
+        vec![definition("finder")],
+        AgentLimits::default(),
+    );
+    family.cast.plays(
+        "bob",
+        [
+            calls([agent("finder", &json!({"prompt": "y".repeat(40_000)}))]),
+            says("done"),
+        ],
+    );
+    let glob = ("Glob", json!({"pattern": "*.nothing"}));
+    family.cast.plays(
+        "bob/finder",
+        [
+            calls([glob]),
+            Line::TooLong,
+            says("This is the summary."),
+            says("found"),
+        ],
+    );
+    family.turn("go").await;
+    let (result, is_error) = family.results().remove(0);
+    assert!(!is_error && result.contains("found"), "{result}");
+    let asked = family.cast.asked_by("bob/finder");
+    let first = &asked.last().unwrap().messages[0];
+    assert!(
+        texts(first)
+            .iter()
+            .any(|text| text.contains("This is the summary."))
+    );
+    assert_valid(&asked.last().unwrap().messages);
+    assert!(family.file(".jsonl").contains("compact_boundary"));
+}

@@ -1,0 +1,17 @@
+//! When long conversations are shortened.
+
+use serde::{Deserialize, Serialize};
+
+/// When long conversations are shortened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactionSettings {
+    /// Percent of the context window at which a conversation is compacted.
+    pub at: u32,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> Self {
+        Self { at: 80 }
+    }
+}
