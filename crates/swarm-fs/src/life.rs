@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::FsError;
 use crate::contained::{identity, open_known, open_own, read_whole};
-use crate::replace::empty_beside;
+use crate::replace::{empty_beside, overwrite};
 use crate::waiting::{Deadline, lock_exclusive, retrying_interrupted};
 
 /// How long a new holder waits for probes, and for its dying predecessor, to let go.
@@ -192,16 +192,6 @@ fn is_in_place(path: &Path, file: &File) -> Result<bool, FsError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(FsError::io(path, "look at", error)),
     }
-}
-
-/// Puts `content` in the place of whatever the file holds, in one write: a reader never sees it empty or
-/// followed by the tail of a longer predecessor.
-fn overwrite(file: &File, content: &[u8]) -> io::Result<()> {
-    let before = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let mut padded = content.to_vec();
-    padded.resize(content.len().max(before), b' ');
-    file.write_all_at(&padded, 0)?;
-    file.set_len(content.len() as u64)
 }
 
 fn quote(file: &File) -> String {

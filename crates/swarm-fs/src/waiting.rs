@@ -1,6 +1,6 @@
 //! Waiting for a file lock in the kernel, but not for ever.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -43,20 +43,30 @@ enum Stage {
     GivenUp,
 }
 
+/// How long a lock is tried again before a thread waits for it: starting the thread and being woken by it takes about as
+/// long, and most locks are free again by then.
+const SPIN: Duration = Duration::from_micros(100);
+
 /// Takes the exclusive lock on `file`; `false` if the deadline came first.
 ///
 /// The kernel has no lock call with a time limit, and a loop of tries is both late and unfair. So a thread
 /// blocks on a second descriptor of the same open file: what it locks, `file` has locked. If the
 /// deadline comes first, the thread stays behind and lets go of the lock as soon as it gets it.
 pub(crate) fn lock_exclusive(file: &File, deadline: Deadline) -> io::Result<bool> {
-    match retrying_interrupted(|| match file.try_lock() {
-        Ok(()) => Ok(true),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(false),
-        Err(std::fs::TryLockError::Error(error)) => Err(error),
-    })? {
-        true => Ok(true),
-        false if deadline.is_over() => Ok(false),
-        false => lock_in_thread(file.try_clone()?, deadline),
+    let began = Instant::now();
+    loop {
+        let taken = retrying_interrupted(|| match file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        })?;
+        if taken || deadline.is_over() {
+            return Ok(taken);
+        }
+        if began.elapsed() > SPIN {
+            return lock_in_thread(file.try_clone()?, deadline);
+        }
+        thread::yield_now();
     }
 }
 

@@ -23,7 +23,7 @@ impl Default for StoreLimits {
             max_unread: 1000,
             max_members: 0,
             max_message_bytes: 256 * 1024,
-            keep_acked: 200,
+            keep_acked: 50,
             keep_bytes: 256 * 1024,
         }
     }

@@ -89,7 +89,8 @@ impl TeamFiles<'_> {
     }
 
     fn read_own<T: serde::de::DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
-        let found = record::read(path)?;
+        // It is written in place: what was seen may be half of something.
+        let found = record::read(path).or_else(|_| record::read(path))?;
         if found.is_none() && !self.exists() {
             return Err(self.not_found());
         }
