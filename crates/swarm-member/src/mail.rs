@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_engine::{Injected, Interjections, Withheld};
 use swarm_fs::Settling;
-use swarm_protocol::{AgentEvent, MemberName, MessageId, ShutdownRequest, TeamName};
+use swarm_protocol::{AgentEvent, InboxEntry, MemberName, MessageId, ShutdownRequest, TeamName};
 use swarm_store::{Draft, StoreError};
 use swarm_team::{Incoming, PendingShutdown, Seat, sort_mail, summary_of};
 
@@ -46,6 +46,8 @@ pub(crate) struct MailHandler {
     role: Arc<dyn MailRole>,
     /// Messages that a person typed into this member's terminal.
     typed: Mutex<HashSet<MessageId>>,
+    /// Such messages that were typed while there was no team, and so no inbox to put them into.
+    without_inbox: Mutex<Vec<Incoming>>,
     writes: DeferredWrites,
 }
 
@@ -55,6 +57,7 @@ impl MailHandler {
             seat,
             role,
             typed: Mutex::default(),
+            without_inbox: Mutex::default(),
             writes: DeferredWrites::default(),
         }
     }
@@ -74,6 +77,21 @@ impl MailHandler {
         incoming
             .id()
             .is_some_and(|id| self.typed.lock().contains(id))
+    }
+
+    /// Keeps a message that was typed into this member's terminal until the model reads it, where there is no inbox.
+    pub(crate) fn keep_typed(&self, draft: Draft) {
+        let id = MessageId::random();
+        let mut entry = InboxEntry::new(draft.from, draft.text, self.seat.clock.now().iso());
+        entry.msg_id = Some(id.clone());
+        entry.swarm = Some(draft.swarm);
+        self.add_typed(id);
+        self.without_inbox.lock().push(Incoming::of(entry));
+    }
+
+    /// Takes what [`Self::keep_typed`] has kept.
+    pub(crate) fn take_typed(&self) -> Vec<Incoming> {
+        std::mem::take(&mut *self.without_inbox.lock())
     }
 
     fn unread(&self, team: &TeamName) -> Result<Vec<Incoming>, StoreError> {
@@ -107,7 +125,7 @@ impl MailHandler {
     pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finish()?;
         let Some(team) = self.seat.team() else {
-            return Ok(Vec::new());
+            return Ok(self.take_typed());
         };
         let mut urgent = self.unread(&team)?;
         urgent.retain(|incoming| match incoming.shutdown_request() {
@@ -121,6 +139,7 @@ impl MailHandler {
                 pending.enter(request.clone());
             }
         }
+        urgent.extend(self.take_typed());
         self.note_told(&urgent);
         Ok(urgent)
     }

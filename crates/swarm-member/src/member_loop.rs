@@ -79,7 +79,6 @@ impl<R: Role> MemberLoop<R> {
         if let Some(end) = R::begin_step(self)? {
             return Ok(Some(end));
         }
-        self.person.post();
         self.receive_from_sub_agents()?;
         let messages = self.take_mail()?;
         if let Some(end) = R::mail_taken(self)? {
@@ -113,8 +112,10 @@ impl<R: Role> MemberLoop<R> {
     }
 
     fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {
+        self.person.post_all();
         self.inbox.follow(self.mail.seat.team());
         let mut messages = self.mail.take()?;
+        messages.extend(self.mail.take_typed());
         messages.retain(|message| self.role.reads_now(&self.mail, message));
         Ok(messages)
     }

@@ -1,8 +1,9 @@
 //! What a person types into the member's terminal.
 //!
 //! A line becomes a message in the member's own inbox, so it is as durable as any other message and takes the same path.
-//! A teammate gets it in the name of the lead, as from `swarm send`. It carries no rights: nothing that is typed here
-//! answers a request or grants anything.
+//! A teammate gets it in the name of the lead, and a lead in the name of the person, as from `swarm send`. A lead without a
+//! team has no inbox, and gets it directly. It carries no rights: nothing that is typed here answers a request or grants
+//! anything, because whoever can send keys to the terminal, such as an agent's shell through tmux, is not known.
 
 use std::collections::VecDeque;
 use std::mem::Discriminant;
@@ -69,18 +70,29 @@ impl Person {
         self.post();
     }
 
+    /// Puts everything into the inbox that was typed until now. Between turns only: during a turn an interruption is the
+    /// turn's.
+    pub(crate) fn post_all(&mut self) {
+        while let Some(input) = self
+            .inputs
+            .as_mut()
+            .and_then(|inputs| inputs.try_recv().ok())
+        {
+            self.waiting.push_back(input);
+        }
+        self.post();
+    }
+
     /// Tries again what could not be put into the inbox. Lines keep their order, and a shutdown waits for none of them.
     pub(crate) fn post(&mut self) {
-        let Some(team) = self.mail.seat.team().filter(|_| !self.waiting.is_empty()) else {
-            return;
-        };
+        let team = self.mail.seat.team();
         let mut trouble = None;
         for input in std::mem::take(&mut self.waiting) {
             if trouble.is_some() && matches!(input, PaneInput::Line(_)) {
                 self.waiting.push_back(input);
                 continue;
             }
-            match self.try_post(&team, &input) {
+            match self.try_post(team.as_ref(), &input) {
                 Ok(()) => {}
                 Err(StoreError::MessageTooLarge { bytes, limit, .. }) => {
                     self.reporter.notice(too_large(bytes, limit));
@@ -99,15 +111,25 @@ impl Person {
         self.told = kind;
     }
 
-    fn try_post(&self, team: &TeamName, input: &PaneInput) -> Result<(), StoreError> {
+    fn try_post(&self, team: Option<&TeamName>, input: &PaneInput) -> Result<(), StoreError> {
         let seat = &self.mail.seat;
-        match input {
-            PaneInput::Line(text) => {
-                let draft = Draft::new(LEAD_NAME, text.trim_end()).urgent();
-                let id = seat.store.send(team, &seat.name, draft)?;
-                self.mail.add_typed(id);
+        match (input, team) {
+            (PaneInput::Line(text), team) => {
+                let text = text.trim_end();
+                let draft = if seat.name.is_lead() {
+                    Draft::person(text).urgent()
+                } else {
+                    Draft::new(LEAD_NAME, text).urgent()
+                };
+                match team {
+                    Some(team) => self
+                        .mail
+                        .add_typed(seat.store.send(team, &seat.name, draft)?),
+                    None => self.mail.keep_typed(draft),
+                }
             }
-            PaneInput::Shutdown => {
+            // Nobody asks a lead by mail to stop: the program that runs it does.
+            (PaneInput::Shutdown, Some(team)) if !seat.name.is_lead() => {
                 let now = seat.clock.now();
                 let ask = ShutdownAsk {
                     reason: Some(ASKED_HERE),
@@ -117,7 +139,7 @@ impl Person {
                 request_shutdown(&*seat.store, team, &seat.name, now, ask)?;
             }
             // Between turns there is nothing to interrupt or to wait for; during a turn the turn handles it.
-            PaneInput::Interrupt | PaneInput::Background => {}
+            (PaneInput::Interrupt | PaneInput::Background | PaneInput::Shutdown, _) => {}
         }
         Ok(())
     }

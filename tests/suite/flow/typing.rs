@@ -191,53 +191,150 @@ fn d14_nothing_that_stands_in_a_pane_changes_a_state() {
 /// Prints 1 and 1 where a terminal reads whole lines and shows what is typed.
 const MODES: &str = "stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '";
 
-/// A run in a shell of its own, whose model answers once the gate opens, and what is typed into its terminal meanwhile.
-fn types_into_a_run(shell: &str, behind: &str, then: Option<&str>) {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |_: &Ask| Reply::text("the report").held_by(&held, 1));
-    let world = world().with_api(&api);
-    let inside = InsideTmux::start(&world, 100, 30);
-    let pane = inside
-        .tmux()
-        .run(&["new-window", "-P", "-F", "#{pane_id}", shell]);
-    let swarm = world.program("swarm");
-    let line = format!(
-        "cd '{}'; export ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL={}; '{}' run go --model {MODEL} {behind}",
-        world.project().display(),
-        api.base_url(),
-        swarm.display()
-    );
-    type_in(&inside, &pane, &line);
-    press(&inside, &pane, "Enter");
-    api.wait_for("the lead's request", "team-lead", |_| true);
-    if let Some(then) = then {
-        type_in(&inside, &pane, then);
-        press(&inside, &pane, "Enter");
+/// A run in a shell of its own, whose model answers once the gate opens.
+struct RunInPane {
+    inside: InsideTmux,
+    pane: String,
+    api: FakeApi,
+    world: World,
+}
+
+impl RunInPane {
+    /// Starts it; `behind` follows on the command line.
+    fn start(
+        shell: &str,
+        behind: &str,
+        model: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let api = FakeApi::start(model);
+        let world = world().with_api(&api);
+        let inside = InsideTmux::start(&world, 100, 30);
+        let pane = inside
+            .tmux()
+            .run(&["new-window", "-P", "-F", "#{pane_id}", shell]);
+        let swarm = world.program("swarm");
+        let line = format!(
+            "cd '{}'; export ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL={}; '{}' run go --model {MODEL} \
+             --mode bypassPermissions {behind}",
+            world.project().display(),
+            api.base_url(),
+            swarm.display()
+        );
+        let run = Self {
+            inside,
+            pane,
+            api,
+            world,
+        };
+        run.line(&line);
+        run.api
+            .wait_for("the lead's request", "team-lead", |_| true);
+        run
     }
-    type_in(&inside, &pane, "touch typed-ahead");
-    press(&inside, &pane, "Enter");
-    inside.tmux().wait_for_text(&pane, "swarm send team-lead");
-    gate.open();
-    // Both modes are as they were.
-    inside.tmux().wait_for_text(&pane, "\n1\n1\n");
-    type_in(&inside, &pane, "echo after-$((1+1))");
-    press(&inside, &pane, "Enter");
-    inside.tmux().wait_for_text(&pane, "after-2");
-    assert!(
-        !world.project().join("typed-ahead").exists(),
-        "{}",
-        inside.tmux().screen(&pane)
-    );
+
+    fn keys(&self, text: &str) {
+        type_in(&self.inside, &self.pane, text);
+    }
+
+    fn press(&self, key: &str) {
+        press(&self.inside, &self.pane, key);
+    }
+
+    fn line(&self, text: &str) {
+        self.keys(text);
+        self.press("Enter");
+    }
+
+    fn shows(&self, text: &str) {
+        self.inside.tmux().wait_for_text(&self.pane, text);
+    }
+
+    /// The shell reads whole lines again, and got nothing of what was typed before.
+    fn shell_is_as_before(&self) {
+        self.shows("\n1\n1\n");
+        self.line("echo after-$((1+1))");
+        self.shows("after-2");
+        assert!(
+            !self.world.project().join("typed-ahead").exists(),
+            "{}",
+            self.inside.tmux().screen(&self.pane)
+        );
+    }
+}
+
+fn held_by(gate: &Gate) -> impl Fn(&Ask) -> Reply + use<> {
+    let held = gate.clone();
+    move |_: &Ask| Reply::text("the report").held_by(&held, 1)
 }
 
 #[test]
-fn what_is_typed_into_the_terminal_of_a_run_is_discarded_and_the_terminal_is_restored() {
-    types_into_a_run("sh", &format!("; {MODES}"), None);
+fn what_is_typed_into_the_terminal_of_a_run_reaches_its_lead_and_never_the_shell() {
+    let gate = Gate::closed();
+    let run = RunInPane::start("sh", &format!("; {MODES}"), held_by(&gate));
+    run.shows("team-lead >");
+    run.line("and the tests, too");
+    run.shows("you: and the tests, too");
+    run.keys("touch typed-ahead");
+    run.shows("team-lead > touch typed-ahead");
+    gate.open();
+    let heard = run.api.wait_for("the line", "team-lead", |ask| {
+        ask.news_has("and the tests, too")
+    });
+    assert!(heard.ask.news_has("teammate_id=\"user\""));
+    run.shell_is_as_before();
 }
 
 #[test]
 fn a_run_that_is_brought_to_the_foreground_keeps_no_modes_of_the_shells_editor() {
+    let gate = Gate::closed();
     let shell = "bash --norc --noprofile -i";
-    types_into_a_run(shell, "&", Some(&format!("fg; {MODES}")));
+    let run = RunInPane::start(shell, "&", held_by(&gate));
+    run.line(&format!("fg; {MODES}"));
+    run.keys("touch typed-ahead");
+    run.shows("team-lead > touch typed-ahead");
+    gate.open();
+    run.shell_is_as_before();
+}
+
+#[test]
+fn a_suspended_run_leaves_the_terminal_to_the_shell_and_takes_it_again() {
+    let gate = Gate::closed();
+    let shell = "bash --norc --noprofile -i";
+    let run = RunInPane::start(shell, "", held_by(&gate));
+    run.shows("team-lead >");
+    run.keys("half a line");
+    run.shows("team-lead > half a line");
+    run.press("C-z");
+    run.shows("Stopped");
+    run.line("echo in-the-$((1+1)); bg");
+    run.shows("in-the-2");
+    // The run is in the background, and these keys are the shell's.
+    run.line("echo still-$((2+2))");
+    run.shows("still-4");
+    run.line(&format!("fg; {MODES}"));
+    run.keys(" more");
+    run.shows("team-lead > half a line more");
+    gate.open();
+    run.shell_is_as_before();
+}
+
+#[test]
+fn esc_interrupts_a_lead_which_then_waits_and_ctrl_d_ends_the_run() {
+    let model = |ask: &Ask| {
+        if ask.news_has("do this instead") {
+            Reply::tool("t2", "Bash", json!({"command": "sleep 601"}))
+        } else {
+            Reply::tool("t1", "Bash", json!({"command": "sleep 600"}))
+        }
+    };
+    let run = RunInPane::start("sh", &format!("; echo code $?; {MODES}"), model);
+    run.shows("Bash sleep 600");
+    run.press("Escape");
+    run.shows("type what to do instead");
+    run.line("do this instead");
+    run.shows("Bash sleep 601");
+    run.press("C-d");
+    run.shows("ending the team");
+    run.shows("code 130");
+    run.shell_is_as_before();
 }

@@ -12,6 +12,7 @@ mod given;
 mod inbox;
 mod instructions;
 mod journal;
+mod lead_terminal;
 mod man;
 mod members;
 mod misread;
@@ -30,7 +31,6 @@ mod stop;
 mod task;
 mod team;
 mod trust;
-mod typed_ahead;
 mod watch;
 mod worktree;
 

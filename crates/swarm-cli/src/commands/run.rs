@@ -6,26 +6,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_config::ClaudeSettings;
+use swarm_engine::NoEvents;
 use swarm_fs::process::forbid_inspection;
 use swarm_member::{LeadParts, Outcome, RunReport, run_headless};
-use swarm_protocol::{ErrorKind, PermissionMode, SessionId, TeamName, Usage};
+use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamName, Usage};
 use swarm_store::StoreError;
 use swarm_supervisor::{Deployment, LeadStanding, lead_standing};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
-use super::run_events::{StreamJson, live_view};
-use super::typed_ahead::{RestoreAtEnd, TypedAhead};
+use super::lead_terminal::{LeadTerminal, RestoreAtEnd};
+use super::run_events::{events, view_theme};
 use super::worktree::{OwnWorktree, leave_entered, no_prompt, wish};
 use crate::app::App;
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 use crate::models;
-use crate::output::{Output, plain, say};
+use crate::output::{Output, plain};
 use crate::root_folder;
 use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
+
+/// What a person at the terminal of a run can do.
+const TYPE_HERE: &str = "type to the lead; Esc interrupts it, Ctrl-D ends the run";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -161,9 +166,9 @@ fn lead(
         max_requests,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
-        ..parts(app, deployment, claude, output)?
+        ..parts(app, deployment, claude)?
     };
-    conduct(app, place(parts), prompt)
+    conduct(app, place(parts), output, prompt)
 }
 
 /// A run begins a team of its own. Looked at before anything is printed or started; of two runs that begin at once the
@@ -206,7 +211,6 @@ pub(super) fn parts(
     app: &App,
     deployment: Deployment,
     claude: ClaudeSettings,
-    output: OutputFormat,
 ) -> Result<LeadParts, Failure> {
     let model = models::client(&deployment.model, &deployment.provider, deployment.pace)?;
     // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
@@ -230,10 +234,8 @@ pub(super) fn parts(
             &deployment.cwd,
         )),
         rules: claude.rules,
-        events: match output {
-            OutputFormat::StreamJson => Arc::new(StreamJson(app.out)),
-            _ => live_view(app, &deployment),
-        },
+        events: Arc::new(NoEvents),
+        person: None,
         platform: platform(),
         instructions: Vec::new(),
         max_requests: app.settings.max_requests,
@@ -248,7 +250,12 @@ pub(super) fn parts(
 
 /// Lets a lead work until its end. What its shell leaves behind becomes a child of this process, not of init, and so
 /// is known to have a lead that lives.
-pub(super) fn conduct(app: &App, parts: LeadParts, prompt: String) -> Result<RunReport, Failure> {
+pub(super) fn conduct(
+    app: &App,
+    mut parts: LeadParts,
+    output: OutputFormat,
+    prompt: String,
+) -> Result<RunReport, Failure> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(std::io::Error::from)?;
     let runtime = super::runtime()?;
@@ -256,10 +263,21 @@ pub(super) fn conduct(app: &App, parts: LeadParts, prompt: String) -> Result<Run
     let report = runtime.block_on(async {
         // Before the terminal is changed: a signal that nobody hears would leave it so.
         let heard = Heard::listen()?;
-        let keyboard = TypedAhead::begin()?;
-        let _restored = RestoreAtEnd(keyboard.clone());
-        keyboard.hint_once(app.out);
-        tokio::spawn(interrupts(app.out, Interrupts::of(&parts), heard, keyboard));
+        let terminal = LeadTerminal::begin(view_theme(app, output))?;
+        let _restored = RestoreAtEnd(terminal.clone());
+        parts.events = events(app, output, &parts.deployment, &terminal);
+        let asked = Arc::new(Notify::new());
+        let end = Arc::clone(&asked);
+        parts.person = terminal.person(move || end.notify_one())?;
+        if parts.person.is_some() {
+            parts.events.emit(AgentEvent::Notice {
+                line: TYPE_HERE.to_owned(),
+            });
+        } else if !app.out.quiet {
+            terminal.hint_once();
+        }
+        let set = Interrupts::of(&parts);
+        tokio::spawn(interrupts(app.out, set, heard, asked, terminal));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
         let report = run_headless(parts, prompt).await;
@@ -321,23 +339,30 @@ impl Heard {
     }
 }
 
-/// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. SIGTERM counts like
-/// Ctrl-C. When the terminal closes the run ends too, and its members wait for another lead.
+/// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. SIGTERM and Ctrl-D
+/// (`asked`) count like Ctrl-C. When the terminal closes the run ends too, and its members wait for another lead.
 #[expect(
     clippy::exit,
     reason = "whoever asks for the third time will not wait for anything"
 )]
-async fn interrupts(out: Output, set: Interrupts, mut heard: Heard, keyboard: TypedAhead) {
+async fn interrupts(
+    out: Output,
+    set: Interrupts,
+    mut heard: Heard,
+    asked: Arc<Notify>,
+    terminal: LeadTerminal,
+) {
     // Whoever interrupts is there to read it, even where a program reads the rest.
     let tell = |line: &str| {
         if !out.quiet {
-            say(line);
+            terminal.say(line);
         }
     };
     loop {
         tokio::select! {
             _ = heard.interrupt.recv() => {}
             _ = heard.terminate.recv() => {}
+            () = asked.notified() => {}
             _ = heard.hangup.recv() => {
                 // It comes more than once: from the kernel and from the shell.
                 if !set.stop.is_cancelled() {
@@ -349,7 +374,7 @@ async fn interrupts(out: Output, set: Interrupts, mut heard: Heard, keyboard: Ty
         }
         if set.kill.is_cancelled() {
             tell("swarm: given up; `swarm ps` shows what is left, `swarm reap` ends it");
-            keyboard.end();
+            terminal.end();
             let code = ErrorKind::Interrupted.exit_code().0;
             std::process::exit(code.into());
         }

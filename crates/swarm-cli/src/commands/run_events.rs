@@ -1,6 +1,6 @@
 //! What a run shows while it goes on.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use swarm_engine::{EventSink, NoEvents};
@@ -9,17 +9,32 @@ use swarm_protocol::{AgentEvent, Color, MemberName};
 use swarm_supervisor::Deployment;
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
+use super::lead_terminal::LeadTerminal;
+use super::run::OutputFormat;
 use crate::app::App;
 use crate::output::{Output, terminal_width};
 
-/// The lead's work, drawn on stderr as in a teammate's pane.
-pub(super) fn live_view(app: &App, deployment: &Deployment) -> Arc<dyn EventSink> {
-    if app.out.quiet || app.out.json {
-        return Arc::new(NoEvents);
-    }
-    let theme = Theme {
+/// How the lead's work is drawn on stderr; `None` where it is not.
+pub(super) fn view_theme(app: &App, output: OutputFormat) -> Option<Theme> {
+    let is_drawn = output != OutputFormat::StreamJson && !app.out.quiet && !app.out.json;
+    is_drawn.then(|| Theme {
         color: app.env.color(io::stderr().is_terminal()),
         ..Theme::PLAIN
+    })
+}
+
+/// Where the events of a run go: to the terminal, drawn as in a teammate's pane, to stdout as JSON, or nowhere.
+pub(super) fn events(
+    app: &App,
+    output: OutputFormat,
+    deployment: &Deployment,
+    terminal: &LeadTerminal,
+) -> Arc<dyn EventSink> {
+    if output == OutputFormat::StreamJson {
+        return Arc::new(StreamJson(app.out));
+    }
+    let Some(theme) = view_theme(app, output) else {
+        return Arc::new(NoEvents);
     };
     let header = PaneHeader {
         name: MemberName::lead(),
@@ -30,16 +45,18 @@ pub(super) fn live_view(app: &App, deployment: &Deployment) -> Arc<dyn EventSink
         cwd: deployment.cwd.clone(),
         home: app.env.home(),
     };
-    let out: Box<dyn Write + Send> = Box::new(io::stderr());
     let width = Box::new(|| terminal_width(io::stderr()));
     Arc::new(PaneSink::new(PaneView::measured(
-        out, theme, width, &header,
+        terminal.screen(),
+        theme,
+        width,
+        &header,
     )))
 }
 
 /// One JSON line for each event.
 #[derive(Debug)]
-pub(super) struct StreamJson(pub(super) Output);
+struct StreamJson(Output);
 
 impl EventSink for StreamJson {
     fn emit(&self, event: AgentEvent) {

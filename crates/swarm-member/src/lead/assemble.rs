@@ -47,10 +47,11 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
 
 /// A lead that is ready for its prompt.
 pub(super) fn assemble(
-    parts: LeadParts,
+    mut parts: LeadParts,
     leadership: Arc<Leadership>,
     servers: &ProcessServers,
 ) -> Result<MemberLoop<LeadRole>, EngineError> {
+    let person = parts.person.take();
     let dep = &parts.deployment;
     let reporter = reporter(&parts, &leadership);
     let seat = seat(&parts, &leadership, &reporter);
@@ -103,8 +104,8 @@ pub(super) fn assemble(
     };
     let assembled = setup.assemble(servers, Arc::new(spawner))?;
     let stop = parts.stop.child_token();
-    let role = LeadRole::new(parts, leadership, role_mail);
-    assembled.open(role, stop, None)
+    let role = LeadRole::new(parts, leadership, role_mail, person.is_some());
+    assembled.open(role, stop, person)
 }
 
 fn transcript(parts: &LeadParts) -> PathBuf {

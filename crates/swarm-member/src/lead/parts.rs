@@ -9,6 +9,8 @@ use swarm_engine::{AgentRuntime, EventSink, ModelFactory};
 use swarm_model::Model;
 use swarm_policy::RuleSet;
 use swarm_protocol::{SessionId, TeamName};
+use swarm_ui::PaneInput;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::Deployment;
@@ -39,6 +41,8 @@ pub struct LeadParts {
     pub rules: RuleSet,
     /// The view of the run.
     pub events: Arc<dyn EventSink>,
+    /// What a person types into the terminal of the run; `None` where nobody can type.
+    pub person: Option<UnboundedReceiver<PaneInput>>,
     /// Name of the operating system, for the system prompt.
     pub platform: String,
     /// Further text for the system prompt.

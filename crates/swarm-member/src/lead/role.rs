@@ -37,10 +37,19 @@ pub(super) struct LeadRole {
     nudged: Option<String>,
     /// The paused members for which the run waits, as last reported.
     told_paused: Option<String>,
+    /// Whether somebody can type into the terminal of the run.
+    has_person: bool,
+    /// Whether the person there has interrupted the last turn: the run does not end before they say how it goes on.
+    awaits_person: bool,
 }
 
 impl LeadRole {
-    pub(super) fn new(parts: LeadParts, leadership: Arc<Leadership>, mail: Arc<LeadMail>) -> Self {
+    pub(super) fn new(
+        parts: LeadParts,
+        leadership: Arc<Leadership>,
+        mail: Arc<LeadMail>,
+        has_person: bool,
+    ) -> Self {
         Self {
             supervisor: Supervisor::new(parts.deployment.clone()),
             parts,
@@ -50,6 +59,8 @@ impl LeadRole {
             reconciling: None,
             nudged: None,
             told_paused: None,
+            has_person,
+            awaits_person: false,
         }
     }
 
@@ -97,7 +108,7 @@ impl Role for LeadRole {
 
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
         let Some(team) = member.seat().team() else {
-            if !member.sub_agents.is_busy() {
+            if !member.sub_agents.is_busy() && !member.role.awaits_person {
                 return Ok(Some(Outcome::Completed));
             }
             member.rest().await;
@@ -120,7 +131,8 @@ impl Role for LeadRole {
         let tasks = store.tasks(&team)?;
         let after = store.member_view(&team)?;
         let is_leaving = was_leaving || member.role.mail.is_member_leaving();
-        if !is_leaving && !member.sub_agents.is_busy() {
+        let awaits_person = member.role.awaits_person;
+        if !is_leaving && !member.sub_agents.is_busy() && !awaits_person {
             match situation(&before, &tasks, &after) {
                 Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
                 Situation::Done => return Ok(Some(Outcome::Completed)),
@@ -141,7 +153,14 @@ impl Role for LeadRole {
     }
 
     fn idle_state(&mut self) -> (MemberState, Option<String>) {
-        (MemberState::Idle, None)
+        let detail = self
+            .awaits_person
+            .then(|| "interrupted by a person".to_owned());
+        (MemberState::Idle, detail)
+    }
+
+    fn turn_begins(&mut self, _turn: &Turn) {
+        self.awaits_person = false;
     }
 
     async fn turn_event(&mut self, _turn: &Turn) -> Self::TurnEvent {
@@ -171,6 +190,12 @@ impl Role for LeadRole {
             role.result.person_wrote();
         }
         role.result.turn_ended(outcome.text(), is_finished);
+        let is_interrupted = matches!(outcome, TurnOutcome::Interrupted { .. });
+        if is_interrupted && role.has_person && !member.stop.is_cancelled() {
+            role.awaits_person = true;
+            let line = "type what to do instead; the run ends with Ctrl-D";
+            member.reporter.notice(line);
+        }
         let end = match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
             TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
@@ -179,10 +204,11 @@ impl Role for LeadRole {
             | TurnOutcome::Interrupted { .. }
             | TurnOutcome::Suspended { .. } => None,
         };
-        member.report(match end.as_ref().and_then(Outcome::failure) {
+        let state = match end.as_ref().and_then(Outcome::failure) {
             Some(why) => (MemberState::Failed, Some(why)),
-            None => (MemberState::Idle, None),
-        });
+            None => member.role.idle_state(),
+        };
+        member.report(state);
         Ok(end)
     }
 

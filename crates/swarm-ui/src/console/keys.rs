@@ -2,6 +2,7 @@
 
 use std::io;
 use std::thread;
+use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -27,6 +28,31 @@ pub fn read_keys(
             }
         })
         .map(drop)
+}
+
+/// The same for a terminal that is not always this program's: keys are read when `may_read` has returned `true`. It waits
+/// until there are some and reading them is allowed; `false` ends the reading.
+///
+/// # Errors
+/// As [`read_keys`].
+pub fn read_keys_when(
+    console: Console,
+    mut may_read: impl FnMut() -> bool + Send + 'static,
+    mut tell: impl FnMut(PaneInput) + Send + 'static,
+) -> io::Result<()> {
+    let reader = thread::Builder::new().name("reads keys".to_owned());
+    let reading = move || -> io::Result<()> {
+        while may_read() {
+            while event::poll(Duration::ZERO)? {
+                let key = key_of(event::read()?);
+                if let Some(input) = key.and_then(|key| console.key(key)) {
+                    tell(input);
+                }
+            }
+        }
+        Ok(())
+    };
+    reader.spawn(reading).map(drop)
 }
 
 fn key_of(event: Event) -> Option<Key> {

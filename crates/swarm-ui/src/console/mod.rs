@@ -5,7 +5,7 @@ mod line;
 mod outlet;
 mod screen;
 
-pub use keys::read_keys;
+pub use keys::{read_keys, read_keys_when};
 pub use line::PaneInput;
 pub use outlet::Outlet;
 pub use screen::{Console, ConsoleWriter};

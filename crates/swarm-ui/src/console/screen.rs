@@ -61,7 +61,21 @@ impl Console {
         width: WidthSource,
         prompt: &str,
     ) -> Self {
-        let mut inner = Inner {
+        let console = Self::closed(out, copy, theme, width, prompt);
+        console.reopen();
+        console
+    }
+
+    /// The same for a terminal that is taken over later, with [`Self::reopen`]. Until then what is written is written as it
+    /// is.
+    pub fn closed(
+        out: Box<dyn Write + Send>,
+        copy: Box<dyn Write + Send>,
+        theme: Theme,
+        width: WidthSource,
+        prompt: &str,
+    ) -> Self {
+        let inner = Inner {
             out,
             copy,
             theme,
@@ -70,14 +84,28 @@ impl Console {
             line: InputLine::default(),
             column: 0,
             painted: None,
-            is_closed: false,
+            is_closed: true,
         };
-        let mut frame = PASTE_MARKS_ON.to_owned();
-        inner.paint(&mut frame);
-        inner.send(&frame);
         Self {
             inner: Arc::new(Mutex::new(inner)),
         }
+    }
+
+    /// Shows the input line again after [`Self::close`].
+    pub fn reopen(&self) {
+        let mut inner = self.inner.lock();
+        if !inner.is_closed {
+            return;
+        }
+        inner.is_closed = false;
+        let mut frame = PASTE_MARKS_ON.to_owned();
+        inner.paint(&mut frame);
+        inner.send(&frame);
+    }
+
+    /// Draws the input line for the terminal's present size.
+    pub fn resized(&self) {
+        self.key(Key::Resized);
     }
 
     /// Where output goes.
@@ -125,13 +153,13 @@ impl Inner {
         let copy = without_titles(output);
         self.copy.write_all(copy.as_bytes()).ok();
         self.copy.flush().ok();
-        if self.is_closed {
-            return self.send(output);
-        }
         let mut frame = String::new();
         self.erase(&mut frame);
         frame.push_str(output);
         self.column = column_after(self.column, output);
+        if self.is_closed {
+            return self.send(&frame);
+        }
         self.paint(&mut frame);
         self.send(&frame);
     }

@@ -120,7 +120,15 @@ fn output_goes_on_where_it_stopped_with_the_line_below_it() {
     say("the end\n");
     assert_eq!(shown(&screen), "one\ntwo and a half\nthe end");
     assert_eq!(copy.text(), "one\ntwo and a half\nthe end\n");
+    assert!(screen.text().ends_with("the end\n"));
     assert!(screen.text().contains(PASTE_MARKS_OFF));
+    // Keys of a terminal that was given back are not the console's, and what stood in the line stays there.
+    console.reopen();
+    console.key(Key::Text("kept".to_owned()));
+    console.close();
+    assert_eq!(console.key(Key::Text("lost".to_owned())), None);
+    console.reopen();
+    assert_eq!(shown(&screen), "one\ntwo and a half\nthe end\nbob > kept");
 }
 
 proptest! {

@@ -104,9 +104,9 @@ pub(super) fn run(
         max_requests,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
-        ..parts(app, deployment, claude, output)?
+        ..parts(app, deployment, claude)?
     };
-    let report = conduct(app, lead, prompt);
+    let report = conduct(app, lead, output, prompt);
     leave_entered(app);
     let report = report?;
     show(app, output, &report)

@@ -22,14 +22,14 @@ use swarm_testkit::{
 };
 use swarm_testkit::{FakeModel, Reply, call, heard, say};
 
-struct Run {
-    world: Arc<World>,
-    model: Arc<FakeModel>,
-    parts: LeadParts,
+pub(super) struct Run {
+    pub(super) world: Arc<World>,
+    pub(super) model: Arc<FakeModel>,
+    pub(super) parts: LeadParts,
 }
 
 impl Run {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut world = World::without_team();
         world.deployment.mode = PermissionMode::BypassPermissions;
         world.deployment.ceiling = PermissionMode::BypassPermissions;
@@ -49,6 +49,7 @@ impl Run {
             models: Arc::new(swarm_engine::NoOtherModels),
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),
+            person: None,
             platform: "test".to_owned(),
             instructions: Vec::new(),
             max_requests: 20,
@@ -66,13 +67,13 @@ impl Run {
     }
 
     /// With the team `crew` from the start.
-    fn with_team() -> Self {
+    pub(super) fn with_team() -> Self {
         let mut run = Self::new();
         run.parts.team = Some(team());
         run
     }
 
-    async fn go(self) -> Result<RunReport, LeadError> {
+    pub(super) async fn go(self) -> Result<RunReport, LeadError> {
         let run = run_headless(self.parts, "do it".to_owned());
         let ended = tokio::time::timeout(Duration::from_secs(40), run).await;
         ended.expect("the run ends")

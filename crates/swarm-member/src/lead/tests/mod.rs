@@ -1,4 +1,5 @@
 //! A lead on real files, with members that are played by threads and processes.
 
 mod headless;
+mod person;
 mod played;
