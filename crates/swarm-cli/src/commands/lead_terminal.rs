@@ -20,7 +20,7 @@ use swarm_ui::{Console, Outlet, PaneInput, Theme, read_keys_when};
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::output::{plain, say, terminal_width};
+use crate::output::{say, terminal_width};
 
 /// What a person who types is told where the lead's work is not shown.
 const HINT: &str = "nothing reads this terminal: write to the lead with `swarm send team-lead \"…\"` from another shell";
@@ -81,17 +81,6 @@ impl LeadTerminal {
             Some((console, _)) => Box::new(console.writer()),
             None => Box::new(io::stderr()),
         }
-    }
-
-    /// Says a line to the person, above the input line if there is one.
-    pub(super) fn say(&self, line: &str) {
-        if self.0.screen.is_none() {
-            return say(line);
-        }
-        let mut screen = self.screen();
-        // A screen that is gone is told nothing.
-        writeln!(screen, "{}", plain(line)).ok();
-        screen.flush().ok();
     }
 
     /// What the person types; `None` where there is no input line. Ctrl-D calls `end`.

@@ -24,7 +24,7 @@ use crate::app::App;
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 use crate::models;
-use crate::output::{Output, plain};
+use crate::output::{plain, say};
 use crate::root_folder;
 use crate::team_hooks::TeamHooks;
 use crate::teammate_entry::platform;
@@ -35,8 +35,9 @@ const TYPE_HERE: &str = "type to the lead; Esc interrupts it, Ctrl-D ends the ru
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The lead creates a team when it needs one. The run ends when the lead has finished and every task is completed or \
-failed. Exit codes: 0 on success, 9 if the lead or a task failed, 6 on timeout. Press Ctrl-C once to shut the team \
-down, twice to kill it. After a timeout or a closed terminal, members wait for `swarm resume`.
+failed. Exit codes: 0 on success, 9 if the lead or a task failed, 6 on timeout. In a terminal, type to the lead while \
+it works; Esc interrupts it. Press Ctrl-C once to shut the team down, twice to kill it. After a timeout or a closed \
+terminal, members wait for `swarm resume`.
 
 Examples:
   swarm run \"Find out why the import is slow, and prove it.\"
@@ -276,8 +277,18 @@ pub(super) fn conduct(
         } else if !app.out.quiet {
             terminal.hint_once();
         }
-        let set = Interrupts::of(&parts);
-        tokio::spawn(interrupts(app.out, set, heard, asked, terminal));
+        let (set, quiet) = (Interrupts::of(&parts), app.out.quiet);
+        let is_drawn = view_theme(app, output).is_some();
+        let view = is_drawn.then(|| Arc::clone(&parts.events));
+        let tell = move |line: &str| match &view {
+            Some(view) => view.emit(AgentEvent::Notice {
+                line: line.to_owned(),
+            }),
+            // Whoever interrupts is there to read it, even where a program reads the rest.
+            None if !quiet => say(&format!("swarm: {line}")),
+            None => {}
+        };
+        tokio::spawn(interrupts(tell, set, heard, asked, terminal));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
         let report = run_headless(parts, prompt).await;
@@ -346,18 +357,12 @@ impl Heard {
     reason = "whoever asks for the third time will not wait for anything"
 )]
 async fn interrupts(
-    out: Output,
+    tell: impl Fn(&str) + Send + 'static,
     set: Interrupts,
     mut heard: Heard,
     asked: Arc<Notify>,
     terminal: LeadTerminal,
 ) {
-    // Whoever interrupts is there to read it, even where a program reads the rest.
-    let tell = |line: &str| {
-        if !out.quiet {
-            terminal.say(line);
-        }
-    };
     loop {
         tokio::select! {
             _ = heard.interrupt.recv() => {}
@@ -373,17 +378,17 @@ async fn interrupts(
             }
         }
         if set.kill.is_cancelled() {
-            tell("swarm: given up; `swarm ps` shows what is left, `swarm reap` ends it");
+            tell("given up; `swarm ps` shows what is left, `swarm reap` ends it");
             terminal.end();
             let code = ErrorKind::Interrupted.exit_code().0;
             std::process::exit(code.into());
         }
         if set.stop.is_cancelled() {
-            tell("swarm: killing the team; Ctrl-C again gives up at once");
+            tell("killing the team; Ctrl-C again gives up at once");
             set.kill.cancel();
             continue;
         }
-        tell("swarm: ending the team; Ctrl-C again kills it");
+        tell("ending the team; Ctrl-C again kills it");
         set.stop.cancel();
     }
 }
