@@ -74,6 +74,7 @@ pub(crate) fn with_agents(
         ),
         compaction: CompactionSettings {
             at: app.settings.compact_at,
+            clear_tool_results: app.settings.clear_tool_results,
         },
         web: WebSettings {
             search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),

@@ -74,6 +74,16 @@ fn with_cause(error: &FsError) -> String {
 }
 
 impl EngineError {
+    /// Whether the conversation does not fit the model's context window.
+    pub fn is_out_of_room(&self) -> bool {
+        matches!(
+            self,
+            Self::ContextFull
+                | Self::NotCompacted { .. }
+                | Self::Model(ModelError::ContextTooLong { .. })
+        )
+    }
+
     /// The kind that scripts see.
     pub fn kind(&self) -> ErrorKind {
         match self {

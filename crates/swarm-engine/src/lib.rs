@@ -5,6 +5,7 @@
 //! session with other [`AgentParts`]. [`SubAgents`] is the registry of the last kind.
 
 mod agent_tool;
+mod brief;
 mod compaction;
 mod context_files;
 mod environment;
@@ -29,6 +30,7 @@ mod turn;
 mod worktree;
 
 pub use agent_tool::AgentTool;
+pub use brief::Brief;
 pub use environment::PromptEnvironment;
 pub use equipped::own_tools;
 pub use error::EngineError;

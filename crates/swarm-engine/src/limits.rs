@@ -15,6 +15,8 @@ pub struct EngineLimits {
     pub window: Option<u64>,
     /// Percent of the window at which the conversation is compacted.
     pub compact_at: u32,
+    /// Whether old tool results are cleared before that, where it frees enough.
+    pub clear_tool_results: bool,
     /// Tokens to think with, below `max_output_tokens`; `None` turns thinking off.
     pub thinking_budget: Option<u32>,
     /// How hard the model thinks; `None` leaves it to the model.
@@ -36,6 +38,7 @@ impl Default for EngineLimits {
             max_output_tokens: 32_000,
             window: None,
             compact_at: 80,
+            clear_tool_results: true,
             thinking_budget: None,
             effort: None,
             output_chars: None,

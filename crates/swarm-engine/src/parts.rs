@@ -9,7 +9,7 @@ use swarm_policy::RemovedTool;
 use swarm_tools::{Tool, ToolContext};
 
 use crate::{
-    AgentRuntime, EngineLimits, EventSink, ForkPoint, InstructionSources, Interjections,
+    AgentRuntime, Brief, EngineLimits, EventSink, ForkPoint, InstructionSources, Interjections,
     PermissionGate, Rights,
 };
 
@@ -49,6 +49,8 @@ pub struct AgentParts {
     pub home: Option<PathBuf>,
     /// Where instruction files come from; `None` for an agent that gets none.
     pub instructions: Option<Arc<InstructionSources>>,
+    /// What it is told anew once its conversation was compacted.
+    pub brief: Option<Arc<dyn Brief>>,
     /// What each call gets; `cancel` and `tool_use_id` are filled in per call.
     pub tool_context: ToolContext,
 }

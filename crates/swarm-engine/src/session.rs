@@ -323,6 +323,7 @@ impl Session {
                 self.totals.usage += compaction.usage;
                 self.totals.requests += 1;
             }
+            Entry::Cleared(_) => {}
             Entry::Inherited(message) => {
                 for call in message
                     .blocks

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_engine::{
-    AgentParts, AgentRuntime, EngineError, EngineLimits, EventSink, ForkPoint, InstructionSources,
-    Interjections, Isolator, ModelFactory, Rights, Session, SubAgentKit, SubAgents,
-    TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools, without_unreadable,
+    AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EventSink, ForkPoint,
+    InstructionSources, Interjections, Isolator, ModelFactory, Rights, Session, SubAgentKit,
+    SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools, without_unreadable,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -17,7 +17,7 @@ use swarm_mcp::ProcessServers;
 use swarm_model::{Model, ModelName};
 use swarm_policy::{AgentDefinition, Equipment, ReadFilter};
 use swarm_protocol::{AgentId, SessionId};
-use swarm_team::{SendMessageTool, member_hooks, task_tools};
+use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
     Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits,
 };
@@ -177,6 +177,7 @@ impl MemberSetup {
             limits: self.limits,
             home: self.home,
             instructions,
+            brief: Some(Arc::new(TeamBrief(Arc::clone(&seat)))),
             tool_context,
         };
         sub_agents.equip(&mut agent, spawner, self.definition.as_ref(), &transcript);
@@ -254,6 +255,25 @@ impl MemberSetup {
                     .map(|team| AgentId::new(seat.name.clone(), team)),
                 team,
             },
+        }
+    }
+}
+
+/// The team of a member at the moment.
+#[derive(Debug)]
+struct TeamBrief(Arc<Seat>);
+
+impl Brief for TeamBrief {
+    fn brief(&self) -> Option<String> {
+        let seat = &self.0;
+        let team = seat.team()?;
+        match team_brief(&*seat.store, &team, &seat.name) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                // The summary has what the member knew of its team.
+                tracing::warn!(%team, member = %seat.name, %error, "no brief of the team");
+                None
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MemberState, SubAgentId, Usage};
+use crate::{ContextUse, MemberState, SubAgentId, Usage};
 
 /// One event of an agent's life.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,6 +84,8 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
+    /// How full the context window is, after an answer or a compaction. Absent where the model's window is not known.
+    Context(ContextUse),
     /// A turn ended.
     TurnEnded {
         /// Its last text.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage};
+use crate::{ContextUse, PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage};
 
 /// Where a checkout stands: what was ordered of a member's work tree, and what the member finds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ pub enum MemberState {
     IdleUnreported,
     /// The provider slows it down.
     Throttled,
-    /// A limit of turns or budget is used up.
+    /// Its conversation fills the context window and could not be compacted.
     Exhausted,
     /// Its last turn failed; it continues with its next message.
     Failed,
@@ -200,6 +200,9 @@ pub struct StateReport {
     /// Tokens used so far.
     #[serde(default)]
     pub usage: Usage,
+    /// How full its context window is, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextUse>,
 }
 
 /// `members/<name>/paused`: there for as long as a person wants this spawn to take no turn.

@@ -1,6 +1,7 @@
 //! Interactions between members: messages and their routing, task tools, hello, permission
 //! bridging, and the shutdown handshake. Both halves of each handshake live here, side by side.
 
+mod brief;
 mod completion;
 mod effects;
 mod hello;
@@ -20,6 +21,7 @@ mod sub_agent_event;
 mod task_hooks;
 mod task_tools;
 
+pub use brief::team_brief;
 pub use completion::{Completion, CompletionError};
 pub use effects::{announce_assignment, announce_unblocked, look, reconcile, reserve};
 pub use hello::{HelloMismatch, check_hello};

@@ -40,6 +40,7 @@ impl StateKeeper {
             turns: 0,
             progress: 0,
             usage: Usage::default(),
+            context: None,
         };
         Self {
             store,
@@ -105,6 +106,11 @@ fn follow(report: &mut StateReport, event: &AgentEvent, now: UnixMs) -> bool {
                 report.detail.clone_from(detail);
             }
             changed
+        }
+        // It is written with what changes next, at the end of the turn at the latest.
+        AgentEvent::Context(used) => {
+            report.context = Some(*used);
+            false
         }
         AgentEvent::TurnEnded { usage, .. } => {
             report.turns += 1;

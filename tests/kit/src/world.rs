@@ -307,6 +307,7 @@ pub fn report_state(
         turns: 0,
         progress: 0,
         usage: Usage::default(),
+        context: None,
     };
     store.write_state(team, &name(member), &report).unwrap();
 }

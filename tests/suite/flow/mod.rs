@@ -3,6 +3,7 @@
 
 mod agents;
 mod chat;
+mod compaction;
 mod hook_trees;
 mod hooks;
 mod instructions;

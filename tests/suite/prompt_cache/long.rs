@@ -96,7 +96,9 @@ fn reads_in_a_small_window() -> impl Fn(&Ask) -> Reply + Send + Sync {
 fn a_run_goes_on_when_its_conversation_outgrows_the_window() {
     let api = FakeApi::start(reads_in_a_small_window());
     let world = world().with_api(&api);
-    let setting = format!("[model.windows]\n\"anthropic/\" = {WINDOW}\n");
+    let setting = format!(
+        "[model.windows]\n\"anthropic/\" = {WINDOW}\n[compact]\nclear_tool_results = false\n"
+    );
     world.write("root/swarm.toml", &setting);
     world.write("project/CLAUDE.md", "Whistle while you work.\n");
     world.write(

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use swarm_protocol::{
-    Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs, Usage,
+    ContextUse, Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs,
+    Usage,
 };
 use swarm_store::{Actor, MemberView, StoreError};
 use swarm_ui::print::{Cell, short_duration};
@@ -39,8 +40,13 @@ pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Resu
     record["unread"] = json!(view.unread);
     record["tasks"] = json!(ids);
     record["turns"] = json!(report.map_or(0, |report| report.turns));
+    record["context"] = json!(report.and_then(|report| report.context).map(context));
     record["usage"] = json!(report.map_or_else(Usage::default, |report| report.usage));
     Ok(record)
+}
+
+fn context(used: ContextUse) -> Value {
+    json!({"tokens": used.tokens, "window": used.window, "percent": used.percent()})
 }
 
 /// Since when a member is in its state, where that is known.

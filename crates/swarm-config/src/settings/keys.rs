@@ -69,6 +69,8 @@ settings! {
     windows: BTreeMap<String, u64> = "model.windows", Kind::Sizes, Say::Users;
     /// Percent of the context window at which a conversation is compacted.
     compact_at: u32 = "compact.at", Kind::Whole(20, 95), Say::Less;
+    /// Whether old tool results are cleared before a conversation is compacted.
+    clear_tool_results: bool = "compact.clear_tool_results", Kind::Flag, Say::Users;
     /// The permission mode where none is named.
     mode: PermissionMode = "permissions.mode", Kind::Word(MODES), Say::Less;
     /// How long a permission request waits for a person.

@@ -25,6 +25,11 @@ pub(super) fn notes(recent: &Recent) -> Vec<String> {
     todos.into_iter().chain(plan).collect()
 }
 
+/// The team at the moment.
+pub(super) fn team(brief: &str) -> String {
+    reminder("Your team at this moment:", brief)
+}
+
 /// Files that the agent read or changed last, as they are now, each of them whole. Those without room in `bytes` are left
 /// out, as are those that `shown` has.
 pub(super) async fn files(

@@ -44,6 +44,10 @@ impl Meter {
                     .map(|message| size(message))
                     .sum();
             }
+            Entry::Cleared(cleared) => {
+                let left = self.tokens().saturating_sub(cleared.saved);
+                (self.counted, self.since) = (left, 0);
+            }
             Entry::TurnEnd { .. } => {}
         }
     }

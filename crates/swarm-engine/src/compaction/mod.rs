@@ -2,9 +2,10 @@
 //!
 //! A summary is asked for with one request that begins with the bytes of the last one, so that it is read from the prompt
 //! cache. The conversation that follows it is built anew once: instructions, summary, to-do list, recent files, and the
-//! last messages as they were said. Forks that run keep the messages with which they began.
+//! last messages as they were said. Before that, results of old calls are cleared where that frees enough. Forks that run keep the messages with which they began.
 
 mod attach;
+mod clear;
 mod meter;
 mod recent;
 mod run;

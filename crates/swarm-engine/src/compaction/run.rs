@@ -8,7 +8,7 @@ use swarm_model::{
     ContentBlock, ModelError, ModelRequest, ModelResponse, Role, StoredBlock, StoredMessage,
 };
 use swarm_policy::HookEvent;
-use swarm_protocol::{AgentEvent, MemberState, Usage};
+use swarm_protocol::{AgentEvent, ContextUse, MemberState, Usage};
 
 use super::meter::{BYTES_A_TOKEN, size};
 use super::shorten::{last_of, with_short_results};
@@ -21,7 +21,7 @@ use crate::{EngineError, Session, TurnSignals, told_by_hooks};
 const ATTEMPTS: usize = 3;
 
 /// Parts of the window: for the last messages, for files, and for the summary.
-const TAIL: u64 = 6;
+pub(super) const TAIL: u64 = 6;
 const FILES: u64 = 10;
 const SUMMARY: u64 = 10;
 
@@ -70,6 +70,14 @@ impl Session {
         })
     }
 
+    /// Says how full the window is.
+    pub(crate) fn emit_context(&self) {
+        if let Some(window) = self.parts.limits.window {
+            let tokens = self.meter.tokens();
+            self.emit(AgentEvent::Context(ContextUse { tokens, window }));
+        }
+    }
+
     /// Has the conversation go on from a summary of itself. `wish` is what somebody wants of the summary.
     ///
     /// # Errors
@@ -91,6 +99,7 @@ impl Session {
             self.meter.tokens()
         );
         self.emit(AgentEvent::Notice { line });
+        self.emit_context();
         let fields = json!({"trigger": trigger.word(), "compact_summary": summary});
         let word = Some(trigger.word());
         self.fire(HookEvent::PostCompact, word, fields, &signals.cancel)
@@ -292,6 +301,11 @@ impl Session {
             .for_each(&mut say);
         say(summary::framed(summary, self.transcript().path()));
         attach::notes(&self.recent).into_iter().for_each(&mut say);
+        let brief = self.parts.brief.as_ref().and_then(|brief| brief.brief());
+        brief
+            .map(|brief| attach::team(&brief))
+            .into_iter()
+            .for_each(&mut say);
         let files = self.recent_files(&tail::files_read(&tail), for_files).await;
         files.into_iter().for_each(&mut say);
         if let Some(directive) = attach::directive(whole) {

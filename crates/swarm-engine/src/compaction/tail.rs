@@ -13,28 +13,25 @@ pub(super) fn is_beginning(message: &StoredMessage) -> bool {
     message.role == Role::Assistant || !blocks.any(|block| block.result_id().is_some())
 }
 
-/// The last messages that have room in `bytes`; at least the last one, with the calls that it answers. Results of the
-/// latter that are too long for the room are cut.
-pub(super) fn tail(messages: &[Arc<StoredMessage>], bytes: u64) -> Vec<Arc<StoredMessage>> {
-    let beginnings = (0..messages.len()).rev();
-    let beginnings = beginnings.filter(|at| is_beginning(&messages[*at]));
-    let sizes = beginnings.map(|at| {
-        let all: u64 = messages[at..].iter().map(|message| size(message)).sum();
-        (at, all)
-    });
-    let mut kept = None;
-    for (at, all) in sizes {
+/// Where the last messages begin that have room in `bytes`: at least the last one, with the calls that it answers. And how
+/// long they are.
+pub(super) fn beginning(messages: &[Arc<StoredMessage>], bytes: u64) -> (usize, u64) {
+    let (mut kept, mut all) = (None, 0);
+    for (at, message) in messages.iter().enumerate().rev() {
+        all += size(message);
         if all > bytes && kept.is_some() {
             break;
         }
-        kept = Some((at, all));
-        if all > bytes {
-            break;
+        if is_beginning(message) {
+            kept = Some((at, all));
         }
     }
-    let Some((at, all)) = kept else {
-        return Vec::new();
-    };
+    kept.unwrap_or((0, all))
+}
+
+/// The last messages that have room in `bytes`. Where not even the last of them has, its results are cut.
+pub(super) fn tail(messages: &[Arc<StoredMessage>], bytes: u64) -> Vec<Arc<StoredMessage>> {
+    let (at, all) = beginning(messages, bytes);
     let last = &messages[at..];
     if all <= bytes {
         return last.to_vec();

@@ -1,11 +1,15 @@
 //! The conversation in memory.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use swarm_model::{BlockArena, BlockKind, ContentBlock, Role, StoredMessage};
+use swarm_model::{BlockArena, BlockKind, ContentBlock, Role, StoredBlock, StoredMessage};
 
 use super::valid::{self, Valid};
 use crate::transcript::{Entry, TurnEnd};
+
+/// Stands in place of a result that was cleared. Claude Code's.
+pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
 /// What was said, in order. Lines of one role in a row are one message, but for input that comes after a turn has
 /// ended without an answer: it begins a message of its own, as it begins a turn. Grows at its end, until a compaction replaces it.
@@ -50,6 +54,7 @@ impl History {
                 self.open = compaction.open;
                 self.apart = !compaction.open;
             }
+            Entry::Cleared(cleared) => self.clear_results(&cleared.calls),
             Entry::TurnEnd { how, text, .. } => {
                 // A failure is the program's affair; a stop is something the model has to know of.
                 if how != TurnEnd::Failed && self.waits() {
@@ -124,6 +129,36 @@ impl History {
             sent.take(last);
         }
         sent.finish()
+    }
+
+    /// Leaves out the results of these calls. Requests that were made share nothing with what is changed.
+    fn clear_results(&mut self, calls: &[String]) {
+        let calls: HashSet<&str> = calls.iter().map(String::as_str).collect();
+        let ends = self.former.iter_mut().chain(&mut self.last);
+        for message in self.sent.messages_mut().chain(ends) {
+            let is_meant = |block: &StoredBlock| {
+                let id = block.result_id();
+                id.is_some_and(|id| calls.contains(&**id))
+            };
+            if !message.blocks.iter().any(is_meant) {
+                continue;
+            }
+            let message = Arc::make_mut(message);
+            for block in message.blocks.iter_mut().filter(|block| is_meant(block)) {
+                if let ContentBlock::ToolResult {
+                    tool_use_id,
+                    is_error,
+                    ..
+                } = block.block()
+                {
+                    *block = self.arena.store(&ContentBlock::ToolResult {
+                        tool_use_id,
+                        content: CLEARED.to_owned(),
+                        is_error,
+                    });
+                }
+            }
+        }
     }
 
     fn push(&mut self, role: Role, content: &[ContentBlock]) {

@@ -3,5 +3,5 @@
 mod conversation;
 mod valid;
 
-pub(crate) use conversation::History;
+pub(crate) use conversation::{CLEARED, History};
 pub(crate) use valid::{INTERRUPTED, error_result};

@@ -89,6 +89,11 @@ impl Valid {
         self.messages
     }
 
+    /// The messages, to shorten results in them.
+    pub(super) fn messages_mut(&mut self) -> impl Iterator<Item = &mut Arc<StoredMessage>> {
+        self.messages.iter_mut()
+    }
+
     fn push(&mut self, message: Arc<StoredMessage>, apart: bool) {
         if message.blocks.is_empty() {
             return;

@@ -247,6 +247,7 @@ impl SubAgents {
             home: parent.home.clone(),
             instructions: (self.root()?.parent.parts.instructions.clone())
                 .filter(|_| !definition.omit_claude_md),
+            brief: None,
             tool_context: context,
         })
     }

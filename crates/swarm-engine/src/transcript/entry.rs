@@ -31,6 +31,8 @@ pub(crate) enum Entry {
     Inherited(Arc<StoredMessage>),
     /// From here on the conversation is a summary of what was said before, and what was kept of it.
     Compacted(Compaction),
+    /// Results of earlier calls are gone from the conversation.
+    Cleared(Clearing),
     /// A turn ended without an answer.
     TurnEnd {
         how: TurnEnd,
@@ -62,6 +64,17 @@ pub(crate) struct Compaction {
     pub(crate) open: bool,
     /// The conversation from here on. The first message has the summary.
     pub(crate) messages: Vec<Arc<StoredMessage>>,
+}
+
+/// Results that were cleared in one sweep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Clearing {
+    /// The calls whose results they were.
+    pub(crate) calls: Vec<String>,
+    /// Tokens in the window before.
+    pub(crate) pre_tokens: u64,
+    /// About how many tokens fewer there are now.
+    pub(crate) saved: u64,
 }
 
 /// What a conversation is compacted for, in the words of Claude Code.

@@ -9,13 +9,19 @@ use swarm_model::{ContentBlock, Message, Role, StopReason, StoredMessage};
 use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, SubAgentId, TeamName, Usage};
 
 use super::assemble::{Part, summary};
-use super::entry::{CompactTrigger, Compaction, Entry, TurnEnd};
+use super::entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 
 /// `subtype` of the system line that ends a turn without an answer.
 const TURN_END: &str = "swarm_turn_end";
 
 /// `subtype` of the system line behind which a conversation goes on from a summary. Claude Code's.
 const BOUNDARY: &str = "compact_boundary";
+
+/// `subtype` of the system line from which on results of earlier calls are left out. Claude Code's.
+const CLEARED: &str = "microcompact_boundary";
+
+/// What such a line says to people. Claude Code's.
+const MICROCOMPACTED: &str = "Context microcompacted";
 
 /// What a boundary line says to people. Claude Code's.
 const COMPACTED: &str = "Conversation compacted";
@@ -86,6 +92,18 @@ struct CompactMetadata {
     pre_tokens: u64,
 }
 
+/// Claude Code's own key on a line that clears results.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct MicrocompactMetadata {
+    trigger: String,
+    pre_tokens: u64,
+    tokens_saved: u64,
+    compacted_tool_ids: Vec<String>,
+    #[serde(rename = "clearedAttachmentUUIDs")]
+    cleared_attachments: Vec<String>,
+}
+
 /// What one line is written for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Piece<'a> {
@@ -133,6 +151,8 @@ struct Written<'a> {
     logical_parent_uuid: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compact_metadata: Option<CompactMetadata>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    microcompact_metadata: Option<MicrocompactMetadata>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_compact_summary: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -183,6 +203,8 @@ struct Read {
     subtype: Option<String>,
     #[serde(default, rename = "compactMetadata")]
     compact_metadata: Option<Value>,
+    #[serde(default, rename = "microcompactMetadata")]
+    microcompact_metadata: Option<MicrocompactMetadata>,
     #[serde(default, rename = "isCompactSummary")]
     is_compact_summary: bool,
     #[serde(default)]
@@ -244,6 +266,14 @@ impl Read {
         let mark = self.swarm.unwrap_or_default();
         if self.subtype.as_deref() == Some(BOUNDARY) {
             return Some(boundary(self.compact_metadata, mark.compaction));
+        }
+        if self.subtype.as_deref() == Some(CLEARED) {
+            let cleared = self.microcompact_metadata?;
+            return Some(Part::Whole(Entry::Cleared(Clearing {
+                calls: cleared.compacted_tool_ids,
+                pre_tokens: cleared.pre_tokens,
+                saved: cleared.tokens_saved,
+            })));
         }
         if let Some(how) = mark.turn_end {
             let text = self.content.as_ref().and_then(Value::as_str);
@@ -326,6 +356,7 @@ pub(super) fn render(
         subtype: None,
         logical_parent_uuid: None,
         compact_metadata: None,
+        microcompact_metadata: None,
         is_compact_summary: false,
         is_visible_in_transcript_only: false,
         content: None,
@@ -385,6 +416,17 @@ impl<'a> Written<'a> {
             Entry::Inherited(message) => {
                 self.repeat(message);
                 self.swarm.inherited = true;
+            }
+            Entry::Cleared(cleared) => {
+                self.subtype = Some(CLEARED);
+                self.content = Some(MICROCOMPACTED);
+                self.microcompact_metadata = Some(MicrocompactMetadata {
+                    trigger: CompactTrigger::Auto.word().to_owned(),
+                    pre_tokens: cleared.pre_tokens,
+                    tokens_saved: cleared.saved,
+                    compacted_tool_ids: cleared.calls.clone(),
+                    cleared_attachments: Vec::new(),
+                });
             }
             // It is written in pieces.
             Entry::Compacted(_) => {}

@@ -6,7 +6,7 @@ mod file;
 mod line;
 mod path;
 
-pub(crate) use entry::{CompactTrigger, Compaction, Entry, TurnEnd};
+pub(crate) use entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};
 pub use line::TranscriptAuthor;
 pub use path::{find_transcript, transcript_path};

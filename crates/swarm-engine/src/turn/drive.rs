@@ -91,6 +91,7 @@ impl Session {
                 stop_reason: Some(response.stop_reason),
                 usage: response.usage,
             })?;
+            self.emit_context();
             match step {
                 Step::Finish => {
                     if self
@@ -123,13 +124,13 @@ impl Session {
         Err(TurnStop::Limit)
     }
 
-    /// Asks the model about a conversation that fits its context window: one that nearly fills it is compacted before, and
+    /// Asks the model about a conversation that fits its context window: one that nearly fills it is shortened before, and
     /// one that the server finds too long is compacted and asked about once more.
     async fn ask_compacting(
         &mut self,
         signals: &TurnSignals,
     ) -> Result<ModelResponse, EngineError> {
-        if self.is_nearly_full() {
+        if self.is_nearly_full() && !self.clear_old_results()? {
             self.compact(CompactTrigger::Auto, None, signals).await?;
         }
         let asked = self.ask_model(signals).await;

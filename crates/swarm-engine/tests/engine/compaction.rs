@@ -8,7 +8,8 @@ use futures::{StreamExt, stream};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_engine::{
-    AgentParts, EngineError, EngineLimits, Injected, InstructionSources, Session, TurnOutcome,
+    AgentParts, Brief, EngineError, EngineLimits, Injected, InstructionSources, Session,
+    TurnOutcome,
 };
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_model::{
@@ -16,7 +17,7 @@ use swarm_model::{
     StopReason, StoredMessage,
 };
 use swarm_policy::{AgentLimits, HookSettings, InstructionSettings, ReadFilter, RuleSet};
-use swarm_protocol::{AgentEvent, MessageId, Usage};
+use swarm_protocol::{AgentEvent, ContextUse, MessageId, Usage};
 use swarm_tools::builtin;
 use tokio_util::sync::CancellationToken;
 
@@ -137,15 +138,34 @@ impl Model for Server {
     }
 }
 
+/// The team of the agent.
+#[derive(Debug)]
+struct Team;
+
+impl Brief for Team {
+    fn brief(&self) -> Option<String> {
+        Some("alice: working".into())
+    }
+}
+
 /// An agent that talks to such a server.
 struct Talk {
     world: World,
     server: Arc<Server>,
     window: Option<u64>,
+    clears: bool,
     hooks: AgentHooks,
 }
 
 impl Talk {
+    /// One whose old results are cleared first.
+    fn clearing() -> Self {
+        Self {
+            clears: true,
+            ..Self::new(Some(WINDOW))
+        }
+    }
+
     fn new(window: Option<u64>) -> Self {
         let world = World::new(builtin());
         let folder = world.scratch.path().join("project");
@@ -165,6 +185,7 @@ impl Talk {
             world,
             server: Arc::new(server),
             window,
+            clears: false,
             hooks: AgentHooks::default(),
         }
     }
@@ -185,10 +206,12 @@ impl Talk {
             model: self.server.clone(),
             limits: EngineLimits {
                 window: self.window,
+                clear_tool_results: self.clears,
                 ..self.world.limits.clone()
             },
             instructions: Some(Arc::new(instructions)),
             hooks: self.hooks.clone(),
+            brief: Some(Arc::new(Team)),
             tool_context: swarm_tools::ToolContext {
                 cwd: folder,
                 ..parts.tool_context
@@ -280,6 +303,95 @@ async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens(
     assert!((0..300).all(|turn| session.has_message(&MessageId::new(format!("m{turn}")))));
 }
 
+#[tokio::test]
+async fn old_results_are_cleared_in_sweeps_before_anything_is_summarized() {
+    const CLEARED: &str = "[Old tool result content cleared]";
+    let talk = Talk::clearing();
+    let mut session = talk.open();
+    for turn in 0..300 {
+        if turn % 50 == 49 {
+            session = talk.open();
+        }
+        assert_finished(&take_turn(&mut session, turn).await);
+    }
+    let requests = talk.server.requests();
+    let (mut known, mut all, mut sweeps) = (0, 0, 0);
+    for pair in requests.windows(2) {
+        let [before, after] = pair else {
+            unreachable!()
+        };
+        assert!(tokens(after) <= WINDOW, "nothing is refused");
+        assert_valid(&said(after));
+        all += bytes(&after.messages);
+        if asks_for_summary(before) {
+            continue;
+        }
+        if after.messages.starts_with(&before.messages) {
+            known += bytes(&before.messages);
+            continue;
+        }
+        sweeps += 1;
+        let (old, new) = (said(before), said(after));
+        let changed: Vec<usize> = (0..old.len()).filter(|at| old[*at] != new[*at]).collect();
+        for at in &changed {
+            let shown = results(&old[*at]).into_iter().zip(results(&new[*at]));
+            for ((id, text, _), (same_id, placeholder, _)) in shown {
+                assert_eq!(id, same_id);
+                assert!(placeholder == CLEARED || text == placeholder);
+            }
+            assert_eq!(texts(&old[*at]), texts(&new[*at]));
+        }
+        let freed = bytes(&before.messages) - bytes(&after.messages[..before.messages.len()]);
+        assert!(
+            freed as u64 >= WINDOW,
+            "a quarter of the window, four bytes each: {freed}"
+        );
+        assert!(
+            *changed.last().unwrap() + 4 < old.len(),
+            "the last results stay"
+        );
+    }
+    let on_disk = talk.world.on_disk();
+    assert_eq!(
+        on_disk
+            .matches("\"subtype\":\"microcompact_boundary\"")
+            .count(),
+        sweeps
+    );
+    assert!(
+        sweeps > talk.boundaries() && talk.boundaries() >= 1,
+        "{sweeps}"
+    );
+    assert!(
+        on_disk.matches(CLEARED).count() < 100,
+        "what was cleared is still on disk"
+    );
+    assert!(
+        known * 100 > all * 90,
+        "{known} of {all} bytes of messages were sent before"
+    );
+}
+
+#[tokio::test]
+async fn the_share_of_the_window_is_reported_after_each_answer() {
+    let talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    take_turn(&mut session, 0).await;
+    let asked = talk.server.requests();
+    let events = talk.world.watcher.events().into_iter();
+    let reported: Vec<ContextUse> = events
+        .filter_map(|event| match event {
+            AgentEvent::Context(used) => Some(used),
+            _ => None,
+        })
+        .collect();
+    let expected = asked.iter().map(|request| ContextUse {
+        tokens: tokens(request) + 20,
+        window: WINDOW,
+    });
+    assert_eq!(reported, expected.collect::<Vec<_>>());
+}
+
 /// The request after a summary has everything that is attached again, to the letter.
 #[track_caller]
 fn assert_rebuilt(talk: &Talk, asked: &ModelRequest, next: &ModelRequest) {
@@ -304,10 +416,14 @@ fn assert_rebuilt(talk: &Talk, asked: &ModelRequest, next: &ModelRequest) {
         texts[2].contains("[x] begin ") && texts[2].contains("[ ] end "),
         "{texts:#?}"
     );
+    assert!(
+        texts[3].contains("Your team at this moment:\n\nalice: working"),
+        "{texts:#?}"
+    );
     let shown: Vec<usize> = (0..FILES)
         .filter(|number| {
             let file = talk.server.file(*number).display().to_string();
-            texts[3..].iter().any(|text| {
+            texts[4..].iter().any(|text| {
                 let lines = text.matches(&format!("line of file {number}")).count();
                 text.contains(&file)
                     && lines == FILE_BYTES / format!("line of file {number}\n").len()

@@ -198,6 +198,7 @@ impl World {
             limits: self.limits.clone(),
             home: None,
             instructions: None,
+            brief: None,
             tool_context: ToolContext {
                 cwd: "/work/repo".into(),
                 env: Arc::new(BTreeMap::new()),

@@ -88,6 +88,7 @@ pub(super) fn assemble(
             max_turns: parts.max_requests,
             window: dep.equipment.models.window(&dep.model),
             compact_at: dep.equipment.compaction.at,
+            clear_tool_results: dep.equipment.compaction.clear_tool_results,
             ..EngineLimits::default()
         },
         permission_timeout: dep.limits.permission_timeout(),

@@ -239,6 +239,7 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
             .and_then(|effort| effort.parse().ok()),
         window: order.equipment.models.window(&order.model),
         compact_at: order.equipment.compaction.at,
+        clear_tool_results: order.equipment.compaction.clear_tool_results,
         ..EngineLimits::default()
     }
 }

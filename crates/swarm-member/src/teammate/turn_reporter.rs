@@ -29,8 +29,8 @@ pub(crate) struct TurnReporter {
     waiting: Option<Vec<String>>,
     /// Why the lead does not know of the last turn.
     untold: Option<String>,
-    /// Why the last turn failed.
-    failure: Option<String>,
+    /// Why the last turn failed, and the state in which that leaves the member.
+    failure: Option<(MemberState, String)>,
 }
 
 impl TurnReporter {
@@ -151,8 +151,8 @@ impl TurnReporter {
             self.unreported
                 .retain(|task| open.iter().any(|other| other.id == task.id));
         }
-        if let Some(why) = &self.failure {
-            return (MemberState::Failed, Some(why.clone()));
+        if let Some((state, why)) = &self.failure {
+            return (*state, Some(why.clone()));
         }
         if self.unreported.is_empty() {
             return (MemberState::Idle, self.untold.clone());
@@ -162,12 +162,18 @@ impl TurnReporter {
     }
 }
 
-/// Why a turn failed, in one line.
-fn failure(outcome: &TurnOutcome) -> Option<String> {
+/// Why a turn failed, in one line, and what state that is.
+fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
     let TurnOutcome::Failed { error, .. } = outcome else {
         return None;
     };
-    error.to_string().lines().next().map(str::to_owned)
+    let state = if error.is_out_of_room() {
+        MemberState::Exhausted
+    } else {
+        MemberState::Failed
+    };
+    let line = error.to_string().lines().next()?.to_owned();
+    Some((state, line))
 }
 
 /// The idle notice of a turn: its final text, unless the member has just reported by message.

@@ -8,10 +8,15 @@ use serde::{Deserialize, Serialize};
 pub struct CompactionSettings {
     /// Percent of the context window at which a conversation is compacted.
     pub at: u32,
+    /// Whether old tool results are cleared before, where that frees enough.
+    pub clear_tool_results: bool,
 }
 
 impl Default for CompactionSettings {
     fn default() -> Self {
-        Self { at: 80 }
+        Self {
+            at: 80,
+            clear_tool_results: true,
+        }
     }
 }

@@ -112,6 +112,7 @@ fn report(spawn_id: SpawnId, state: MemberState) -> StateReport {
         turns: 1,
         progress: 1,
         usage: Usage::default(),
+        context: None,
     }
 }
 

@@ -477,6 +477,7 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
         turns: 0,
         progress: 0,
         usage: Usage::default(),
+        context: None,
     };
     let write = |report: &StateReport| {
         world
@@ -522,6 +523,7 @@ fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before() {
         turns: 0,
         progress: 0,
         usage: Usage::default(),
+        context: None,
     };
     let life = world.live("team-lead", spawn);
     world

@@ -7,6 +7,7 @@
     reason = "a test ends with a panic, and plays the programs that write files in their own way"
 )]
 
+mod brief;
 mod effects;
 mod hello;
 mod incoming;

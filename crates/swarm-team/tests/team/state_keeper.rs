@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_protocol::{AgentEvent, MemberState, SpawnId, UnixMs, Usage};
+use swarm_protocol::{AgentEvent, ContextUse, MemberState, SpawnId, UnixMs, Usage};
 use swarm_store::TeamStore;
 use swarm_team::StateKeeper;
 
@@ -44,7 +44,14 @@ fn the_report_is_written_when_there_is_something_new_to_see() {
         error: None,
     };
     follow(&turn, 5);
+    let context = ContextUse {
+        tokens: 5,
+        window: 20,
+    };
+    let report = follow(&AgentEvent::Context(context), 6).unwrap();
+    assert_eq!(report.context, None, "it is written with what comes next");
     let report = follow(&turn, 6).unwrap();
+    assert_eq!(report.context.unwrap().percent(), 25);
     assert_eq!((report.turns, report.usage.output_tokens), (2, 14));
     assert_eq!((report.since, keeper.report()), (UnixMs(3), report.clone()));
 }

@@ -160,6 +160,7 @@ impl World {
             turns: 0,
             progress: 0,
             usage: Usage::default(),
+            context: None,
         };
         self.store
             .write_state(&self.team, &name(member), &report)

@@ -190,6 +190,8 @@ impl<W: Write> PaneView<W> {
                 self.turn_ended(usage.total(), error.as_deref());
             }
             AgentEvent::Notice { line } => self.notice(line),
+            // `swarm status` has it.
+            AgentEvent::Context(_) => {}
             AgentEvent::SubAgentStarted { .. }
             | AgentEvent::SubAgentEvent { .. }
             | AgentEvent::SubAgentEnded { .. } => self.sub_agent(event),

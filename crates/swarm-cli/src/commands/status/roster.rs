@@ -49,15 +49,16 @@ fn is_quiet(view: &MemberView) -> bool {
 /// The headings. In a small terminal what says least about the work is left out.
 fn heading() -> Table {
     Table::new([
-        "MEMBER", "STATE", "FOR", "UNREAD", "TOKENS", "DOING", "PANE", "MODEL",
+        "MEMBER", "STATE", "FOR", "UNREAD", "TOKENS", "CONTEXT", "DOING", "PANE", "MODEL",
     ])
     .right(2)
     .right(3)
     .right(4)
-    .spare([7, 6, 4])
+    .right(5)
+    .spare([8, 7, 4, 5])
 }
 
-fn row(status: &Status, view: &MemberView, now: UnixMs) -> [Cell; 8] {
+fn row(status: &Status, view: &MemberView, now: UnixMs) -> [Cell; 9] {
     let since = since(view).map_or_else(String::new, |since| age(now, since));
     let unread = match view.unread {
         Some(0) => Cell::new("0").dim(),
@@ -71,10 +72,20 @@ fn row(status: &Status, view: &MemberView, now: UnixMs) -> [Cell; 8] {
         Cell::new(since),
         unread,
         Cell::new(short_count(tokens)),
+        context(view),
         Cell::new(doing(status, view)),
         Cell::new(pane(status, &view.member)),
         Cell::new(view.member.model.as_deref().unwrap_or_default()),
     ]
+}
+
+/// The share of its context window that its conversation takes.
+fn context(view: &MemberView) -> Cell {
+    let used = view.report.as_ref().and_then(|report| report.context);
+    let Some(used) = used.filter(|_| !is_over(view.state)) else {
+        return Cell::new("");
+    };
+    Cell::new(format!("{}%", used.percent()))
 }
 
 /// The pane's number in tmux, with the server where there are several; the ids of members without a terminal say nothing to

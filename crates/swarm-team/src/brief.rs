@@ -1,0 +1,107 @@
+//! A team in a few lines, for a model that has lost sight of it.
+
+use swarm_protocol::{MemberName, RequestState, Task, TeamName};
+use swarm_store::{StoreError, TaskList, TeamStore};
+
+/// Bytes of the lines of one part. All parts with their headings have less than 2 KiB.
+const MEMBERS: usize = 600;
+const TASKS: usize = 800;
+const REQUESTS: usize = 400;
+
+/// Bytes of a line.
+const LINE: usize = 120;
+
+/// Members and their states, the tasks that are not done, and the requests that wait for a person, in at most 2 KiB.
+/// `reader` is the member that reads it.
+///
+/// # Errors
+/// [`StoreError`] where the team's files cannot be read.
+pub fn team_brief(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    reader: &MemberName,
+) -> Result<String, StoreError> {
+    let members = store.member_view(team)?;
+    let others = members.iter().filter(|view| view.member.name != *reader);
+    let members: Vec<String> = others
+        .map(|view| {
+            let kind = view.member.agent_type.as_deref();
+            let kind = kind.map_or_else(String::new, |kind| format!(" ({kind})"));
+            format!("{}{kind}: {}", view.member.name, view.state.name())
+        })
+        .collect();
+    let list = store.tasks(team)?;
+    let open = list.tasks.iter();
+    let open = open.filter(|task| !list.state(task).is_terminal());
+    let tasks: Vec<String> = open.map(|task| task_line(task, &list)).collect();
+    let requests = store.requests(team)?.requests.into_iter();
+    let requests: Vec<String> = requests
+        .filter(|request| request.state == RequestState::Open)
+        .map(|request| format!("{} asks: {}", request.from, request.description))
+        .collect();
+    let parts = [
+        part(
+            &format!("You are {reader} of team {team}. Other members"),
+            &members,
+            MEMBERS,
+        ),
+        part("Open tasks", &tasks, TASKS),
+        part("Requests that wait for a person", &requests, REQUESTS),
+    ];
+    Ok(parts.join("\n"))
+}
+
+fn task_line(task: &Task, list: &TaskList) -> String {
+    let state = list.state(task).name();
+    let owner = task.owner.as_deref();
+    let owner = owner.map_or_else(String::new, |owner| {
+        let name = owner.split_once('@').map_or(owner, |(name, _)| name);
+        format!(", {name}")
+    });
+    format!("#{} [{state}{owner}] {}", task.id, task.subject)
+}
+
+/// A heading with a line for each item; those without room are counted.
+fn part(heading: &str, items: &[String], bytes: usize) -> String {
+    let heading = one_line(heading);
+    if items.is_empty() {
+        return format!("{heading}: none");
+    }
+    let mut lines = vec![format!("{heading} ({}):", items.len())];
+    let mut room = bytes;
+    for (at, item) in items.iter().enumerate() {
+        let line = format!("- {}", one_line(item));
+        let Some(left) = room.checked_sub(line.len() + 1) else {
+            lines.push(format!("- and {} more", items.len() - at));
+            break;
+        };
+        room = left;
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.len() <= LINE {
+        return line;
+    }
+    format!("{}…", &line[..line.floor_char_boundary(LINE)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_room_is_counted() {
+        let items: Vec<String> = (0..100).map(|number| format!("item\n{number}")).collect();
+        let text = part("Open tasks", &items, 40);
+        assert_eq!(
+            text,
+            "Open tasks (100):\n- item 0\n- item 1\n- item 2\n- item 3\n- and 96 more"
+        );
+        assert_eq!(part("Open tasks", &[], 40), "Open tasks: none");
+    }
+}
