@@ -127,4 +127,5 @@ fn a_member_is_compacted_told_of_its_team_and_respawned_behind_the_summary() {
         assert!(times <= 1, "{line} came {times} times");
     }
     assert_eq!(api.refused(), [""; 0]);
+    world.swarm(&["kill", "--all"]).ok();
 }
