@@ -150,11 +150,12 @@ struct Life {
 
 fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName>) -> Vec<Life> {
     let of = |team: &'a TeamName| {
-        let records = store.life_records(team).into_iter();
-        records.map(|(name, record)| Life {
-            team: team.clone(),
-            name,
-            record,
+        store.names_on_disk(team).into_iter().filter_map(|name| {
+            Some(Life {
+                team: team.clone(),
+                record: store.life_record(team, &name)?,
+                name,
+            })
         })
     };
     teams.into_iter().flat_map(of).collect()

@@ -140,9 +140,9 @@ async fn a_known_process_ends_with_what_it_started_though_nothing_marks_it() {
     // Only the number tells them from others by now.
     until(|| count(&mark) == 0);
     let process = known(pid);
-    let end = |process| {
+    let end = |process: Process| {
         let target = Target {
-            processes: vec![process],
+            processes: process.into(),
             ..Target::default()
         };
         process::end(target, Duration::from_secs(20))
@@ -195,7 +195,7 @@ async fn alone_we_end_what_we_started() {
         .spawn()
         .unwrap();
     let target = Target {
-        processes: vec![known(i32::try_from(std::process::id()).unwrap())],
+        processes: known(i32::try_from(std::process::id()).unwrap()).into(),
         ..Target::default()
     };
     let ended = process::end(target, Duration::from_secs(20)).await;

@@ -399,7 +399,7 @@ impl TeamStore for FileStore {
             .flatten()
     }
 
-    fn life_records(&self, team: &TeamName) -> Vec<(MemberName, LifeRecord)> {
+    fn names_on_disk(&self, team: &TeamName) -> Vec<MemberName> {
         let names = swarm_fs::names_in(&self.layout.team(team).members());
         let names = names.ok().flatten().unwrap_or_default().into_iter();
         names

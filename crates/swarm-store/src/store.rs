@@ -342,8 +342,8 @@ pub trait TeamStore: Send + Sync + Debug {
     /// What a member's life file says, where there is one that can be read. Whether that process lives is another question.
     fn life_record(&self, team: &TeamName, name: &MemberName) -> Option<LifeRecord>;
 
-    /// What everybody who has a life file there says of itself, whether it is in the roster or not. Some may be dead.
-    fn life_records(&self, team: &TeamName) -> Vec<(MemberName, LifeRecord)>;
+    /// The names of everybody who has files there, whether in the roster or not.
+    fn names_on_disk(&self, team: &TeamName) -> Vec<MemberName>;
 
     /// The roster and every member with what is known of it, in the roster's order.
     fn look(&self, team: &TeamName) -> Result<TeamView>;

@@ -28,6 +28,7 @@ pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
 pub use marked::{
     MemberProcess, life_holders, processes_of_members, processes_of_spawn, processes_of_spawns,
+    working_directories,
 };
 pub use member_hooks::member_hooks;
 pub use merged::WorkMerger;

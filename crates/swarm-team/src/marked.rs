@@ -1,9 +1,9 @@
 //! The processes of a spawn: the member itself, known by its life record, and what bears the mark of the spawn.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use swarm_fs::process::{Process, Target, pid_space};
+use swarm_fs::process::{KnownProcesses, Process, Target, pid_space};
 use swarm_fs::{Liveness, probe_and_read};
 use swarm_protocol::{
     LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId, TeamName,
@@ -22,17 +22,11 @@ pub fn processes_of_members<'a>(
     team: &TeamName,
     members: impl IntoIterator<Item = (&'a MemberName, SpawnId)>,
 ) -> Target {
-    let mut processes = Vec::new();
-    let mut spawns = Vec::new();
-    for (name, spawn) in members {
-        let holder = life_holder(store, team, name).filter(|holder| holder.spawn_id == spawn);
-        processes.extend(holder.map(|holder| holder.process));
-        spawns.push(spawn);
-    }
-    Target {
-        processes,
-        ..marked(root_of(&store.team_folder(team)), spawns)
-    }
+    let (lives, spawns) = members
+        .into_iter()
+        .map(|(name, spawn)| (store.life_path(team, name), spawn))
+        .unzip();
+    living_or_marked(store, team, lives, spawns)
 }
 
 /// The same for spawns of a team whose members' names are not known.
@@ -41,13 +35,28 @@ pub fn processes_of_spawns(
     team: &TeamName,
     spawns: impl IntoIterator<Item = SpawnId>,
 ) -> Target {
-    let spawns: HashSet<SpawnId> = spawns.into_iter().collect();
-    let holders = life_holders(store, team).into_iter();
-    let holders = holders.filter(|holder| spawns.contains(&holder.spawn_id));
-    let processes = holders.map(|holder| holder.process).collect();
+    let names = store.names_on_disk(team).into_iter();
+    let names = names.filter(|name| !name.is_lead());
+    let lives = names.map(|name| store.life_path(team, &name)).collect();
+    living_or_marked(store, team, lives, spawns.into_iter().collect())
+}
+
+/// Who holds one of these life locks for one of these spawns, and what bears their marks.
+fn living_or_marked(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    lives: Vec<PathBuf>,
+    spawns: HashSet<SpawnId>,
+) -> Target {
+    let target = marked(root_of(&store.team_folder(team)), spawns.iter().copied());
+    let find = move || {
+        let holders = lives.iter().filter_map(|path| life_holder(path));
+        let holders = holders.filter(|(spawn, _)| spawns.contains(spawn));
+        holders.map(|(_, process)| process).collect()
+    };
     Target {
-        processes,
-        ..marked(root_of(&store.team_folder(team)), spawns)
+        processes: KnownProcesses::found_by(find),
+        ..target
     }
 }
 
@@ -78,10 +87,10 @@ pub struct MemberProcess {
     pub process: Process,
 }
 
-/// The process that holds a member's life lock, if it runs in our pid namespace. The lock proves that it is the member's:
-/// that of a copied root is held by nobody.
-fn life_holder(store: &dyn TeamStore, team: &TeamName, name: &MemberName) -> Option<MemberProcess> {
-    let (Liveness::Alive, content) = probe_and_read(&store.life_path(team, name)).ok()? else {
+/// The process that holds a life lock, and its spawn, if it runs in our pid namespace. The lock proves that it is the
+/// member's: that of a copied root is held by nobody.
+fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
+    let (Liveness::Alive, content) = probe_and_read(path).ok()? else {
         return None;
     };
     let record: LifeRecord = serde_json::from_slice(&content?).ok()?;
@@ -90,19 +99,46 @@ fn life_holder(store: &dyn TeamStore, team: &TeamName, name: &MemberName) -> Opt
         pid: record.pid.try_into().ok()?,
         start: record.proc_start.parse().ok()?,
     };
-    is_here.then(|| MemberProcess {
-        name: name.clone(),
-        spawn_id: record.spawn_id,
-        process,
-    })
+    is_here.then_some((record.spawn_id, process))
 }
 
 /// The processes of all members of a team that live in our pid namespace, whether or not they are in its roster. Without
 /// the lead.
 pub fn life_holders(store: &dyn TeamStore, team: &TeamName) -> Vec<MemberProcess> {
-    let records = store.life_records(team).into_iter();
-    records
-        .filter(|(name, _)| !name.is_lead())
-        .filter_map(|(name, _)| life_holder(store, team, &name))
+    let names = store.names_on_disk(team).into_iter();
+    names
+        .filter(|name| !name.is_lead())
+        .filter_map(|name| holder_of(store, team, name))
+        .collect()
+}
+
+fn holder_of(store: &dyn TeamStore, team: &TeamName, name: MemberName) -> Option<MemberProcess> {
+    let (spawn_id, process) = life_holder(&store.life_path(team, &name))?;
+    Some(MemberProcess {
+        name,
+        spawn_id,
+        process,
+    })
+}
+
+/// Where the members of a team that are running work, and its lead process: the process of each and its recorded working
+/// directory, which nobody can look up in `/proc`.
+pub fn working_directories(
+    store: &dyn TeamStore,
+    team: &TeamName,
+) -> Vec<(MemberProcess, PathBuf)> {
+    let names = store.names_on_disk(team).into_iter();
+    let holders = names.filter_map(|name| holder_of(store, team, name));
+    let cwd = |holder: &MemberProcess| {
+        if holder.name.is_lead() {
+            let config = store.config(team).ok()?;
+            return Some(config.member(&holder.name)?.cwd.clone());
+        }
+        let hello = store.hello(team, &holder.name).ok()??;
+        (hello.spawn_id == holder.spawn_id).then_some(hello.cwd)
+    };
+    holders
+        .filter_map(|holder| Some((cwd(&holder)?, holder)))
+        .map(|(cwd, holder)| (holder, cwd))
         .collect()
 }

@@ -1,9 +1,11 @@
 //! Ending processes: politely, then not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -32,10 +34,39 @@ pub struct Target {
     pub marks: Vec<(String, String)>,
     /// Processes that are known by pid and start time, whatever can be read of them. Of the calling process, only what it
     /// started is meant.
-    pub processes: Vec<Process>,
+    pub processes: KnownProcesses,
     /// The name of a variable, and the folder that it names. Marked processes in which it names another folder that is there are
     /// spared: a mark is copied with the files that it stands in, and then it is those of the other folder that bear it.
     pub home: Option<(String, PathBuf)>,
+}
+
+/// Processes that are found by other means than a mark. They are asked for at every look, after the marks were read: a
+/// process that closes itself to inspection in between must already be known by then.
+#[derive(Clone, Default)]
+pub struct KnownProcesses(Option<Arc<dyn Fn() -> Vec<Process> + Send + Sync>>);
+
+impl KnownProcesses {
+    /// Those that `find` returns.
+    pub fn found_by(find: impl Fn() -> Vec<Process> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(find)))
+    }
+
+    /// Those that are known now.
+    pub fn now(&self) -> Vec<Process> {
+        self.0.as_ref().map_or_else(Vec::new, |find| find())
+    }
+}
+
+impl From<Process> for KnownProcesses {
+    fn from(process: Process) -> Self {
+        Self::found_by(move || vec![process])
+    }
+}
+
+impl fmt::Debug for KnownProcesses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.now()).finish()
+    }
 }
 
 /// What became of the processes that were found.
@@ -137,18 +168,21 @@ fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd>
     let snapshot = snapshot();
     let table = &snapshot.table;
     let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let known = target.processes.iter().chain(seen);
-    let mut roots: BTreeSet<i32> = known
+    let mut roots = BTreeSet::new();
+    if !target.marks.is_empty() {
+        roots.extend(marked(target, &snapshot, own));
+    }
+    let known = target.processes.now();
+    let known = known
+        .iter()
+        .chain(seen)
         .filter(|process| {
             table
                 .get(&process.pid)
                 .is_some_and(|stat| stat.process == **process)
         })
-        .map(|process| process.pid)
-        .collect();
-    if !target.marks.is_empty() {
-        roots.extend(marked(target, &snapshot, own));
-    }
+        .map(|process| process.pid);
+    roots.extend(known);
     if let Some(group) = target.group {
         roots.extend(
             table

@@ -20,7 +20,9 @@ mod stat;
 mod surroundings;
 mod table;
 
-pub use end::{Ended, GRACE, Target, end, end_blocking, end_marked, end_now, gone_within};
+pub use end::{
+    Ended, GRACE, KnownProcesses, Target, end, end_blocking, end_marked, end_now, gone_within,
+};
 pub use inspection::forbid_inspection;
 pub use scan::{Marked, all_marked, command_line};
 pub use stat::{Process, ProcessStat};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::process::{self, Process, Target, forbid_inspection};
+use swarm_fs::process::{self, KnownProcesses, Process, Target, forbid_inspection};
 use swarm_fs::{FolderWatcher, LifeHolder, NameFilter};
 use swarm_protocol::{
     DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
@@ -53,7 +53,7 @@ fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     let own = own.map(|(pid, start)| Process { pid, start });
     Target {
         marks: vec![(SPAWN_MARK.to_owned(), spawn.to_string())],
-        processes: own.into_iter().collect(),
+        processes: own.map(KnownProcesses::from).unwrap_or_default(),
         ..Target::default()
     }
 }
