@@ -235,6 +235,12 @@ pub enum StoreError {
         /// The answer that won.
         answer: Answer,
     },
+    /// The request on file is about another call than the one that was shown.
+    #[error("request `{id}` is no longer about the call that was shown, so it was not answered")]
+    RequestChanged {
+        /// Which request.
+        id: RequestId,
+    },
     /// A text is not the id of a request.
     #[error("`{}` is not a request id", id.as_str().escape_debug())]
     BadRequestId {
@@ -286,6 +292,7 @@ impl StoreError {
             | Self::Cycle { .. }
             | Self::RequestExists { .. }
             | Self::RequestAnswered { .. }
+            | Self::RequestChanged { .. }
             | Self::ReadByProgram { .. } => ErrorKind::Conflict,
             Self::TeamFull { .. } | Self::InboxFull { .. } | Self::MessageTooLarge { .. } => {
                 ErrorKind::Refused

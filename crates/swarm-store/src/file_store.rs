@@ -8,8 +8,8 @@ use std::time::Duration;
 use swarm_fs::{LifeHolder, Liveness, LockOptions};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Clock, Event, Hello, InboxEntry, LeadProcess, LifeRecord,
-    Member, MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord,
-    RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    Member, MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestKind,
+    RequestRecord, RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::layout::Layout;
@@ -404,7 +404,6 @@ impl TeamStore for FileStore {
         let names = names.ok().flatten().unwrap_or_default().into_iter();
         names
             .filter_map(|name| MemberName::parse(name.to_str()?).ok())
-            .filter_map(|name| Some((name.clone(), self.life_record(team, &name)?)))
             .collect()
     }
 
@@ -428,10 +427,11 @@ impl TeamStore for FileStore {
         &self,
         team: &TeamName,
         id: &RequestId,
+        shown: Option<&RequestKind>,
         answer: Answer,
         by: AnsweredBy,
     ) -> Result<RequestRecord> {
-        self.on(team, |files| files.answer_request(id, answer, by))
+        self.on(team, |files| files.answer_request(id, shown, answer, by))
     }
 
     fn heard(&self, team: &TeamName, asked: &RequestRecord) -> Result<Heard> {

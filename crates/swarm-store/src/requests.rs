@@ -97,6 +97,7 @@ impl TeamFiles<'_> {
     pub(crate) fn answer_request(
         &self,
         id: &RequestId,
+        shown: Option<&RequestKind>,
         answer: Answer,
         by: AnsweredBy,
     ) -> Result<RequestRecord> {
@@ -108,6 +109,9 @@ impl TeamFiles<'_> {
                     id: id.clone(),
                     answer,
                 });
+            }
+            if shown.is_some_and(|shown| *shown != request.request) {
+                return Err(StoreError::RequestChanged { id: id.clone() });
             }
             self.write_answer(held, &mut request, answer, by)?;
             Ok(request)

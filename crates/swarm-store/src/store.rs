@@ -8,8 +8,8 @@ use std::time::Duration;
 use swarm_fs::{LifeHolder, Liveness};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
-    MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestRecord, RightsReport,
-    SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestKind, RequestRecord,
+    RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
@@ -368,14 +368,17 @@ pub trait TeamStore: Send + Sync + Debug {
     /// One request.
     fn request(&self, team: &TeamName, id: &RequestId) -> Result<RequestRecord>;
 
-    /// Answers a request. Exactly one answer wins.
+    /// Answers a request. Exactly one answer wins. With `shown`, the call that a person saw, only a request for that call
+    /// is answered.
     ///
     /// # Errors
-    /// [`StoreError::RequestAnswered`] with the answer that won, [`StoreError::RequestNotFound`].
+    /// [`StoreError::RequestAnswered`] with the answer that won, [`StoreError::RequestNotFound`],
+    /// [`StoreError::RequestChanged`].
     fn answer_request(
         &self,
         team: &TeamName,
         id: &RequestId,
+        shown: Option<&RequestKind>,
         answer: Answer,
         by: AnsweredBy,
     ) -> Result<RequestRecord>;

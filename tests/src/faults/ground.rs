@@ -254,6 +254,7 @@ impl Ground {
         let refused = store.answer_request(
             &self.team,
             &RequestId::new("perm-0-nobody0"),
+            None,
             answer,
             AnsweredBy::default(),
         );

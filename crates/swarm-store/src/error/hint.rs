@@ -87,6 +87,9 @@ impl StoreError {
                 "no request waits for an answer".to_owned()
             }
             Self::RequestNotFound { open, .. } => format!("requests that wait: {}", list(open)),
+            Self::RequestChanged { .. } => {
+                "`swarm requests` shows what it is about now".to_owned()
+            }
             Self::BadRequestId { .. } => "use an id that `swarm requests` shows".to_owned(),
             Self::Damaged { path, .. } => format!(
                 "look at {}, repair it or move it away, and try again",

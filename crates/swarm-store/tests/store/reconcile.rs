@@ -424,6 +424,7 @@ fn requests_of_the_dead_leave_the_queue() {
         .answer_request(
             &world.team,
             &request.id,
+            None,
             Answer::Approved { always: false },
             AnsweredBy::default(),
         )

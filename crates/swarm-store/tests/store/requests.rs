@@ -46,7 +46,9 @@ fn exactly_one_of_eight_answers_wins() {
                     _ => Answer::Expired,
                 };
                 let id = asked.id.clone();
-                scope.spawn(move || store.answer_request(team, &id, answer, AnsweredBy::default()))
+                scope.spawn(move || {
+                    store.answer_request(team, &id, None, answer, AnsweredBy::default())
+                })
             })
             .collect();
         answers
@@ -73,6 +75,38 @@ fn exactly_one_of_eight_answers_wins() {
 }
 
 #[test]
+fn only_the_call_that_was_shown_is_answered() {
+    let world = World::with_member("alice");
+    let (store, team) = (&world.store, &world.team);
+    let asked = request("perm-1-a", 1);
+    store.open_request(team, asked.clone()).unwrap();
+    let RequestKind::Permission { tool, digest, .. } = &asked.request;
+    let shown = RequestKind::Permission {
+        tool: tool.clone(),
+        tool_use_id: "toolu_1".to_owned(),
+        input: json!({"command": "make install"}),
+        digest: digest.clone(),
+        suggestions: Vec::new(),
+    };
+    let yes = || Answer::Approved { always: false };
+    let by = AnsweredBy::default;
+    let refused = store
+        .answer_request(team, &asked.id, Some(&shown), yes(), by())
+        .unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict);
+    assert_eq!(
+        refused.to_string(),
+        "request `perm-1-a` is no longer about the call that was shown, so it was not answered"
+    );
+    assert_eq!(store.request(team, &asked.id).unwrap(), asked);
+    let is_answer = |event: &Event| matches!(event, Event::RequestAnswered { .. });
+    assert!(!world.events().iter().any(is_answer));
+    store
+        .answer_request(team, &asked.id, Some(&asked.request), yes(), by())
+        .unwrap();
+}
+
+#[test]
 fn an_answer_that_the_journal_does_not_take_is_not_given() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
@@ -84,12 +118,12 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
     let yes = Answer::Approved { always: false };
     let by = AnsweredBy::default;
     store
-        .answer_request(team, &asked.id, yes, by())
+        .answer_request(team, &asked.id, None, yes, by())
         .unwrap_err();
     assert_eq!(store.request(team, &asked.id).unwrap(), asked);
     // Silence means no all the same.
     store
-        .answer_request(team, &asked.id, Answer::Expired, by())
+        .answer_request(team, &asked.id, None, Answer::Expired, by())
         .unwrap();
 }
 
@@ -108,6 +142,7 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
         .answer_request(
             team,
             &asked.id,
+            None,
             Answer::Denied { why: why.clone() },
             by.clone(),
         )
@@ -116,7 +151,7 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
     let always = Answer::Approved { always: true };
     let id = RequestId::new("perm-2-b");
     store
-        .answer_request(team, &id, always, AnsweredBy::lead())
+        .answer_request(team, &id, None, always, AnsweredBy::lead())
         .unwrap();
     let events = world.events();
     let opened = events.iter().find_map(|event| match event {
@@ -179,7 +214,7 @@ fn an_id_that_could_leave_the_folder_is_refused() {
             store.open_request(team, request(bad, 1)),
             store.request(team, &id).map(drop),
             store
-                .answer_request(team, &id, Answer::Expired, AnsweredBy::system())
+                .answer_request(team, &id, None, Answer::Expired, AnsweredBy::system())
                 .map(drop),
             store.close_request(team, &id),
         ] {
@@ -198,6 +233,7 @@ fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
         .answer_request(
             team,
             &RequestId::new("perm-1-b"),
+            None,
             Answer::Expired,
             AnsweredBy::system(),
         )

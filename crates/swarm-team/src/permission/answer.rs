@@ -2,7 +2,7 @@
 
 use swarm_protocol::{
     Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
-    PermissionResult, RequestId, RequestKind, RequestRecord, RequestState, TeamName,
+    PermissionResult, RequestKind, RequestRecord, RequestState, TeamName,
 };
 use swarm_store::{Draft, StoreError, TeamStore};
 
@@ -13,56 +13,57 @@ pub(super) const DENIED: &str = "Permission denied by the user.";
 pub(super) const NOBODY_ANSWERED: &str =
     "Nobody answered the permission request in time, so the call was not made.";
 
-/// A person says yes. Exactly one answer wins.
+/// A person says yes to a request as it was shown. Exactly one answer wins.
 ///
 /// # Errors
-/// Not found, or already answered.
+/// Not found, already answered, or by now about another call.
 pub fn approve(
     store: &dyn TeamStore,
     team: &TeamName,
-    id: &RequestId,
+    shown: &RequestRecord,
     always: bool,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, id, Answer::Approved { always }, by)
+    settle(store, team, shown, Answer::Approved { always }, by)
 }
 
-/// A person answers the questions of a call, one answer for each. Exactly one answer wins.
+/// A person answers the questions of a call as it was shown, one answer for each. Exactly one answer wins.
 ///
 /// # Errors
-/// Not found, or already answered.
+/// As [`approve`].
 pub fn answer(
     store: &dyn TeamStore,
     team: &TeamName,
-    id: &RequestId,
+    shown: &RequestRecord,
     answers: Vec<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, id, Answer::Answered { answers }, by)
+    settle(store, team, shown, Answer::Answered { answers }, by)
 }
 
-/// A person says no.
+/// A person says no to a request as it was shown.
 ///
 /// # Errors
-/// Not found, or already answered.
+/// As [`approve`].
 pub fn deny(
     store: &dyn TeamStore,
     team: &TeamName,
-    id: &RequestId,
+    shown: &RequestRecord,
     why: Option<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, id, Answer::Denied { why }, by)
+    settle(store, team, shown, Answer::Denied { why }, by)
 }
 
 fn settle(
     store: &dyn TeamStore,
     team: &TeamName,
-    id: &RequestId,
+    shown: &RequestRecord,
     answer: Answer,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    let record = store.answer_request(team, id, answer, by)?;
+    let id = &shown.id;
+    let record = store.answer_request(team, id, Some(&shown.request), answer, by)?;
     // The lead asks through the queue alone, so its record is all it waits for.
     if let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) {
         let draft = Draft::control(LEAD_NAME, &frame).urgent();

@@ -208,7 +208,7 @@ fn settle(
     answer: Answer,
     by: AnsweredBy,
 ) -> Result<bool, StoreError> {
-    match seat.store.answer_request(team, id, answer, by) {
+    match seat.store.answer_request(team, id, None, answer, by) {
         Ok(_) => Ok(true),
         Err(StoreError::RequestAnswered { .. }) => Ok(false),
         Err(error) => Err(error),

@@ -44,8 +44,10 @@ fn open(seat: &Seat, world: &World, timeout: Duration) -> OpenRequest {
 }
 
 fn yes(world: &World, open: &OpenRequest, always: bool) {
-    let by = AnsweredBy::default();
-    approve(&*world.store, &world.team, &open.record.id, always, by).unwrap();
+    let (store, team, by) = (&*world.store, &world.team, AnsweredBy::default());
+    // People are shown what is on file.
+    let shown = store.request(team, &open.record.id).unwrap();
+    approve(store, team, &shown, always, by).unwrap();
 }
 
 /// Wakes when a test says so.
@@ -207,8 +209,15 @@ async fn a_no_carries_its_reason() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
     let open = open(&bob, &world, LONG);
-    let (id, why) = (&open.record.id, Some("not on Friday".to_owned()));
-    deny(&*world.store, &world.team, id, why, AnsweredBy::default()).unwrap();
+    let (asked, why) = (&open.record, Some("not on Friday".to_owned()));
+    deny(
+        &*world.store,
+        &world.team,
+        asked,
+        why,
+        AnsweredBy::default(),
+    )
+    .unwrap();
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
     assert_eq!(answer, PermissionOutcome::deny("not on Friday"));
 }
@@ -252,8 +261,15 @@ async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
     tamper(&world, &widened, |record| forge(record, &always));
     assert_eq!(look(&bob, &world, &widened).await, None);
     let denied = open(&bob, &world, LONG);
-    let id = &denied.record.id;
-    deny(&*world.store, &world.team, id, None, AnsweredBy::default()).unwrap();
+    let asked = &denied.record;
+    deny(
+        &*world.store,
+        &world.team,
+        asked,
+        None,
+        AnsweredBy::default(),
+    )
+    .unwrap();
     let once = json!({"answer": "approved", "always": false});
     tamper(&world, &denied, |record| forge(record, &once));
     assert_eq!(look(&bob, &world, &denied).await, None);
@@ -286,20 +302,66 @@ async fn a_changed_call_is_not_what_was_approved() {
     assert_eq!(ignored(&world), changes.len() + 1);
 }
 
+#[tokio::test]
+async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    let shown = open(&bob, &world, LONG);
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let withdrawn = wait_for(&bob, &world, &shown, Bell::default(), LONG, &cancel).await;
+    withdrawn.unwrap();
+    let newer = open(&bob, &world, LONG);
+    let by = AnsweredBy::default;
+    let late = approve(&*world.store, &world.team, &shown.record, false, by()).unwrap_err();
+    assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
+
+    let other_call = |record: &mut Value| record["input"] = json!({"command": "rm x"});
+    tamper(&world, &newer, other_call);
+    let (store, team, asked) = (&*world.store, &world.team, &newer.record);
+    for changed in [
+        approve(store, team, asked, true, by()),
+        deny(store, team, asked, None, by()),
+    ] {
+        let changed = changed.unwrap_err();
+        assert!(
+            matches!(changed, StoreError::RequestChanged { .. }),
+            "{changed}"
+        );
+    }
+    assert_eq!(
+        look(&bob, &world, &newer).await,
+        None,
+        "nothing was answered"
+    );
+}
+
 #[test]
 fn exactly_one_answer_wins() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let id = open(&bob, &world, LONG).record.id;
+    let asked = open(&bob, &world, LONG).record;
     let wins: usize = std::thread::scope(|scope| {
         let answers: Vec<_> = (0..6)
             .map(|n| {
-                let (world, id) = (&world, &id);
+                let (world, asked) = (&world, &asked);
                 scope.spawn(move || {
                     let answered = if n % 2 == 0 {
-                        approve(&*world.store, &world.team, id, false, AnsweredBy::default())
+                        approve(
+                            &*world.store,
+                            &world.team,
+                            asked,
+                            false,
+                            AnsweredBy::default(),
+                        )
                     } else {
-                        deny(&*world.store, &world.team, id, None, AnsweredBy::default())
+                        deny(
+                            &*world.store,
+                            &world.team,
+                            asked,
+                            None,
+                            AnsweredBy::default(),
+                        )
                     };
                     match answered {
                         Ok(_) => 1,
@@ -324,14 +386,21 @@ async fn silence_means_no() {
     let bob = world.seat_of_new("bob").seat;
     let timeout = Duration::from_millis(20);
     let open = open(&bob, &world, timeout);
-    let id = &open.record.id;
+    let asked = &open.record;
     let answer = wait(&bob, &world, &open, timeout).await.unwrap();
     let PermissionOutcome::Deny { why } = answer else {
         panic!("{answer:?}");
     };
     assert!(why.contains("Nobody answered"), "{why}");
     assert_eq!(queue(&world), 0);
-    let late = approve(&*world.store, &world.team, id, false, AnsweredBy::default()).unwrap_err();
+    let late = approve(
+        &*world.store,
+        &world.team,
+        asked,
+        false,
+        AnsweredBy::default(),
+    )
+    .unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 }
 
@@ -377,7 +446,14 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
         assert_eq!(wait(&bob, &world, &open, LONG).await.unwrap(), wanted);
         assert!(world.unread("bob").is_empty());
         assert_eq!(queue(&world), 0);
-        let late = approve(&*world.store, &world.team, id, false, AnsweredBy::default());
+        let asked = &open.record;
+        let late = approve(
+            &*world.store,
+            &world.team,
+            asked,
+            false,
+            AnsweredBy::default(),
+        );
         let late = late.unwrap_err();
         assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
     }
@@ -463,7 +539,7 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
     };
     world
         .store
-        .answer_request(&world.team, id, no, AnsweredBy::default())
+        .answer_request(&world.team, id, None, no, AnsweredBy::default())
         .unwrap();
     mail_response(&world, "team-lead", &success(id, None));
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();

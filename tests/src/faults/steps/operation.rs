@@ -235,7 +235,7 @@ impl Operation {
             Self::Answer => {
                 let answer = Answer::Approved { always: false };
                 store
-                    .answer_request(team, &request().id, answer, AnsweredBy::default())
+                    .answer_request(team, &request().id, None, answer, AnsweredBy::default())
                     .map(drop)
             }
             Self::Delete => store.delete_team(team, false, true).map(drop),

@@ -9,7 +9,7 @@ use swarm_protocol::{
 use swarm_store::StoreError;
 
 use super::text::{self, granted, what};
-use super::which::named;
+use super::which::{Named, named};
 use crate::app::App;
 use crate::commands::acting::team_to_answer;
 use crate::commands::members::age;
@@ -47,13 +47,11 @@ pub(crate) struct DenyArgs {
 
 pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "approve")?;
-    let id = named(app, &team, args.id.as_deref(), "approve")?;
-    let asked = app.store.request(&team, &id);
-    let asked = asked.map_err(|error| explained(app, &team, error))?;
+    let asked = shown(app, &team, args.id.as_deref(), "approve")?;
     if asked.state == RequestState::Open && (text::asks(&asked) || !args.answer.is_empty()) {
         return answer(app, &team, &asked, &args.answer);
     }
-    let answered = swarm_team::approve(&*app.store, &team, &id, args.always, person(app));
+    let answered = swarm_team::approve(&*app.store, &team, &asked, args.always, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
     let granted = granted(&record).filter(|_| args.always);
     let more = granted.map_or_else(String::new, |granted| {
@@ -84,17 +82,33 @@ fn answer(
         );
         return Err(Failure::usage(message).with_hint(hint));
     }
-    let answered = swarm_team::answer(&*app.store, team, id, answers.to_vec(), person(app));
+    let answered = swarm_team::answer(&*app.store, team, asked, answers.to_vec(), person(app));
     let record = answered.map_err(|error| explained(app, team, error))?;
     show(app, &record, "has your answer", "")
 }
 
 pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "deny")?;
-    let id = named(app, &team, args.id.as_deref(), "deny")?;
-    let answered = swarm_team::deny(&*app.store, &team, &id, args.why, person(app));
+    let asked = shown(app, &team, args.id.as_deref(), "deny")?;
+    let answered = swarm_team::deny(&*app.store, &team, &asked, args.why, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
     show(app, &record, "may not make this call", "")
+}
+
+/// The request that is meant, as it is on file. The answer is given to this one alone, whatever is asked meanwhile.
+fn shown(
+    app: &App,
+    team: &TeamName,
+    word: Option<&str>,
+    verb: &str,
+) -> Result<RequestRecord, Failure> {
+    match named(app, team, word, verb)? {
+        Named::Open(request) => Ok(*request),
+        Named::Id(id) => app
+            .store
+            .request(team, &id)
+            .map_err(|error| explained(app, team, error)),
+    }
 }
 
 /// Who answers, as the journal names it.

@@ -7,6 +7,14 @@ use super::text::what;
 use crate::app::App;
 use crate::failure::Failure;
 
+/// What a person names.
+pub(super) enum Named {
+    /// One of the open requests.
+    Open(Box<RequestRecord>),
+    /// None of them; an earlier answer to it may be on record.
+    Id(RequestId),
+}
+
 /// The request that `word` names: by its id, by the beginning of that or of its random end, or by the name of a member
 /// with one open request. Without a word it is the only open one. A word that names none of the open ones is taken for
 /// an id, so that an earlier answer to it can be told.
@@ -15,7 +23,7 @@ pub(super) fn named(
     team: &TeamName,
     word: Option<&str>,
     verb: &str,
-) -> Result<RequestId, Failure> {
+) -> Result<Named, Failure> {
     let mut open = app.store.requests(team)?.requests;
     open.retain(is_open);
     let meant: Vec<&RequestRecord> = match word {
@@ -23,8 +31,8 @@ pub(super) fn named(
         Some(word) => matching(&open, word),
     };
     match (&meant[..], word) {
-        ([only], _) => Ok(only.id.clone()),
-        ([], Some(word)) => Ok(RequestId::new(word)),
+        ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
+        ([], Some(word)) => Ok(Named::Id(RequestId::new(word))),
         ([], None) => {
             let message = format!("no request of the team {team} waits for an answer");
             Err(Failure::new(ErrorKind::NotFound, message))

@@ -425,7 +425,7 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
             swarm_team::approve(
                 &*world.store,
                 &team(),
-                &request.id,
+                &request,
                 false,
                 AnsweredBy::default(),
             )

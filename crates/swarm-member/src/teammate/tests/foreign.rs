@@ -55,14 +55,14 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
     })
     .await;
     assert_eq!(
-        (request.from, request.description.as_str()),
+        (request.from.clone(), request.description.as_str()),
         (bob(), "rm -r build")
     );
     assert_eq!(world.state(), Some(MemberState::WaitingPermission));
     approve(
         &*world.store,
         &world.team,
-        &request.id,
+        &request,
         false,
         AnsweredBy::default(),
     )

@@ -349,7 +349,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     swarm_team::approve(
         &*world.store,
         &world.team,
-        &request.id,
+        &request,
         false,
         AnsweredBy::default(),
     )
