@@ -21,6 +21,7 @@ use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 use crate::app::App;
 use crate::equipment;
 use crate::failure::Failure;
+use crate::occupants::occupants;
 use crate::team_hooks::HookSource;
 
 /// Version of the program; parent and child must agree.
@@ -181,7 +182,9 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
         },
         worktree_records(&app.root),
     );
-    worktrees.with_maker(Arc::new(maker))
+    worktrees
+        .with_maker(Arc::new(maker))
+        .with_occupants(occupants(Arc::clone(&app.store)))
 }
 
 /// Cores that this process may use.

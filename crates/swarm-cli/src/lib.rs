@@ -14,6 +14,7 @@ mod lineage;
 mod logging;
 mod models;
 mod nearest;
+mod occupants;
 mod output;
 mod root_folder;
 mod sgr;

@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::deployment::{VERSION, identity};
 use crate::environment;
 use crate::first_act::first_act;
+use crate::occupants::occupants;
 use crate::output::{say, terminal_width};
 use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
@@ -105,7 +106,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             .and_then(|ordered| worktree(&env, ordered)),
         ..process_facts(&env)
     };
-    let worktrees = worktrees(&env, &args.root, &order);
+    let worktrees = worktrees(&env, &args.root, &order).with_occupants(occupants(store.clone()));
     // One thread: a member waits nearly all the time, and a thread costs memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

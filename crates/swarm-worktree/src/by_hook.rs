@@ -9,8 +9,8 @@ use crate::create::LOCK_WAIT;
 use crate::heads::look_at;
 use crate::record::read;
 use crate::{
-    Base, Condition, Created, FolderMaker, Hazard, Leaver, ListedWorktree, Parting, Record,
-    RemovedWorktree, Request, Slug, Stage, WorktreeError, usage,
+    Base, Condition, Created, FolderMaker, Hazard, Leaver, ListedWorktree, Occupants, Parting,
+    ProcessMark, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, usage,
 };
 
 /// The maker of folders, and where is kept what it made: their folders need be in no repository.
@@ -18,11 +18,16 @@ use crate::{
 pub(crate) struct ByHook {
     maker: Arc<dyn FolderMaker>,
     records: PathBuf,
+    pub(crate) occupants: Occupants,
 }
 
 impl ByHook {
     pub(crate) fn new(maker: Arc<dyn FolderMaker>, records: PathBuf) -> Self {
-        Self { maker, records }
+        Self {
+            maker,
+            records,
+            occupants: Occupants::default(),
+        }
     }
 
     /// Whether new folders are its to make.
@@ -46,10 +51,11 @@ impl ByHook {
 
     fn take_up(&self, mut record: Record, request: &Request) -> Result<Created, WorktreeError> {
         let slug = request.slug.to_string();
-        let used = usage::user_of(&record).map_err(|why| WorktreeError::InTheWay {
-            slug: slug.clone(),
-            why,
-        })?;
+        let used =
+            usage::user_of(&record, &self.occupants).map_err(|why| WorktreeError::InTheWay {
+                slug: slug.clone(),
+                why,
+            })?;
         if let Some(by) = used {
             return Err(WorktreeError::Taken { slug, by });
         }
@@ -157,6 +163,23 @@ impl ByHook {
         }
     }
 
+    /// Takes up a folder whose holder has ended, whoever else works in it.
+    pub(crate) fn take_over(
+        &self,
+        given: &Record,
+        process: ProcessMark,
+    ) -> Result<Created, WorktreeError> {
+        let _lock = HandedLock::take(&self.lock_path(&given.from, &given.slug), LOCK_WAIT)?;
+        let found = self.load(&given.from, &given.slug)?;
+        let mut record = found.ok_or_else(|| WorktreeError::NotFound {
+            slug: given.slug.to_string(),
+            repository: given.from.clone(),
+        })?;
+        record.hand_over(process)?;
+        self.save(&record)?;
+        Ok(created(record, false, &given.from, Vec::new()))
+    }
+
     /// Has a folder taken away in which nobody has begun to work.
     pub(crate) fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
         let record = &created.record;
@@ -237,7 +260,7 @@ impl ByHook {
         let Some(record) = self.load(&from, slug)? else {
             return Ok(None);
         };
-        let hazards = hazards(&record);
+        let hazards = hazards(&record, &self.occupants);
         let in_use = |hazard: &Hazard| !matches!(hazard, Hazard::MadeByHook);
         if !hazards.is_empty() && (!force || hazards.iter().any(in_use)) {
             return Err(WorktreeError::Unsafe {
@@ -308,7 +331,11 @@ impl ByHook {
         let from = self.origin(folder)?;
         let (records, damaged) = self.all()?;
         let own = records.into_iter().filter(|record| record.from == from);
-        Ok((own.map(described).collect(), damaged))
+        Ok((
+            own.map(|record| described(record, &self.occupants))
+                .collect(),
+            damaged,
+        ))
     }
 
     /// The project that a folder belongs to: of one in such a work tree the project that it was made for.
@@ -406,9 +433,9 @@ fn created(record: Record, fresh: bool, from: &Path, notices: Vec<String>) -> Cr
     }
 }
 
-fn hazards(record: &Record) -> Vec<Hazard> {
+fn hazards(record: &Record, occupants: &Occupants) -> Vec<Hazard> {
     let mut found = Vec::new();
-    match usage::user_of(record) {
+    match usage::user_of(record, occupants) {
         Ok(None) => {}
         Ok(Some(by)) => found.push(Hazard::InUse(by)),
         Err(why) => found.push(Hazard::Unknown(why)),
@@ -419,8 +446,8 @@ fn hazards(record: &Record) -> Vec<Hazard> {
     found
 }
 
-fn described(record: Record) -> ListedWorktree {
-    let hazards = hazards(&record);
+fn described(record: Record, occupants: &Occupants) -> ListedWorktree {
+    let hazards = hazards(&record, occupants);
     let condition = match hazards.first() {
         None => Condition::Gone,
         Some(Hazard::InUse(_)) => Condition::InUse,

@@ -116,7 +116,7 @@ impl Making<'_> {
     /// A worktree that was made before. Its files tell what it is; git is not run.
     fn take_up(&self, mut record: Record) -> Result<Created, WorktreeError> {
         let slug = self.request.slug.to_string();
-        if let Some(by) = usage::user_of(&record).map_err(|why| self.in_the_way(why))? {
+        if let Some(by) = self.user_of(&record)? {
             return Err(WorktreeError::Taken { slug, by });
         }
         let seen = check(self.repository, &record)?;
@@ -367,6 +367,11 @@ impl Making<'_> {
             head,
             notices,
         }
+    }
+
+    fn user_of(&self, record: &Record) -> Result<Option<String>, WorktreeError> {
+        let user = usage::user_of(record, &self.repository.places.occupants);
+        user.map_err(|why| self.in_the_way(why))
     }
 
     fn in_the_way(&self, why: String) -> WorktreeError {

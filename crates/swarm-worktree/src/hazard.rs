@@ -114,7 +114,7 @@ impl fmt::Display for Hazard {
 /// Everything that speaks against removing a worktree now.
 pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
     let mut found = Vec::new();
-    match usage::user_of(record) {
+    match usage::user_of(record, &repository.places.occupants) {
         Ok(None) => {}
         Ok(Some(by)) => found.push(Hazard::InUse(by)),
         Err(why) => found.push(Hazard::Unknown(why)),

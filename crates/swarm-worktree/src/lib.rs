@@ -48,4 +48,5 @@ pub use remove::{Parting, RemovedWorktree};
 pub use rescue::Rescue;
 pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};
 pub use slug::{Slug, SlugError};
+pub use usage::{Occupant, Occupants};
 pub use worktrees::Worktrees;

@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use swarm_fs::{ensure_private_dir, fingerprint, read_optional, replace_alone};
 
-use crate::WorktreeError;
+use crate::{Occupants, WorktreeError};
 
 /// The list: a file for each folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     files: PathBuf,
+    /// Who works where.
+    pub(crate) occupants: Occupants,
 }
 
 /// A folder that holds worktrees.
@@ -31,6 +33,7 @@ impl Places {
     pub(crate) fn below(own: &Path) -> Self {
         Self {
             files: own.join("places"),
+            occupants: Occupants::default(),
         }
     }
 

@@ -12,7 +12,7 @@ use swarm_protocol::{MemberName, SpawnId, TeamName, UnixMs};
 use crate::create::LOCK_WAIT;
 use crate::place::confirmed;
 use crate::repository::Repository;
-use crate::{Base, Carried, Slug, WorktreeError};
+use crate::{Base, Carried, Slug, WorktreeError, usage};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -245,6 +245,22 @@ impl Record {
         }
         record.save(repository)?;
         Ok(Some((record, lock)))
+    }
+
+    /// Another process works in it in place of the holder.
+    ///
+    /// # Errors
+    /// [`WorktreeError::Taken`] while the holder is running.
+    pub(crate) fn hand_over(&mut self, process: ProcessMark) -> Result<(), WorktreeError> {
+        let slug = self.slug.to_string();
+        match usage::holder(self) {
+            Ok(None) => {}
+            Ok(Some(by)) => return Err(WorktreeError::Taken { slug, by }),
+            Err(why) => return Err(WorktreeError::InTheWay { slug, why }),
+        }
+        self.in_use = true;
+        self.process = Some(process);
+        Ok(())
     }
 
     /// Nobody works in it any more.

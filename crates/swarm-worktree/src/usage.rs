@@ -1,8 +1,10 @@
 //! Who works in a worktree at this moment.
 
+use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use swarm_fs::process::Process;
 use swarm_fs::{Liveness, probe, read_optional};
@@ -10,9 +12,54 @@ use swarm_protocol::{AgentId, Hello, LifeRecord};
 
 use crate::{Owner, ProcessMark, Record};
 
-/// Who works in a worktree, in words: its owner by its life lock, the process that was given it, or any process whose
-/// working folder is in it. `Err` when that cannot be known.
-pub(crate) fn user_of(record: &Record) -> Result<Option<String>, String> {
+/// A running member or lead. Its process cannot be inspected, so its directory is the one on record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occupant {
+    /// Who it is, in words.
+    pub who: String,
+    /// Its process.
+    pub pid: u32,
+    /// Its working directory.
+    pub cwd: PathBuf,
+}
+
+/// Looks up who is running, and where.
+#[derive(Clone, Default)]
+pub struct Occupants(Option<Arc<dyn Fn() -> Vec<Occupant> + Send + Sync>>);
+
+impl Occupants {
+    /// Those that `find` returns.
+    pub fn found_by(find: impl Fn() -> Vec<Occupant> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(find)))
+    }
+
+    /// One in this folder, in words. The calling process does not count.
+    fn within(&self, folder: &Path) -> Option<String> {
+        let folder = folder.canonicalize().ok()?;
+        let is_here = |occupant: &Occupant| {
+            let cwd = occupant.cwd.canonicalize();
+            occupant.pid != std::process::id() && cwd.is_ok_and(|cwd| cwd.starts_with(&folder))
+        };
+        let found = self.0.as_ref()?().into_iter().find(is_here)?;
+        Some(format!("{} (process {})", found.who, found.pid))
+    }
+}
+
+impl fmt::Debug for Occupants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Occupants")
+    }
+}
+
+/// Who works in a worktree, in words: whoever holds it, a member or lead whose recorded directory is in it, or any process
+/// whose working folder is in it. `Err` when that cannot be known.
+pub(crate) fn user_of(record: &Record, occupants: &Occupants) -> Result<Option<String>, String> {
+    let user = holder(record)?.or_else(|| occupants.within(&record.path));
+    Ok(user.or_else(|| process_in(&record.path)))
+}
+
+/// Who holds a worktree, in words: its owner by its life lock, or the process that was given it.
+pub(crate) fn holder(record: &Record) -> Result<Option<String>, String> {
     if record.in_use {
         if owner_lives(&record.owner)? {
             return Ok(Some(record.owner.describe()));
@@ -25,7 +72,7 @@ pub(crate) fn user_of(record: &Record) -> Result<Option<String>, String> {
             )));
         }
     }
-    Ok(process_in(&record.path))
+    Ok(None)
 }
 
 fn owner_lives(owner: &Owner) -> Result<bool, String> {

@@ -11,12 +11,13 @@ use crate::by_hook::ByHook;
 use crate::create::{LOCK_WAIT, create};
 use crate::list::describe;
 use crate::places::Places;
+use crate::registration::check;
 use crate::remove::{hand_back, let_git_go, part, remove};
 use crate::repository::Repository;
 use crate::{
-    Condition, Created, FolderMaker, Git, Leaver, ListedWorktree, Merged, Parting, ProcessMark,
-    Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeSettings, merge,
-    recover,
+    Condition, Created, FolderMaker, Git, Leaver, ListedWorktree, Merged, Occupants, Parting,
+    ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
+    WorktreeSettings, merge, recover,
 };
 
 /// Makes, lists, merges and removes the worktrees of swarm.
@@ -45,7 +46,19 @@ impl Worktrees {
     /// With somebody who makes folders in git's place.
     #[must_use]
     pub fn with_maker(mut self, maker: Arc<dyn FolderMaker>) -> Self {
-        self.by_hook = Some(ByHook::new(maker, self.own.clone()));
+        let mut by_hook = ByHook::new(maker, self.own.clone());
+        by_hook.occupants = self.places.occupants.clone();
+        self.by_hook = Some(by_hook);
+        self
+    }
+
+    /// With somebody who knows which members and leads are running, and where.
+    #[must_use]
+    pub fn with_occupants(mut self, occupants: Occupants) -> Self {
+        if let Some(by_hook) = &mut self.by_hook {
+            by_hook.occupants = occupants.clone();
+        }
+        self.places.occupants = occupants;
         self
     }
 
@@ -133,6 +146,38 @@ impl Worktrees {
             is_free
         });
         held.map(drop)
+    }
+
+    /// Takes up a worktree whose holder has ended, for a process that continues its work. Others may work in it, too.
+    ///
+    /// # Errors
+    /// [`WorktreeError::Taken`] while the holder is running, and whatever is wrong with the worktree.
+    pub fn take_over(
+        &self,
+        given: &Record,
+        process: ProcessMark,
+    ) -> Result<Created, WorktreeError> {
+        if let Some(by_hook) = self.hook_of(given) {
+            return by_hook.take_over(given, process);
+        }
+        let repository = Repository::find(&self.git, &self.places, &given.from)?;
+        let _lock = HandedLock::take(&repository.slug_lock_path(&given.slug), LOCK_WAIT)?;
+        let found = Record::load(&repository, &given.slug)?;
+        let mut record = found.ok_or_else(|| WorktreeError::NotFound {
+            slug: given.slug.to_string(),
+            repository: given.from.clone(),
+        })?;
+        let seen = check(&repository, &record)?;
+        record.hand_over(process)?;
+        record.save(&repository)?;
+        Ok(Created {
+            cwd: record.path.clone(),
+            branch: seen.branch,
+            head: seen.head.unwrap_or_default(),
+            record,
+            fresh: false,
+            notices: Vec::new(),
+        })
     }
 
     /// From now on the owner's life lock alone tells whether the worktree is in use, and not the process that started it.

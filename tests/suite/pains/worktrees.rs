@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
 use super::guards::kernel_has_none;
-use crate::scene::{MODEL, wait_for_state, world_over};
+use crate::scene::{MODEL, wait_for_state, world, world_over};
 
 /// Runs git in a folder as a person would.
 fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
@@ -411,6 +412,84 @@ fn at_a_leads_end_the_worktree_that_it_entered_is_told_of() {
     let listed = world.swarm(&["worktree", "list", "--json"]).json();
     assert_eq!(listed[0]["state"], "work", "{listed}");
     assert!(tree.join("new.txt").exists());
+}
+
+#[test]
+fn a_lost_lead_resumes_in_its_worktree_and_a_lead_that_works_there_keeps_it() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let bash = |id: &str, command: &str| Reply::tool(id, "Bash", json!({"command": command}));
+        let create = |name: &str| Reply::tool("team", "TeamCreate", json!({"team_name": name}));
+        if !ask.has_seen("carry on") {
+            let name = if ask.has_seen("visit") {
+                "guest"
+            } else {
+                "demo"
+            };
+            return match ask.result_of("team") {
+                None => create(name),
+                Some(_) => bash("wait", "sleep 600"),
+            };
+        }
+        let outside = json!({"file_path": "../../../outside.txt", "content": "x"});
+        match (ask.result_of("where"), ask.result_of("outside")) {
+            (None, _) => bash("where", "pwd > where.txt"),
+            (_, None) => Reply::tool("outside", "Write", outside),
+            _ => Reply::text("done"),
+        }
+    });
+    let world = world().with_api(&api);
+    world.write("project/song.txt", "one\n");
+    world.commit_project();
+    let tree = world.project().join(".claude/worktrees/side");
+    let mode = ["--model", MODEL, "--mode", "bypassPermissions"];
+    let waits = |prompt: &str| {
+        api.wait_for("its team", "team-lead", |ask| {
+            ask.has_seen(prompt) && ask.result_of("team").is_some()
+        });
+    };
+    let begin = ["run", "begin", "--worktree", "side"];
+    let first = world.start(&[&begin[..], &mode].concat());
+    waits("begin");
+    first.signal(Signal::KILL);
+    first.wait();
+    let inside = ["env", "-C", tree.to_str().unwrap()];
+    let guest = world.start_under(&inside, &[&["run", "visit"][..], &mode].concat(), &[]);
+    waits("visit");
+    let refused = world.swarm(&["worktree", "remove", "side", "--json"]);
+    let refused = refused.error(5);
+    let used = format!("the lead of guest (process {})", guest.pid());
+    assert!(
+        refused["message"].as_str().unwrap().contains(&used),
+        "{refused}"
+    );
+    let pruned = world.swarm(&["worktree", "prune", "--json"]).json();
+    assert!(
+        pruned["kept"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains(&used),
+        "{pruned}"
+    );
+    guest.signal(Signal::INT);
+    guest.wait();
+
+    let resumed = world.swarm(&[&["resume", "demo", "carry on"][..], &mode[2..]].concat());
+    let there = std::fs::read_to_string(tree.join("where.txt")).unwrap();
+    assert_eq!(
+        Path::new(there.trim()),
+        tree.canonicalize().unwrap(),
+        "{}",
+        resumed.story()
+    );
+    let last = api.requests().pop().expect("a request").ask;
+    let (outside, is_error) = last.result_of("outside").expect("a result");
+    assert!(is_error && outside.contains("worktree"), "{outside}");
+    assert!(
+        resumed.stderr.contains("the work tree is kept"),
+        "{}",
+        resumed.story()
+    );
+    world.end_all();
 }
 
 #[test]

@@ -3,9 +3,72 @@
 use std::path::Path;
 
 use swarm_protocol::{MemberName, SpawnId};
-use swarm_worktree::{Created, Hazard, Parting, ProcessMark, Record, Request};
+use swarm_worktree::{
+    Created, Hazard, Occupant, Occupants, Parting, ProcessMark, Record, Request, WorktreeError,
+};
 
 use crate::scene::{NOW, Scene, request, slug};
+
+/// Somebody who works in a folder according to records alone.
+fn working(pid: u32, cwd: &Path) -> Occupants {
+    let occupant = Occupant {
+        who: "the lead of other".to_owned(),
+        pid,
+        cwd: cwd.to_owned(),
+    };
+    Occupants::found_by(move || vec![occupant.clone()])
+}
+
+#[test]
+fn a_worktree_in_which_a_lead_works_on_record_is_neither_removed_nor_taken_up() {
+    let scene = Scene::new();
+    let tree = scene.left("one");
+    scene.worktrees().release(&tree).unwrap();
+    let inside = tree.record.path.join("src");
+    let worktrees = scene.worktrees().with_occupants(working(1, &inside));
+    let used = "the lead of other (process 1)".to_owned();
+    let refused = worktrees.remove(&scene.repo(), &slug("one"), false, NOW);
+    let Err(WorktreeError::Unsafe { hazards, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(hazards, [Hazard::InUse(used.clone())]);
+    let pruned = worktrees.prune(&scene.repo(), false, NOW).unwrap();
+    assert_eq!((pruned.gone.len(), pruned.kept.len()), (0, 1));
+    let taken = worktrees.create(&request(&scene.repo(), "one", None));
+    assert!(matches!(taken, Err(WorktreeError::Taken { by, .. }) if by == used));
+    // Neither does one that works elsewhere keep it, nor whoever removes it.
+    for (pid, cwd) in [(1, scene.repo()), (std::process::id(), inside)] {
+        let worktrees = scene.worktrees().with_occupants(working(pid, &cwd));
+        let pruned = worktrees.prune(&scene.repo(), true, NOW).unwrap();
+        assert_eq!((pruned.gone.len(), pruned.kept.len()), (1, 0));
+    }
+}
+
+#[test]
+fn a_worktree_is_taken_over_from_a_holder_that_has_ended_whoever_else_works_there() {
+    let scene = Scene::new();
+    let lost = of(&scene, "alice", ended());
+    let worktrees = scene
+        .worktrees()
+        .with_occupants(working(1, &lost.record.path));
+    let taken = worktrees.create(&request(&scene.repo(), "one", None));
+    assert!(
+        matches!(taken, Err(WorktreeError::Taken { .. })),
+        "{taken:?}"
+    );
+    let own = crate::scene::this_process();
+    let now = worktrees.take_over(&lost.record, own.clone()).unwrap();
+    assert_eq!(
+        (now.fresh, &now.record.process),
+        (false, &Some(own.clone()))
+    );
+    assert_eq!(record(&scene), now.record);
+    let again = worktrees.take_over(&lost.record, own);
+    assert!(
+        matches!(again, Err(WorktreeError::Taken { .. })),
+        "{again:?}"
+    );
+}
 
 /// A process that has ended.
 fn ended() -> ProcessMark {

@@ -1,18 +1,21 @@
 //! A new lead process carries on the conversation of the lost one.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use swarm_fs::process::forbid_inspection;
 use swarm_member::LeadParts;
 use swarm_protocol::{ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig};
+use swarm_supervisor::Deployment;
+use swarm_worktree::Record;
 
 use crate::app::App;
 use crate::commands::run::{
     OutputFormat, conduct, output_format, parts, prompt as read_prompt, show,
 };
-use crate::commands::worktree::leave_entered;
-use crate::deployment::{Choices, Prepared, deployment};
+use crate::commands::worktree::{OwnWorktree, leave_entered};
+use crate::deployment::{Choices, Prepared, deployment, worktrees};
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -85,11 +88,12 @@ pub(super) fn run(
         claude,
         ..
     } = deployment(app, &choices)?;
-    if let Some(lead) = lead {
-        deployment.cwd = folder_of(app, lead)?;
-    }
     let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
     app.settings.permit("turn.max_requests", max_requests)?;
+    let own = match lead {
+        Some(lead) => return_to_directory(app, lead, &mut deployment)?,
+        None => None,
+    };
     let output = output_format(app, args.output);
     // A team that was driven by hand has no conversation to go on with.
     let session = config
@@ -104,18 +108,55 @@ pub(super) fn run(
         max_requests,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
+        worktree: own.as_ref().map(OwnWorktree::root),
+        instructions: own.iter().map(OwnWorktree::notice).collect(),
         ..parts(app, deployment, claude)?
     };
     let report = conduct(app, lead, output, prompt);
+    if let Some(own) = own {
+        own.leave(app);
+    }
     leave_entered(app);
     let report = report?;
     show(app, output, &report)
 }
 
-/// The lead goes on in the folder in which it worked: its conversation belongs to that folder, and so do its rules.
-fn folder_of(app: &App, lead: &Member) -> Result<std::path::PathBuf, Failure> {
-    if lead.cwd.as_os_str().is_empty() || lead.cwd == app.env.cwd {
+/// Lets the new lead work where the lost one did.
+fn return_to_directory(
+    app: &App,
+    lead: &Member,
+    deployment: &mut Deployment,
+) -> Result<Option<OwnWorktree>, Failure> {
+    let record = worktree_of(app, lead)?;
+    deployment.cwd = directory_of(app, lead, record.as_ref())?;
+    let Some(record) = record else {
+        return Ok(None);
+    };
+    let own = OwnWorktree::take_over(app, &record, deployment.cwd.clone())?;
+    own.extend_env(&mut deployment.shell_env);
+    Ok(Some(own))
+}
+
+/// The worktree of its own in which a lost lead worked, if it had one.
+fn worktree_of(app: &App, lead: &Member) -> Result<Option<Record>, Failure> {
+    if !lead.cwd.is_dir() {
+        return Ok(None);
+    }
+    let found = worktrees(app).find(&lead.cwd)?;
+    Ok(found.filter(|record| record.owner.member.is_none() && record.owner.agent.is_none()))
+}
+
+/// The lead continues in the directory in which it worked: its conversation belongs to that, and so do its rules. A lead
+/// with a worktree of its own is resumed from the checkout in which it was started, too.
+fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<PathBuf, Failure> {
+    let started_in = worktree.map_or(&lead.cwd, |record| &record.from);
+    let is_there = app.env.cwd == lead.cwd
+        || worktree.is_some_and(|record| app.env.cwd.starts_with(&record.from));
+    if lead.cwd.as_os_str().is_empty() {
         return Ok(app.env.cwd.clone());
+    }
+    if is_there {
+        return Ok(lead.cwd.clone());
     }
     let folder = lead.cwd.display();
     let message = if lead.cwd.is_dir() {
@@ -124,6 +165,7 @@ fn folder_of(app: &App, lead: &Member) -> Result<std::path::PathBuf, Failure> {
         format!("the lead worked in {folder}, which is not there any more")
     };
     Err(Failure::new(ErrorKind::Usage, message).with_hint(format!(
-        "`cd {folder}` first; without a prompt, `swarm resume` takes the team over from anywhere"
+        "`cd {}` first; without a prompt, `swarm resume` takes the team over from anywhere",
+        started_in.display()
     )))
 }

@@ -30,7 +30,6 @@ impl OwnWorktree {
         session: SessionId,
     ) -> Result<Self, Failure> {
         let worktrees = worktrees(app);
-        let own = identity();
         let id: String = session.to_string().chars().take(8).collect();
         let slug = wish
             .slug
@@ -40,15 +39,27 @@ impl OwnWorktree {
             from: app.env.cwd.clone(),
             slug,
             owner: Owner::default(),
-            process: ProcessMark {
-                pid: own.pid,
-                start: own.start,
-            },
+            process: own_process(),
             uncommitted: wish.uncommitted,
             now: app.clock.now(),
             cancel: cancel.clone(),
         };
         let created = create(&worktrees, request, cancel)?;
+        Self::moved(app, worktrees, created)
+    }
+
+    /// Takes up the worktree of a lost lead, and moves this process into the directory in which that worked.
+    pub(in crate::commands) fn take_over(
+        app: &App,
+        record: &Record,
+        cwd: PathBuf,
+    ) -> Result<Self, Failure> {
+        let worktrees = worktrees(app);
+        let created = worktrees.take_over(record, own_process())?;
+        Self::moved(app, worktrees, Created { cwd, ..created })
+    }
+
+    fn moved(app: &App, worktrees: Worktrees, created: Created) -> Result<Self, Failure> {
         std::env::set_current_dir(&created.cwd)?;
         let entered = Self {
             worktrees,
@@ -101,6 +112,15 @@ impl OwnWorktree {
     }
 }
 
+/// This process, as records of worktrees name it.
+fn own_process() -> ProcessMark {
+    let own = identity();
+    ProcessMark {
+        pid: own.pid,
+        start: own.start,
+    }
+}
+
 /// Makes it, unless Ctrl-C or the like comes before that is done.
 fn create(
     worktrees: &Worktrees,
@@ -124,12 +144,8 @@ fn create(
 
 /// The end of a run whose lead has moved into a work tree and not left it.
 pub(in crate::commands) fn leave_entered(app: &App) {
-    let (worktrees, own) = (worktrees(app), identity());
-    let own = ProcessMark {
-        pid: own.pid,
-        start: own.start,
-    };
-    match worktrees.held_by(&app.env.cwd, &own) {
+    let worktrees = worktrees(app);
+    match worktrees.held_by(&app.env.cwd, &own_process()) {
         Ok(held) => {
             for record in held {
                 part(app, &worktrees, &record);

@@ -1,0 +1,35 @@
+//! Which members and leads are running, for those who remove worktrees.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use swarm_protocol::TeamName;
+use swarm_store::TeamStore;
+use swarm_team::{MemberProcess, working_directories};
+use swarm_worktree::{Occupant, Occupants};
+
+/// Those of all teams of a config directory.
+pub(crate) fn occupants(store: Arc<dyn TeamStore>) -> Occupants {
+    Occupants::found_by(move || {
+        let (teams, remains) = store.teams_and_remains().unwrap_or_default();
+        let teams = teams.iter().chain(&remains);
+        teams
+            .flat_map(|team| {
+                let working = working_directories(&*store, team).into_iter();
+                working.filter_map(|working| occupant(team, working))
+            })
+            .collect()
+    })
+}
+
+fn occupant(team: &TeamName, (member, cwd): (MemberProcess, PathBuf)) -> Option<Occupant> {
+    Some(Occupant {
+        who: if member.name.is_lead() {
+            format!("the lead of {team}")
+        } else {
+            format!("{}@{team}", member.name)
+        },
+        pid: member.process.pid.try_into().ok()?,
+        cwd,
+    })
+}
