@@ -1,11 +1,73 @@
 //! What the machine has, has not, or has in an odd version (rows R).
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::Stdio;
 
+use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, world_over};
+use crate::scene::{MODEL, world, world_over};
+
+/// The owner and group of a process's files in `/proc`: those of its user, or root's where the process is closed to
+/// inspection.
+fn owner_in_proc(pid: u64) -> (u32, u32) {
+    let found = std::fs::metadata(format!("/proc/{pid}/environ")).unwrap();
+    (found.uid(), found.gid())
+}
+
+#[test]
+fn leads_and_members_are_closed_to_inspection_and_what_they_start_is_not() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.has_seen("BOB-GO") {
+            return Reply::text("here");
+        }
+        let bob = json!({"name": "bob", "description": "x", "prompt": "BOB-GO"});
+        let shell = json!({"command": "echo $$ > shell.pid; exec sleep 600"});
+        match ask.result_of("bob") {
+            None => Reply::tool("bob", "Agent", bob),
+            Some(_) => Reply::tool("shell", "Bash", shell),
+        }
+    });
+    let world = world().with_api(&api);
+    let user = rustix::process::getuid();
+    // Root's own files look alike either way, so the group tells.
+    let group = if user.is_root() {
+        65534
+    } else {
+        rustix::process::getgid().as_raw()
+    };
+    let mut lead = world.command(world.program("swarm"));
+    let run = [
+        "run",
+        "go",
+        "--team",
+        "demo",
+        "--model",
+        MODEL,
+        "--backend",
+        "headless",
+    ];
+    lead.args(run)
+        .args(["--mode", "bypassPermissions"])
+        .gid(group);
+    let mut lead = lead
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let shell: u64 = world.wait_for("its shell", || {
+        let pid = std::fs::read_to_string(world.project().join("shell.pid")).ok()?;
+        pid.trim().parse().ok()
+    });
+    let member = world.team("demo").hello("bob")["pid"].as_u64().unwrap();
+    assert_eq!(owner_in_proc(shell), (user.as_raw(), group));
+    assert_eq!(owner_in_proc(lead.id().into()), (0, 0), "the lead");
+    assert_eq!(owner_in_proc(member), (0, 0), "the member");
+    world.end_all();
+    lead.wait().unwrap();
+}
 
 /// Where the world's programs come before all others.
 fn path_with(world: &World, first: &str) -> String {
