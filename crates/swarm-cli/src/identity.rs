@@ -17,6 +17,10 @@ use crate::lineage::{Lineage, Mark, PidSpace};
 /// Set in what the shell of a sub-agent starts.
 const SUB_AGENT_MARK: &str = "SWARM_SUB_AGENT_ID";
 
+/// What a person does who is taken for an agent.
+const FROM_OUTSIDE: &str =
+    "run it in a terminal that no agent started, nor a tmux server that an agent started";
+
 /// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Acting {
@@ -76,16 +80,19 @@ impl Acting {
 
     /// Refuses what members may not do. Another agent program may do it for its person, and a person from anywhere.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
-        let who = match self {
+        let (who, hint) = match self {
             Self::Person | Self::Agent(_) | Self::Elsewhere(_) => return Ok(()),
-            Self::Member { team, name, .. } => format!("{name} of the team {team}"),
-            Self::Stray => "a member's process".to_owned(),
+            Self::Member { team, name, .. } => (
+                format!("this is {name} of the team {team}"),
+                "an agent cannot answer, grant or end; ask the person or the lead",
+            ),
+            Self::Stray => (
+                format!("a member's shell started this one (`{SPAWN_MARK}` is set)"),
+                FROM_OUTSIDE,
+            ),
         };
-        Err(Failure::new(
-            ErrorKind::Refused,
-            format!("`swarm {what}` is for people, and this is {who}"),
-        )
-        .with_hint("an agent cannot answer, grant or end; ask the person or the lead"))
+        let message = format!("`swarm {what}` is for people, and {who}");
+        Err(Failure::new(ErrorKind::Refused, message).with_hint(hint))
     }
 
     /// Refuses what a person must do without any agent program in between: to answer, to trust and to widen.
@@ -95,8 +102,7 @@ impl Acting {
             Self::Agent(shown_by) => {
                 let message =
                     format!("`swarm {what}` is for people, and an agent runs it: {shown_by}");
-                Err(Failure::new(ErrorKind::Refused, message)
-                    .with_hint("run it in a terminal of your own, outside of that agent"))
+                Err(Failure::new(ErrorKind::Refused, message).with_hint(FROM_OUTSIDE))
             }
             Self::Elsewhere(member) => Err(from_elsewhere(what, member)),
             _ => Ok(()),

@@ -38,6 +38,22 @@ fn the_server_is_told_of_in_full_once_and_each_spawn_says_how_to_see_its_member(
 }
 
 #[test]
+fn a_server_that_an_agent_has_started_marks_nobodys_shell_as_an_agents() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api).with_variable("CLAUDECODE", "1");
+    spawn(&world, "ann");
+    let server = world.own_servers().remove(0);
+    let pid = server.run(&["display-message", "-p", "#{pid}"]);
+    let own = std::fs::read_to_string(format!("/proc/{}/environ", pid.trim())).unwrap();
+    let given = server.run(&["show-environment", "-g"]);
+    for variable in own.split('\0').chain(given.lines()) {
+        let is_mark = variable.starts_with("CLAUDE") || variable.starts_with("SWARM_");
+        assert!(!is_mark, "{variable}");
+    }
+    world.swarm(&["team", "delete", "--force"]).ok();
+}
+
+#[test]
 fn first_spawns_in_parallel_share_one_server() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
