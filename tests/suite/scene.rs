@@ -59,19 +59,14 @@ pub(crate) fn world_over(api: &FakeApi) -> World {
 
 /// Spawns a member without a terminal, which may do everything.
 pub(crate) fn spawn_over(world: &World, name: &str) {
-    let arguments = [
-        "spawn",
-        name,
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "hello",
-    ];
-    world.swarm(&arguments).ok();
+    let more = ["--mode", "bypassPermissions", "--prompt", "hello"];
+    spawn_with(world, name, &more);
+}
+
+/// Spawns a member without a terminal, with further arguments.
+pub(crate) fn spawn_with(world: &World, name: &str, more: &[&str]) {
+    let arguments = ["spawn", name, "--model", MODEL, "--backend", "headless"];
+    world.swarm(&[&arguments[..], more].concat()).ok();
 }
 
 /// Waits until a member of `demo` says that it is in a state. It is idle only when it has no unread mail: that it works is

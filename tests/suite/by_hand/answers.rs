@@ -4,7 +4,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, column, enter_foreign, wait_for_state, world_over};
+use crate::scene::{MODEL, column, enter_foreign, spawn_with, wait_for_state, world_over};
 
 /// A world in which bob asks whether it may touch a file.
 fn asking() -> (FakeApi, World) {
@@ -15,19 +15,7 @@ fn asking() -> (FakeApi, World) {
     let world = world_over(&api);
     let rules = json!({"permissions": {"allow": ["Edit(src/**)"], "deny": ["Bash(git push:*)"]}});
     world.write("root/settings.json", &rules.to_string());
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--mode",
-        "default",
-        "--prompt",
-        "go",
-    ];
-    world.swarm(&arguments).ok();
+    spawn_with(&world, "bob", &["--mode", "default", "--prompt", "go"]);
     wait_for_state(&world, "bob", "waiting-permission");
     (api, world)
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{MODEL, world_over};
+use crate::scene::{spawn_with, world_over};
 
 /// The calls of the member, in order: a repository put together file by file below the top of the checkout, and the
 /// commands that would run the program in its configuration.
@@ -70,22 +70,8 @@ fn a_repository_put_together_by_a_member_runs_no_program_unasked() {
     package.set(folder.clone()).unwrap();
     let rules = json!({"permissions": {"allow": ["Edit(**)", "Bash(git status --short)"]}});
     world.write("root/settings.json", &rules.to_string());
-    world
-        .swarm(&[
-            "spawn",
-            "bob",
-            "--model",
-            MODEL,
-            "--backend",
-            "headless",
-            "--mode",
-            "dontAsk",
-            "--cwd",
-            "pkg",
-            "--prompt",
-            "go",
-        ])
-        .ok();
+    let more = ["--mode", "dontAsk", "--cwd", "pkg", "--prompt", "go"];
+    spawn_with(&world, "bob", &more);
     let last = calls(&folder).len() - 1;
     let told = api.wait_for("all results", "bob", |ask| {
         ask.result_of(&format!("t{last}")).is_some()
