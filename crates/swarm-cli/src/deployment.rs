@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_config::{
-    ClaudeSettings, Environment, HookFolders, Settings, model_names, permitted_model,
+    ClaudeSettings, Environment, FoundAgents, HookFolders, Settings, model_names, permitted_model,
     refuse_coordinator, worktree_records,
 };
 use swarm_fs::FolderWatcher;
@@ -43,6 +43,8 @@ pub(crate) struct Prepared {
     pub(crate) deployment: Deployment,
     /// The permission rules of the one who acts, and what else stands in `settings.json` files.
     pub(crate) claude: ClaudeSettings,
+    /// The agent definitions, with what is wrong with them.
+    pub(crate) definitions: FoundAgents,
     /// All settings, also those that stand in `settings.json` files: what a member may have is asked of these.
     settings: Settings,
 }
@@ -91,7 +93,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let named = choices.model.as_deref().unwrap_or(&settings.model);
     let model = permitted_model(named, &settings, &cwd)?;
     let program = teammate_program(&app.env)?;
-    let mut equipment = equipment::load(app, &claude, &program, choices.in_run)?;
+    let (mut equipment, definitions) = equipment::load(app, &claude, &program, choices.in_run)?;
     equipment.limits = settings.agent_limits(cores(), choices.in_run);
     equipment.models = model_names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
     let asked = settings.clone();
@@ -113,6 +115,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     Ok(Prepared {
         deployment,
         claude,
+        definitions,
         settings,
     })
 }

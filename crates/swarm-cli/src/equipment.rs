@@ -5,11 +5,14 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use swarm_config::{
-    ClaudeSettings, FoundAgents, Looking, Settings, find_skills, gather, instruction_settings,
-    project_folder, project_top,
+    ClaudeSettings, Environment, FoundAgents, Looking, Settings, find_skills, gather,
+    instruction_settings, is_trusted, project_folder, project_top,
 };
-use swarm_engine::InstructionSources;
-use swarm_policy::{AgentCatalog, CompactionSettings, Equipment, HookSettings, ReadFilter};
+use swarm_engine::{InstructionSources, LoadedInstructions};
+use swarm_policy::{
+    AgentCatalog, AgentDefinition, CompactionSettings, DefinitionProblem, Equipment, HookSettings,
+    ReadFilter,
+};
 use swarm_protocol::{ErrorKind, ShellGuards, WebSettings};
 use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
 
@@ -19,32 +22,46 @@ use crate::output::plain;
 use crate::root_folder;
 use crate::team_hooks::in_force;
 
-/// What holds for agents that this command starts. Definitions that are wrong are left out; a run tells of each, and
-/// whatever else starts an agent only that there are some. `program` is the one that stands between them and their shells.
+/// What applies to agents that this command starts, and the definitions that it was read from. Refused definitions are left
+/// out. A run may use all definitions, so it reports every problem; other commands only say that some are refused, and
+/// report the problems of those that they use ([`warn_of`]). `program` is what runs between agents and their shells.
 pub(crate) fn load(
     app: &App,
     claude: &ClaudeSettings,
     program: &Path,
     in_run: bool,
-) -> Result<Equipment, Failure> {
+) -> Result<(Equipment, FoundAgents), Failure> {
     let found = agents_with(app, claude)?;
-    let refused = || found.problems.iter().filter(|problem| problem.refused);
+    let is_refused = |problem: &&DefinitionProblem| problem.refused;
     if in_run {
-        for problem in refused() {
-            app.out
-                .say(&format!("swarm: {}", plain(&problem.to_string())));
+        warn(app, found.problems.iter().filter(is_refused));
+        for definition in found.catalog.winners() {
+            warn_of(app, &found, definition);
         }
-    } else if refused().next().is_some() {
+    } else if found.problems.iter().any(|problem| problem.refused) {
         app.out
-            .say("swarm: some agent definitions are refused; `swarm agents list` says why");
+            .remark("some agent definitions are refused; `swarm agents list` says why");
     }
     if let Some(waits) = found.waits() {
         app.out.warn(&format!("swarm: {}", plain(&waits)));
     }
-    Ok(Equipment {
+    let equipment = Equipment {
         shell: guards(app, program)?,
-        ..with_agents(app, claude, found.catalog)?
-    })
+        ..with_agents(app, claude, found.catalog.clone())?
+    };
+    Ok((equipment, found))
+}
+
+/// Reports what was not understood of a definition that a command uses.
+pub(crate) fn warn_of(app: &App, found: &FoundAgents, definition: &AgentDefinition) {
+    warn(app, found.remarks(definition));
+}
+
+/// Reports problems of definitions.
+pub(crate) fn warn<'a>(app: &App, problems: impl Iterator<Item = &'a DefinitionProblem>) {
+    for problem in problems {
+        app.out.remark(&problem.to_string());
+    }
 }
 
 /// These definitions with everything else that is found by looking alone.
@@ -84,21 +101,22 @@ pub(crate) fn with_agents(
     })
 }
 
-/// Where the instruction files of agents in `cwd` come from, for those who only look at them.
-pub(crate) fn instruction_sources(
+/// The instruction files that agents in `cwd` read.
+pub(crate) fn instructions(
+    env: &Environment,
     settings: &Settings,
-    claude: &ClaudeSettings,
-    root: &Path,
     cwd: &Path,
-    home: Option<PathBuf>,
-    trusted: bool,
-) -> InstructionSources {
-    InstructionSources {
-        settings: instruction_settings(settings, root, cwd, trusted),
-        root: root.to_owned(),
+) -> Result<LoadedInstructions, Failure> {
+    let (root, home) = (env.root()?, env.home());
+    let trusted = is_trusted(&root, cwd)?;
+    let claude = ClaudeSettings::load(&root, cwd, home.as_deref())?;
+    let sources = InstructionSources {
+        settings: instruction_settings(settings, &root, cwd, trusted),
         unreadable: ReadFilter::denials(&claude.rules, cwd, home.as_deref()),
+        root,
         home,
-    }
+    };
+    Ok(LoadedInstructions::load(&sources, cwd))
 }
 
 /// The definitions of every source.

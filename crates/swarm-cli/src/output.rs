@@ -130,12 +130,16 @@ impl Output {
     /// printed is not the whole list.
     pub(crate) fn left_out(self, files: &[BrokenFile]) {
         for file in files {
-            let line = format!("left out: {}", StoreError::from(file.clone()));
-            if self.json {
-                say_json(&serde_json::json!({ "warning": { "message": line } }));
-            } else {
-                say(&format!("swarm: {line}"));
-            }
+            self.remark(&format!("left out: {}", StoreError::from(file.clone())));
+        }
+    }
+
+    /// A warning on stderr that is printed when quiet, too, and as JSON where a program reads.
+    pub(crate) fn remark(self, line: &str) {
+        if self.json {
+            say_json(&serde_json::json!({ "warning": { "message": line } }));
+        } else {
+            say(&format!("swarm: {line}"));
         }
     }
 

@@ -24,6 +24,10 @@ initialPrompt: First look at the notes.
 You hunt for off-by-one errors.
 ";
 
+fn read_json(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
 fn spawn(world: &World, name: &str, more: &[&str]) -> swarm_tests::stage::Finished {
     let mut arguments = vec!["spawn", name, "--backend", "headless", "--json"];
     arguments.extend(more);
@@ -115,6 +119,39 @@ fn c2_a_definition_for_claude_code_counts_and_whoever_spawns_hears_what_is_left_
         is_error && result.contains("definition creator limits `Bash` to `Bash(echo:*)`"),
         "{result}"
     );
+    let run = ["run", "go", "--model", MODEL, "--mode", "plan"];
+    let spawn = [
+        "spawn",
+        "ann",
+        "--backend",
+        "headless",
+        "--agent",
+        "creator",
+        "--replace",
+    ];
+    for words in [
+        &spawn[..],
+        &run,
+        &["agents", "list"],
+        &["agents", "show", "creator"],
+        &["agents", "show", "creator", "--effective"],
+        &["instructions", "--agent", "creator"],
+    ] {
+        let said = world.swarm(&[words, &["--json"]].concat());
+        let warned: Vec<Value> = said.ok().stderr.lines().map(read_json).collect();
+        for problem in [
+            "creator.md:13: `color` is",
+            "creator.md:14: `permissionMode` is",
+        ] {
+            let says = |line: &&Value| {
+                line["warning"]["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains(problem)
+            };
+            assert_eq!(warned.iter().filter(says).count(), 1, "{}", said.story());
+        }
+    }
     let listed = world.swarm(&["agents", "list"]);
     assert!(
         listed

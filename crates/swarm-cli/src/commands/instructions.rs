@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_config::{ClaudeSettings, is_trusted};
 use swarm_engine::{InstructionFile, LoadedInstructions};
 use swarm_ui::print::{Cell, Table};
 
@@ -41,12 +40,7 @@ pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<ExitCode, Failur
     let loaded = if omitted {
         LoadedInstructions::default()
     } else {
-        let trusted = is_trusted(&app.root, &cwd)?;
-        let home = app.env.home();
-        let claude = ClaudeSettings::load(&app.root, &cwd, home.as_deref())?;
-        let (settings, root) = (&app.settings, &app.root);
-        let sources = equipment::instruction_sources(settings, &claude, root, &cwd, home, trusted);
-        LoadedInstructions::load(&sources, &cwd)
+        equipment::instructions(&app.env, &app.settings, &cwd)?
     };
     if app.out.json {
         let files: Vec<_> = loaded.files.iter().map(record).collect();
@@ -81,7 +75,8 @@ fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf, Failure> {
 
 fn omits_instructions(app: &App, name: &str) -> Result<bool, Failure> {
     let found = equipment::agents(app)?;
-    let definition = agents::known(app, &found.catalog, name)?;
+    let definition = agents::known(&found, name)?;
+    equipment::warn_of(app, &found, definition);
     Ok(definition.omit_claude_md)
 }
 

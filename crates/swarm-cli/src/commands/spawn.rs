@@ -18,6 +18,7 @@ use super::agents;
 use super::worktree::wish;
 use crate::app::App;
 use crate::deployment::{Choices, backend, deployment, former_backend};
+use crate::equipment;
 use crate::failure::Failure;
 use crate::models;
 use crate::output::plain;
@@ -121,14 +122,14 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let former_model = dead.as_ref().and_then(|dead| dead.model.as_deref());
     let model = args.model.as_deref().or(former_model).map(str::to_owned);
     let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
-    let agents = &prepared.deployment.equipment.agents;
+    let found = &prepared.definitions;
     let definition = match (&args.agent, &former_type) {
-        (Some(asked), _) => Some(agents::known(app, agents, asked)?),
-        (None, Some(former)) => Some(agents::known_again(app, agents, former, &name)?),
+        (Some(asked), _) => Some(agents::known(found, asked)?),
+        (None, Some(former)) => Some(agents::known_again(found, former, &name)?),
         (None, None) => None,
     };
     if let Some(definition) = definition {
-        agents::say_problems(app, definition);
+        equipment::warn_of(app, found, definition);
     }
     let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);

@@ -26,6 +26,17 @@ pub struct FoundAgents {
 }
 
 impl FoundAgents {
+    /// What was not understood of a definition that counts.
+    pub fn remarks<'a>(
+        &'a self,
+        definition: &AgentDefinition,
+    ) -> impl Iterator<Item = &'a DefinitionProblem> {
+        let path = definition.path.as_ref();
+        let origin = path.map(|path| path.display().to_string());
+        let problems = self.problems.iter();
+        problems.filter(move |problem| !problem.refused && origin.as_ref() == Some(&problem.origin))
+    }
+
     /// What whoever relies on a definition's hooks as a guard has to hear; `None` where nothing waits.
     pub fn waits(&self) -> Option<String> {
         (!self.waiting.is_empty()).then(|| {

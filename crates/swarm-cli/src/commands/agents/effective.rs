@@ -2,14 +2,16 @@
 
 use serde_json::json;
 use swarm_policy::{
-    AgentDefinition, AgentKind, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling,
-    ToolPool, choose_mode, hidden_type, known_tools, tool_pool,
+    AgentKind, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling, ToolPool,
+    choose_mode, hidden_type, known_tools, tool_pool,
 };
 use swarm_protocol::PermissionMode;
 use swarm_ui::print::{Cell, Table};
 
+use super::known;
 use crate::app::App;
 use crate::deployment::{Choices, deployment};
+use crate::equipment;
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -61,12 +63,10 @@ impl Role {
     }
 }
 
-pub(super) fn show(
-    app: &App,
-    args: &AgentsShowArgs,
-    definition: &AgentDefinition,
-) -> Result<(), Failure> {
+pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
     let prepared = deployment(app, &Choices::default())?;
+    let definition = known(&prepared.definitions, &args.name)?;
+    equipment::warn_of(app, &prepared.definitions, definition);
     let dep = &prepared.deployment;
     let ceiling = args.mode.unwrap_or(dep.mode);
     let mode = choose_mode(ceiling, definition.permission_mode, args.mode);

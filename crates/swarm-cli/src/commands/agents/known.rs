@@ -1,10 +1,9 @@
 //! A type that somebody names.
 
-use swarm_policy::{AgentCatalog, AgentDefinition, nearest, read_definition_file};
+use swarm_config::FoundAgents;
+use swarm_policy::{AgentDefinition, nearest};
 use swarm_protocol::{ErrorKind, MemberName};
 
-use crate::app::App;
-use crate::equipment;
 use crate::failure::Failure;
 use crate::output::plain;
 
@@ -13,15 +12,18 @@ use crate::output::plain;
 /// # Errors
 /// [`ErrorKind::NotFound`], with what is wrong with its file, or the types that there are.
 pub(in crate::commands) fn known<'a>(
-    app: &App,
-    catalog: &'a AgentCatalog,
+    found: &'a FoundAgents,
     name: &str,
 ) -> Result<&'a AgentDefinition, Failure> {
-    catalog.find(name).ok_or_else(|| {
-        if let Some(failure) = refused(app, name) {
+    found.catalog.find(name).ok_or_else(|| {
+        if let Some(failure) = refused(found, name) {
             return failure;
         }
-        let mut types: Vec<_> = catalog.winners().map(|one| one.name.as_str()).collect();
+        let mut types: Vec<_> = found
+            .catalog
+            .winners()
+            .map(|one| one.name.as_str())
+            .collect();
         types.sort_unstable();
         let message = format!(
             "there is no agent type `{}`; there are {}",
@@ -37,35 +39,17 @@ pub(in crate::commands) fn known<'a>(
     })
 }
 
-/// Says what is not understood of the definition that an agent is about to be started with, in one line.
-pub(in crate::commands) fn say_problems(app: &App, definition: &AgentDefinition) {
-    let Some(path) = &definition.path else {
-        return;
-    };
-    let Ok(text) = std::fs::read_to_string(path) else {
-        return;
-    };
-    let origin = path.display().to_string();
-    let problems = read_definition_file(&text, &origin).problems;
-    let said: Vec<_> = problems.into_iter().map(|problem| problem.what).collect();
-    if !said.is_empty() {
-        let line = format!("swarm: {origin}: {}", said.join("; "));
-        app.out.warn(&plain(&line));
-    }
-}
-
 /// The definition that counts for the type of a member that comes back.
 ///
 /// # Errors
 /// As [`known`]. Where nothing is wrong with a file, the type may have come from a flag, and those are not kept.
 pub(in crate::commands) fn known_again<'a>(
-    app: &App,
-    catalog: &'a AgentCatalog,
+    found: &'a FoundAgents,
     name: &str,
     member: &MemberName,
 ) -> Result<&'a AgentDefinition, Failure> {
-    known(app, catalog, name).map_err(|failure| {
-        if refused(app, name).is_some() {
+    known(found, name).map_err(|failure| {
+        if refused(found, name).is_some() {
             return failure;
         }
         failure.with_hint(given_again(name, member))
@@ -80,10 +64,9 @@ fn given_again(name: &str, member: &MemberName) -> String {
 }
 
 /// Why a type that somebody has written a file for is none.
-fn refused(app: &App, name: &str) -> Option<Failure> {
-    let problems = equipment::agents(app).ok()?.problems;
+fn refused(found: &FoundAgents, name: &str) -> Option<Failure> {
+    let problems = found.problems.iter();
     let why: Vec<_> = problems
-        .iter()
         .filter(|problem| problem.costs(name))
         .map(|problem| plain(&problem.to_string()))
         .collect();

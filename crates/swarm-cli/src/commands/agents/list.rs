@@ -10,7 +10,6 @@ use swarm_ui::print::{Cell, Table};
 use crate::app::App;
 use crate::equipment;
 use crate::failure::Failure;
-use crate::output::{plain, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -73,11 +72,8 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         }
         app.out.table(&table)?;
     }
-    // A program that reads stdout has the list; these are for whoever wrote the files.
     if !app.out.quiet {
-        for problem in &found.problems {
-            say(&format!("swarm: {}", plain(&problem.to_string())));
-        }
+        equipment::warn(app, found.problems.iter());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,4 +7,4 @@ mod list;
 mod show;
 
 pub(super) use dispatch::{AgentsCommand, run};
-pub(super) use known::{known, known_again, say_problems};
+pub(super) use known::{known, known_again};

@@ -13,24 +13,18 @@ use crate::equipment;
 use crate::failure::Failure;
 
 pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<ExitCode, Failure> {
-    let found = equipment::agents(app)?;
-    let definition = known(app, &found.catalog, &args.name)?;
     if args.effective {
-        effective::show(app, args, definition)?;
-    } else if app.out.json {
+        effective::show(app, args)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found = equipment::agents(app)?;
+    let definition = known(&found, &args.name)?;
+    if app.out.json {
         app.out.json(definition)?;
     } else {
         app.out.data(&as_written(app, definition))?;
     }
-    for problem in &found.problems {
-        let path = definition
-            .path
-            .as_ref()
-            .map(|path| path.display().to_string());
-        if path.as_ref() == Some(&problem.origin) {
-            app.out.say(&format!("swarm: {problem}"));
-        }
-    }
+    equipment::warn_of(app, &found, definition);
     Ok(ExitCode::SUCCESS)
 }
 

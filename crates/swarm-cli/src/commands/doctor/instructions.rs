@@ -1,7 +1,7 @@
 //! Instruction files: how much they take of each conversation, and which cannot be read.
 
-use swarm_config::{ClaudeSettings, Environment, Settings, is_trusted};
-use swarm_engine::{InstructionFile, LoadedInstructions};
+use swarm_config::{Environment, Settings};
+use swarm_engine::InstructionFile;
 
 use super::finding::Finding;
 use crate::equipment;
@@ -13,17 +13,10 @@ const MANY: usize = 40_000;
 
 /// Nothing where there are none.
 pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
-    // What is wrong with it is reported elsewhere.
-    let Ok(root) = env.root() else {
+    // Settings that cannot be read are reported elsewhere.
+    let Ok(loaded) = equipment::instructions(env, settings, &env.cwd) else {
         return Vec::new();
     };
-    let trusted = is_trusted(&root, &env.cwd).unwrap_or_default();
-    let home = env.home();
-    let claude = ClaudeSettings::load(&root, &env.cwd, home.as_deref()).unwrap_or_default();
-    let loaded = LoadedInstructions::load(
-        &equipment::instruction_sources(settings, &claude, &root, &env.cwd, home, trusted),
-        &env.cwd,
-    );
     let size = |file: &InstructionFile| file.text.chars().count();
     let total: usize = loaded.files.iter().map(size).sum();
     let mut findings = Vec::new();

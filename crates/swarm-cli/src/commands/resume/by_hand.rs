@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use futures::future::join_all;
+use swarm_policy::same_agent_type;
 use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
 use swarm_supervisor::{DeadMember, Handover, Restored, bring_back, handover};
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,7 @@ use super::report;
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
 use crate::deployment::{Choices, deployment, for_stopping, former_backend};
+use crate::equipment;
 use crate::failure::Failure;
 
 /// Members that park go on as soon as nobody is named as their lead.
@@ -75,6 +77,16 @@ fn bring_all_back(
         ..Choices::default()
     };
     let prepared = deployment(app, &choices)?;
+    let found = &prepared.definitions;
+    for definition in found.catalog.winners() {
+        let is_used = |one: &DeadMember| {
+            let agent_type = one.member.agent_type.as_deref();
+            agent_type.is_some_and(|name| same_agent_type(name, &definition.name))
+        };
+        if dead.iter().any(is_used) {
+            equipment::warn_of(app, found, definition);
+        }
+    }
     let cancel = CancellationToken::new();
     let runtime = runtime()?;
     let spawns = dead.iter().map(|one| {
