@@ -74,7 +74,7 @@ impl Run {
     }
 
     pub(super) async fn go(self) -> Result<RunReport, LeadError> {
-        let run = run_headless(self.parts, "do it".to_owned());
+        let run = Box::pin(run_headless(self.parts, "do it".to_owned()));
         let ended = tokio::time::timeout(Duration::from_secs(40), run).await;
         ended.expect("the run ends")
     }
