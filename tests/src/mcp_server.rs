@@ -28,7 +28,7 @@ pub enum Behaviour {
     /// It ends when its first request is not `initialize`.
     Abrupt,
     /// It answers no method that it does not know.
-    Deaf,
+    Unresponsive,
     /// It speaks the stateless protocol alone, and when it starts for the first time it answers nothing before the second request.
     SlowStateless,
     /// Over HTTP: it refuses every request but `initialize` that names no session with 400, as many servers do.
@@ -54,7 +54,7 @@ impl FromStr for Behaviour {
             "stubborn" => Self::Stubborn,
             "stateless" => Self::Stateless,
             "abrupt" => Self::Abrupt,
-            "deaf" => Self::Deaf,
+            "unresponsive" => Self::Unresponsive,
             "slow-stateless" => Self::SlowStateless,
             "guarded" => Self::Guarded,
             "collides" => Self::Collides,
@@ -143,7 +143,7 @@ impl Server {
                 Some(result) => result,
                 None => return Reply::Nothing,
             },
-            _ if self.behaviour == Behaviour::Deaf => return Reply::Nothing,
+            _ if self.behaviour == Behaviour::Unresponsive => return Reply::Nothing,
             _ => {
                 let error = json!({"code": -32601, "message": "no such method"});
                 return Reply::Json(json!({"jsonrpc": "2.0", "id": id, "error": error}));

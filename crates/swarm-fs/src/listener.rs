@@ -28,11 +28,11 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Listener {
     inotify: Arc<Inotify>,
-    ear: Ear,
+    reader: Reader,
 }
 
 #[derive(Debug)]
-enum Ear {
+enum Reader {
     /// The thread ends once nobody has the other end of its pipe.
     Thread(Option<(PipeWriter, JoinHandle<()>)>),
     Task(AbortHandle),
@@ -42,14 +42,14 @@ impl Listener {
     pub(crate) fn start(place: &Place, subscribers: &Arc<Subscribers>) -> io::Result<Self> {
         let subscribers = Arc::clone(subscribers);
         let inotify = Arc::new(Inotify::new()?);
-        let ear = match place {
+        let reader = match place {
             Place::Threads => {
                 let (stopped, stop) = io::pipe()?;
                 let queue = Arc::clone(&inotify);
                 let thread = thread::Builder::new()
-                    .name("hears of changes".to_owned())
+                    .name("file changes".to_owned())
                     .spawn(move || hear_in_thread(&queue, &stopped, &subscribers))?;
-                Ear::Thread(Some((stop, thread)))
+                Reader::Thread(Some((stop, thread)))
             }
             Place::Runtime(runtime) => {
                 let _within = runtime.enter();
@@ -58,10 +58,10 @@ impl Listener {
                     reason = "what replaces it is unsafe; the queue is open as long as its owner lives"
                 )]
                 let queue = AsyncFd::with_interest(Arc::clone(&inotify), Interest::READABLE)?;
-                Ear::Task(runtime.spawn(hear(queue, subscribers)).abort_handle())
+                Reader::Task(runtime.spawn(hear(queue, subscribers)).abort_handle())
             }
         };
-        Ok(Self { inotify, ear })
+        Ok(Self { inotify, reader })
     }
 
     pub(crate) fn watch(&self, folder: &Path) -> io::Result<()> {
@@ -75,9 +75,9 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        match &mut self.ear {
-            Ear::Task(task) => task.abort(),
-            Ear::Thread(thread) => {
+        match &mut self.reader {
+            Reader::Task(task) => task.abort(),
+            Reader::Thread(thread) => {
                 if let Some((stop, thread)) = thread.take() {
                     drop(stop);
                     if thread.join().is_err() {
@@ -105,7 +105,7 @@ fn hear_in_thread(inotify: &Inotify, stopped: &PipeReader, subscribers: &Subscri
             break error;
         }
     };
-    subscribers.deaf(&heard);
+    subscribers.lose_events(&heard);
 }
 
 async fn hear(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
@@ -122,7 +122,7 @@ async fn hear(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
             Err(error) => Err(error),
         };
         if let Err(error) = heard {
-            return subscribers.deaf(&error);
+            return subscribers.lose_events(&error);
         }
     }
 }

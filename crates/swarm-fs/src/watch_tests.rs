@@ -196,7 +196,7 @@ fn who_no_longer_hears_is_woken_and_hears_again_after_a_sweep() {
     let folder = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let mut changes = watcher.subscribe(folder.path(), json());
-    watcher.watched.deaf();
+    watcher.watched.lose_events();
     assert!(changes.changed_blocking(Duration::ZERO));
     watcher.watched.sweep();
     while changes.changed_blocking(QUIET) {}

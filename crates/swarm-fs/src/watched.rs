@@ -94,7 +94,7 @@ impl Watched {
     /// Finds folders that were replaced, then wakes everybody.
     pub(crate) fn sweep(&self) {
         let mut kernel = self.kernel.lock();
-        if kernel.listener.is_none() || self.subscribers.are_deaf() {
+        if kernel.listener.is_none() || self.subscribers.has_lost_events() {
             kernel.listen(&self.subscribers);
         }
         let renews = kernel.sweeps.is_multiple_of(SWEEPS_TO_RENEW);
@@ -115,8 +115,9 @@ impl Watched {
     }
 
     #[cfg(test)]
-    pub(crate) fn deaf(&self) {
-        self.subscribers.deaf(&io::Error::other("on purpose"));
+    pub(crate) fn lose_events(&self) {
+        self.subscribers
+            .lose_events(&io::Error::other("on purpose"));
     }
 }
 
@@ -194,7 +195,7 @@ fn birth_of(folder: &Path) -> Option<Birth> {
 pub(crate) struct Subscribers {
     by_folder: Mutex<HashMap<PathBuf, Vec<Subscriber>>>,
     /// Nobody reads the kernel's events any more.
-    are_deaf: AtomicBool,
+    has_lost_events: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -237,15 +238,15 @@ impl Subscribers {
     }
 
     /// Notes that nothing more will be heard until the next sweep.
-    pub(crate) fn deaf(&self, error: &io::Error) {
+    pub(crate) fn lose_events(&self, error: &io::Error) {
         tracing::warn!(%error, "changes are no longer heard of; everything is read again");
-        self.are_deaf.store(true, Ordering::SeqCst);
+        self.has_lost_events.store(true, Ordering::SeqCst);
         self.wake_all();
     }
 
     /// Whether that is so; asked once.
-    fn are_deaf(&self) -> bool {
-        self.are_deaf.swap(false, Ordering::SeqCst)
+    fn has_lost_events(&self) -> bool {
+        self.has_lost_events.swap(false, Ordering::SeqCst)
     }
 
     fn wake(&self, folder: &Path, concerns: impl Fn(&NameFilter) -> bool) {

@@ -66,7 +66,7 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
         | Behaviour::Drops
         | Behaviour::Stateless
         | Behaviour::Abrupt
-        | Behaviour::Deaf
+        | Behaviour::Unresponsive
         | Behaviour::SlowStateless
         | Behaviour::Guarded => {}
     }

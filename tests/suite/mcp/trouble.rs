@@ -244,7 +244,7 @@ async fn servers_of_both_eras_are_called_over_both_transports() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_probe_without_an_answer_starts_nothing_twice_unless_the_answer_comes_late() {
-    for (mode, starts) in [("deaf", 1), ("slow-stateless", 2)] {
+    for (mode, starts) in [("unresponsive", 1), ("slow-stateless", 2)] {
         let bench = Bench::new().with("near", mode);
         let servers = bench.servers();
         let agent = servers.for_agent(&[], "").await;
