@@ -16,9 +16,9 @@ use crate::layout::Layout;
 use crate::mailbox::{LastInbox, QuietInboxes};
 use crate::team_files::TeamFiles;
 use crate::{
-    Actor, Draft, Events, Heard, Inbox, Leftover, NewMember, NewTeam, Posted, ReconcileReport,
-    RemovedMember, RequestList, Result, StoreError, StoreLimits, TaskChange, TaskList, TaskUpdated,
-    TeamDamage, TeamStore, TeamView, record,
+    Actor, AnswerLookup, Draft, Events, Inbox, Leftover, NewMember, NewTeam, Posted,
+    ReconcileReport, RemovedMember, RequestList, Result, StoreError, StoreLimits, TaskChange,
+    TaskList, TaskUpdated, TeamDamage, TeamStore, TeamView, record,
 };
 
 /// From how many tasks on it takes long enough to complete an interrupted write that a person is told.
@@ -434,8 +434,8 @@ impl TeamStore for FileStore {
         self.on(team, |files| files.answer_request(id, shown, answer, by))
     }
 
-    fn heard(&self, team: &TeamName, asked: &RequestRecord) -> Result<Heard> {
-        self.on(team, |files| files.heard(asked))
+    fn look_up_answer(&self, team: &TeamName, asked: &RequestRecord) -> Result<AnswerLookup> {
+        self.on(team, |files| files.look_up_answer(asked))
     }
 
     fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()> {

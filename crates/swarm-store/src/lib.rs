@@ -31,7 +31,7 @@ pub use mailbox::{Draft, Inbox, Posted};
 pub use member_files::{MemberView, TeamView};
 pub use reconcile::{Departure, ReconcileReport, RolledBack};
 pub use record::BrokenFile;
-pub use requests::{Heard, NOT_ENTERED, RequestList};
+pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
 pub use store::TeamStore;
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, tasks_in_journal};

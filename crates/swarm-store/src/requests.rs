@@ -27,13 +27,13 @@ pub struct RequestList {
 
 /// What the asker of a request finds when it looks for the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum AnswerLookup {
     /// No answer yet.
-    Nothing,
+    Pending,
     /// The request with the answer that is in the journal, too.
-    Answer(Box<RequestRecord>),
+    Answered(Box<RequestRecord>),
     /// The file held an answer that nobody gave, for this reason. The request waits again, as it was asked.
-    Ignored(String),
+    Rejected(String),
 }
 
 impl TeamFiles<'_> {
@@ -120,26 +120,26 @@ impl TeamFiles<'_> {
 
     /// Looks for the answer to a request. Whoever may write the team's files can write an answer into the request, so it
     /// counts only if the command that answered has entered it in the journal, for the call that was asked.
-    pub(crate) fn heard(&self, asked: &RequestRecord) -> Result<Heard> {
+    pub(crate) fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup> {
         let found = self.request(&asked.id)?;
         if found.state == RequestState::Open {
-            return Ok(Heard::Nothing);
+            return Ok(AnswerLookup::Pending);
         }
         if self.why_not(&found, asked)?.is_none() {
-            return Ok(Heard::Answer(Box::new(found)));
+            return Ok(AnswerLookup::Answered(Box::new(found)));
         }
         let path = self.at.request(checked(&asked.id)?);
         self.with_requests_lock(|held| {
             // Somebody may have answered since.
             let found = self.request(&asked.id)?;
             if found.state == RequestState::Open {
-                return Ok(Heard::Nothing);
+                return Ok(AnswerLookup::Pending);
             }
             let Some(reason) = self.why_not(&found, asked)? else {
-                return Ok(Heard::Answer(Box::new(found)));
+                return Ok(AnswerLookup::Answered(Box::new(found)));
             };
             held.replace(&path, &record::pretty(&path, asked)?)?;
-            Ok(Heard::Ignored(reason))
+            Ok(AnswerLookup::Rejected(reason))
         })
     }
 

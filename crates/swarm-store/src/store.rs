@@ -13,7 +13,7 @@ use swarm_protocol::{
 };
 
 use crate::{
-    Actor, Draft, Events, Heard, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted,
+    Actor, AnswerLookup, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted,
     ReconcileReport, RemovedMember, RequestList, Result, StoreError, TaskChange, TaskList,
     TaskUpdated, TeamDamage, TeamView,
 };
@@ -388,7 +388,7 @@ pub trait TeamStore: Send + Sync + Debug {
     ///
     /// # Errors
     /// [`StoreError::RequestNotFound`], [`StoreError::Damaged`].
-    fn heard(&self, team: &TeamName, asked: &RequestRecord) -> Result<Heard>;
+    fn look_up_answer(&self, team: &TeamName, asked: &RequestRecord) -> Result<AnswerLookup>;
 
     /// Takes a request out of the queue once its answer has been heard. One that is gone already is fine.
     fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()>;

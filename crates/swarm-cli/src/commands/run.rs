@@ -263,7 +263,7 @@ pub(super) fn conduct(
     let hooks = TeamHooks::new(app)?;
     let report = runtime.block_on(async {
         // Before the terminal is changed: a signal that nobody hears would leave it so.
-        let heard = Heard::listen()?;
+        let signals = EndSignals::listen()?;
         let terminal = LeadTerminal::begin(view_theme(app, output))?;
         let _restored = RestoreAtEnd(terminal.clone());
         parts.events = events(app, output, &parts.deployment, &terminal);
@@ -288,7 +288,7 @@ pub(super) fn conduct(
             None if !quiet => say(&format!("swarm: {line}")),
             None => {}
         };
-        tokio::spawn(interrupts(tell, set, heard, asked, terminal));
+        tokio::spawn(interrupts(tell, set, signals, asked, terminal));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
         let report = run_headless(parts, prompt).await;
@@ -334,13 +334,13 @@ impl Interrupts {
 }
 
 /// The signals that end a run.
-struct Heard {
+struct EndSignals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
-impl Heard {
+impl EndSignals {
     fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -359,16 +359,16 @@ impl Heard {
 async fn interrupts(
     tell: impl Fn(&str) + Send + 'static,
     set: Interrupts,
-    mut heard: Heard,
+    mut signals: EndSignals,
     asked: Arc<Notify>,
     terminal: LeadTerminal,
 ) {
     loop {
         tokio::select! {
-            _ = heard.interrupt.recv() => {}
-            _ = heard.terminate.recv() => {}
+            _ = signals.interrupt.recv() => {}
+            _ = signals.terminate.recv() => {}
             () = asked.notified() => {}
-            _ = heard.hangup.recv() => {
+            _ = signals.hangup.recv() => {
                 // It comes more than once: from the kernel and from the shell.
                 if !set.stop.is_cancelled() {
                     set.hangup.cancel();

@@ -10,7 +10,7 @@ use swarm_protocol::{
     PermissionResponse, RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs,
     input_digest,
 };
-use swarm_store::{Draft, Heard, StoreError};
+use swarm_store::{AnswerLookup, Draft, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::NOBODY_ANSWERED;
@@ -136,17 +136,17 @@ fn answered(
     loop {
         // An answer is entered before its copy is mailed, so the mail is looked at first.
         let response = mailed(seat, team, id)?;
-        let why = match seat.store.heard(team, &open.record)? {
-            Heard::Answer(record) => {
+        let why = match seat.store.look_up_answer(team, &open.record)? {
+            AnswerLookup::Answered(record) => {
                 let Some(outcome) = outcome::recorded(&record, &open.request) else {
                     return Ok(None);
                 };
                 seat.store.close_request(team, id)?;
                 return Ok(Some(outcome));
             }
-            Heard::Ignored(why) => Some(why),
-            Heard::Nothing if response.is_none() => return Ok(None),
-            Heard::Nothing => None,
+            AnswerLookup::Rejected(why) => Some(why),
+            AnswerLookup::Pending if response.is_none() => return Ok(None),
+            AnswerLookup::Pending => None,
         };
         match response {
             Some(response) if seat.takes_mailed_answers(team)? => {
