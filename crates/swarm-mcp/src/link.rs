@@ -9,7 +9,7 @@ use swarm_policy::{McpServerConfig, McpToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{Launched, Program, launch};
-use crate::sdk::{Answer, Connection, Era};
+use crate::sdk::{Answer, Connection, Protocol};
 use crate::stderr_log::StderrTail;
 use crate::{McpError, McpHost};
 
@@ -34,14 +34,14 @@ pub(crate) async fn connect(
             let log = host.logs.as_ref();
             let log = log.map(|folder| folder.join(format!("mcp-{server}.log")));
             let start = || launch(command, args, env, host, log.clone());
-            let met = match shake_hands(start()?, Era::Either, host, stop).await {
-                Err(Unmet {
-                    other_era: Some(era),
+            let connected = match shake_hands(start()?, Protocol::Either, host, stop).await {
+                Err(ConnectFailure {
+                    other_protocol: Some(protocol),
                     ..
-                }) => shake_hands(start()?, era, host, stop).await,
-                met => met,
+                }) => shake_hands(start()?, protocol, host, stop).await,
+                connected => connected,
             };
-            met.map_err(|unmet| unmet.error)
+            connected.map_err(|failure| failure.error)
         }
         McpServerConfig::Http { url, headers } => {
             let steps = async {
@@ -61,31 +61,31 @@ pub(crate) async fn connect(
 }
 
 /// A program that could not be used.
-struct Unmet {
+struct ConnectFailure {
     error: McpError,
     /// The protocol to start it again with.
-    other_era: Option<Era>,
+    other_protocol: Option<Protocol>,
 }
 
 /// Speaks to a program that was just started.
 async fn shake_hands(
     launched: Launched,
-    era: Era,
+    protocol: Protocol,
     host: &McpHost,
     stop: &CancellationToken,
-) -> Result<(Link, Vec<McpToolSpec>), Unmet> {
+) -> Result<(Link, Vec<McpToolSpec>), ConnectFailure> {
     let Launched {
         program,
         stdin,
         stdout,
         stderr,
     } = launched;
-    let mut other_era = None;
+    let mut other_protocol = None;
     let steps = async {
-        let connection = Connection::over_stdio(stdout, stdin, era).await;
-        let connection = connection.map_err(|unmet| {
-            other_era = unmet.other_era;
-            unusable(unmet.why)
+        let connection = Connection::over_stdio(stdout, stdin, protocol).await;
+        let connection = connection.map_err(|failure| {
+            other_protocol = failure.other_protocol;
+            unusable(failure.why)
         })?;
         let tools = connection.tools().await.map_err(unusable)?;
         Ok((connection, tools))
@@ -103,7 +103,10 @@ async fn shake_hands(
             // Its last words come before its end.
             program.end(host.limits.grace).await;
             let error = error.with_stderr(stderr.text());
-            Err(Unmet { error, other_era })
+            Err(ConnectFailure {
+                error,
+                other_protocol,
+            })
         }
     }
 }

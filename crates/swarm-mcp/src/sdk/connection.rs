@@ -54,21 +54,21 @@ impl Connection {
     pub(crate) async fn over_stdio(
         stdout: ChildStdout,
         stdin: ChildStdin,
-        era: Era,
+        protocol: Protocol,
     ) -> Result<Self, NoHandshake> {
         // Tells afterwards whether the program has read what it was asked. Without a descriptor it is taken to have done so.
         let asked = stdin.as_fd().try_clone_to_owned().ok();
         let transport = AsyncRwTransport::new_client(stdout, stdin);
         let (transport, answered_late) = Probing::new(transport);
-        let service = Handler::default().serve_with_lifecycle(transport, era.lifecycle());
+        let service = Handler::default().serve_with_lifecycle(transport, protocol.lifecycle());
         let service = service.await.map_err(|error| NoHandshake {
             why: handshake(&error),
-            other_era: match last(&error) {
-                _ if era != Era::Either => None,
+            other_protocol: match last(&error) {
+                _ if protocol != Protocol::Either => None,
                 ClientInitializeError::ConnectionClosed(_) if was_read(asked.as_ref()) => {
-                    Some(Era::Former)
+                    Some(Protocol::Stateful)
                 }
-                _ if answered_late.load(Ordering::Acquire) => Some(Era::Stateless),
+                _ if answered_late.load(Ordering::Acquire) => Some(Protocol::Stateless),
                 _ => None,
             },
         })?;
@@ -82,14 +82,15 @@ impl Connection {
         host: &McpHost,
     ) -> Result<Self, McpError> {
         let transport = http::transport(url, headers, host)?;
-        let service = Handler::default().serve_with_lifecycle(transport, Era::Either.lifecycle());
+        let service =
+            Handler::default().serve_with_lifecycle(transport, Protocol::Either.lifecycle());
         let service = match service.await {
             // Older servers may answer a request without a session in ways that no standard names.
             Err(error) if !error.is_authorization_required() => {
                 tracing::debug!(%error, "the stateless protocol failed, trying the older one");
                 let transport = http::transport(url, headers, host)?;
                 Handler::default()
-                    .serve_with_lifecycle(transport, Era::Former.lifecycle())
+                    .serve_with_lifecycle(transport, Protocol::Stateful.lifecycle())
                     .await
             }
             service => service,
@@ -195,18 +196,18 @@ impl Connection {
     }
 }
 
-/// With which protocol a server is met.
+/// Which protocol to speak with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
+pub(crate) enum Protocol {
     /// The stateless one (2026-07-28), by asking `server/discover`, or the one before where the server does not know that.
     Either,
     /// The stateless one alone.
     Stateless,
     /// The one before, with `initialize`.
-    Former,
+    Stateful,
 }
 
-impl Era {
+impl Protocol {
     fn lifecycle(self) -> ClientLifecycleMode {
         match self {
             Self::Either => ClientLifecycleMode::Auto {
@@ -216,7 +217,7 @@ impl Era {
             Self::Stateless => ClientLifecycleMode::Discover {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             },
-            Self::Former => ClientLifecycleMode::Initialize,
+            Self::Stateful => ClientLifecycleMode::Initialize,
         }
     }
 }
@@ -227,7 +228,7 @@ pub(crate) struct NoHandshake {
     pub(crate) why: String,
     /// The protocol with which another start may succeed: the older one where the program ended at the first request, the
     /// stateless one where it answered the probe too late and knows no other.
-    pub(crate) other_era: Option<Era>,
+    pub(crate) other_protocol: Option<Protocol>,
 }
 
 /// Whether nothing that was written to a program's standard input is still in the pipe. One that ended before it read the first

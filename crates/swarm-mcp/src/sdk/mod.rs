@@ -7,4 +7,4 @@ mod handler;
 mod http;
 mod probe;
 
-pub(crate) use connection::{Answer, Connection, Era};
+pub(crate) use connection::{Answer, Connection, Protocol};
