@@ -11,7 +11,7 @@ mod member_hooks;
 mod merged;
 mod order;
 mod permission;
-mod receiver;
+mod receiver_status;
 mod seat;
 mod send;
 mod send_message;
@@ -36,7 +36,7 @@ pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
     OpenRequest, Wake, answer, answer_frame, approve, deny, open_request, wait_for_answer,
 };
-pub use receiver::{Reads, Receiver};
+pub use receiver_status::{Reads, ReceiverStatus};
 pub use seat::{Founder, NoTeam, Seat};
 pub use send::{
     Delivered, Prose, Recipient, RecipientError, SendError, Sent, everybody_but, post, send_text,

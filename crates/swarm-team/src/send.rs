@@ -3,7 +3,7 @@
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
 use swarm_store::{Draft, Posted, StoreError, TeamStore};
 
-use crate::{NoTeam, Receiver, Seat};
+use crate::{NoTeam, ReceiverStatus, Seat};
 
 /// Longest summary in characters; Claude Code cuts there.
 const SUMMARY_CHARS: usize = 200;
@@ -123,7 +123,7 @@ pub struct Sent {
     /// What the store did.
     pub posted: Posted,
     /// What the receiver was doing, when that can be told.
-    pub receiver: Option<Receiver>,
+    pub receiver: Option<ReceiverStatus>,
 }
 
 /// What became of one text for all its receivers.
@@ -155,7 +155,7 @@ pub fn post(
     let views = store.member_view(team).unwrap_or_default();
     let receiver = |name: &MemberName, urgent: bool| {
         let view = views.iter().find(|view| &view.member.name == name)?;
-        Some(Receiver::of(view, urgent))
+        Some(ReceiverStatus::of(view, urgent))
     };
     let mut delivered = Delivered::default();
     let outcomes = store.post_all(team, &letters)?;

@@ -1,12 +1,12 @@
 //! What the sender is told about a receiver.
 
 use swarm_protocol::{MemberState, TeamName, UnixMs};
-use swarm_team::{Reads, Receiver};
+use swarm_team::{Reads, ReceiverStatus};
 
 use crate::commands::members::age;
 
 /// What a receiver is doing and when it reads the message, as a sentence behind its name.
-pub(super) fn sentence(receiver: &Receiver, team: &TeamName, now: UnixMs) -> String {
+pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) -> String {
     let doing = doing(receiver, now);
     match receiver.reads {
         Reads::AtOnce => format!("{doing}; it reads this at once"),
@@ -31,7 +31,7 @@ pub(super) fn sentence(receiver: &Receiver, team: &TeamName, now: UnixMs) -> Str
 }
 
 /// What it is doing, such as `working for 3m 05s (Bash cargo test)`.
-fn doing(receiver: &Receiver, now: UnixMs) -> String {
+fn doing(receiver: &ReceiverStatus, now: UnixMs) -> String {
     let busy = matches!(
         receiver.state,
         MemberState::Working | MemberState::Throttled
@@ -55,7 +55,7 @@ mod tests {
     fn d7_a_sender_is_told_since_when_the_receiver_is_busy_with_what_and_when_it_reads() {
         let team = TeamName::parse("demo").unwrap();
         let told = |reads| {
-            let receiver = Receiver {
+            let receiver = ReceiverStatus {
                 state: MemberState::Working,
                 since: Some(UnixMs(0)),
                 detail: Some("Bash cargo test".to_owned()),

@@ -33,7 +33,7 @@ pub enum Reads {
 
 /// What a receiver was doing when a message was put into its inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receiver {
+pub struct ReceiverStatus {
     /// Its state by the facts: the last word of a dead one is not what it does.
     pub state: MemberState,
     /// Since when, where that is known.
@@ -44,7 +44,7 @@ pub struct Receiver {
     pub reads: Reads,
 }
 
-impl Receiver {
+impl ReceiverStatus {
     /// What a member is doing, and when it reads a message that is urgent or is not.
     pub fn of(view: &MemberView, urgent: bool) -> Self {
         let report = view.report.as_ref();
