@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use swarm_fs::{FsError, LifeHolder};
 use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
 use swarm_store::{NewTeam, StoreError};
-use swarm_team::Founder;
+use swarm_team::TeamCreator;
 
 use crate::{Deployment, LeadStanding, lead_standing};
 
@@ -224,8 +224,8 @@ impl Leadership {
     }
 }
 
-impl Founder for Leadership {
-    fn found(&self) -> Result<TeamName, StoreError> {
+impl TeamCreator for Leadership {
+    fn create_team(&self) -> Result<TeamName, StoreError> {
         self.create(self.implicit.clone(), None)
     }
 }

@@ -37,7 +37,7 @@ pub use permission::{
     OpenRequest, Wake, answer, answer_frame, approve, deny, open_request, wait_for_answer,
 };
 pub use receiver_status::{Reads, ReceiverStatus};
-pub use seat::{Founder, NoTeam, Seat};
+pub use seat::{NoTeam, Seat, TeamCreator};
 pub use send::{
     Delivered, Prose, Recipient, RecipientError, SendError, Sent, everybody_but, post, send_text,
     summary_of,

@@ -14,12 +14,12 @@ use swarm_store::{Actor, Draft, StoreError, TeamStore};
 use crate::WorkMerger;
 
 /// Makes a team for a lead that acts before it has one.
-pub trait Founder: Send + Sync + fmt::Debug {
+pub trait TeamCreator: Send + Sync + fmt::Debug {
     /// Makes the team and returns its name.
     ///
     /// # Errors
     /// Whatever the store says.
-    fn found(&self) -> Result<TeamName, StoreError>;
+    fn create_team(&self) -> Result<TeamName, StoreError>;
 }
 
 /// A tool needed a team and there is none.
@@ -30,7 +30,7 @@ pub enum NoTeam {
     None,
     /// The team could not be made.
     #[error("the team could not be made: {0}")]
-    Founding(#[from] StoreError),
+    Creating(#[from] StoreError),
 }
 
 type EventFn = dyn Fn(AgentEvent) + Send + Sync;
@@ -48,7 +48,7 @@ pub struct Seat {
     /// Its colour, which its messages carry. The lead's carry none.
     pub color: Option<Color>,
     team: Mutex<Option<TeamName>>,
-    founder: Option<Arc<dyn Founder>>,
+    creator: Option<Arc<dyn TeamCreator>>,
     hooks: OnceLock<AgentHooks>,
     events: Box<EventFn>,
     merger: OnceLock<Arc<dyn WorkMerger>>,
@@ -83,7 +83,7 @@ impl Seat {
             spawn_id,
             color,
             team: Mutex::new(Some(agent.team.clone())),
-            founder: None,
+            creator: None,
             hooks: OnceLock::new(),
             events: Box::new(events),
             merger: OnceLock::new(),
@@ -91,13 +91,13 @@ impl Seat {
         }
     }
 
-    /// The lead's seat; its team may come later, made by `founder` when a tool first needs one.
+    /// The lead's seat; its team may come later, made by `creator` when a tool first needs one.
     pub fn lead(
         store: Arc<dyn TeamStore>,
         clock: Arc<dyn Clock>,
         spawn_id: SpawnId,
         team: Option<TeamName>,
-        founder: Arc<dyn Founder>,
+        creator: Arc<dyn TeamCreator>,
         events: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Seat {
             spawn_id,
             color: None,
             team: Mutex::new(team),
-            founder: Some(founder),
+            creator: Some(creator),
             hooks: OnceLock::new(),
             events: Box::new(events),
             merger: OnceLock::new(),
@@ -129,9 +129,9 @@ impl Seat {
         if let Some(team) = &*team {
             return Ok(team.clone());
         }
-        let founded = self.founder.as_ref().ok_or(NoTeam::None)?.found()?;
-        *team = Some(founded.clone());
-        Ok(founded)
+        let created = self.creator.as_ref().ok_or(NoTeam::None)?.create_team()?;
+        *team = Some(created.clone());
+        Ok(created)
     }
 
     /// Takes a seat in `team`, or leaves it.

@@ -11,7 +11,7 @@ use swarm_mcp::ProcessServers;
 use swarm_policy::{Equipment, ReadFilter};
 use swarm_protocol::MemberName;
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
-use swarm_team::{Founder, Seat, SendMessageTool, StateKeeper};
+use swarm_team::{Seat, SendMessageTool, StateKeeper, TeamCreator};
 use swarm_tools::{Confinement, Tool};
 use swarm_worktree::ProcessMark;
 
@@ -136,7 +136,7 @@ fn seat(parts: &LeadParts, leadership: &Arc<Leadership>, reporter: &Arc<Reporter
         Arc::clone(&dep.clock),
         dep.spawn_id,
         leadership.team(),
-        Arc::clone(leadership) as Arc<dyn Founder>,
+        Arc::clone(leadership) as Arc<dyn TeamCreator>,
         move |event| events.emit(event),
     ));
     seat.merge_with(Arc::new(WorktreeMerger(dep.worktrees.clone())));

@@ -8,7 +8,7 @@ use swarm_protocol::{
     ShutdownApproved, SpawnId,
 };
 use swarm_store::{Draft, TeamStore};
-use swarm_team::{Founder, Incoming, Seat, StateKeeper};
+use swarm_team::{Incoming, Seat, StateKeeper, TeamCreator};
 
 use super::mail::LeadMail;
 use crate::mail::MailHandler;
@@ -45,7 +45,7 @@ fn mail(world: &World) -> (Mail, Arc<Events>) {
         dep.clock.clone(),
         dep.spawn_id,
         Some(team()),
-        leadership as Arc<dyn Founder>,
+        leadership as Arc<dyn TeamCreator>,
         |_| {},
     );
     let lead = Arc::new(LeadMail::new(dep.clone(), Arc::new(reporter)));

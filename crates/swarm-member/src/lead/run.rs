@@ -9,7 +9,7 @@ use swarm_supervisor::{
     LeadError, Leadership, end_leftovers_of_lead, end_marked, handover, implicit_team_name,
     reconcile_outcome,
 };
-use swarm_team::Founder;
+use swarm_team::TeamCreator;
 
 use super::LeadParts;
 use super::assemble::{assemble, start_mcp};
@@ -44,7 +44,7 @@ pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunRep
             Some(handover(&*parts.deployment.store, team)?)
         }
         Some(_) => {
-            leadership.found()?;
+            leadership.create_team()?;
             None
         }
         None => None,

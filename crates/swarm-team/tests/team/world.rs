@@ -14,7 +14,7 @@ use swarm_protocol::{
 use swarm_store::{
     Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, TeamStore, process,
 };
-use swarm_team::{Founder, Incoming, Seat, sort_mail};
+use swarm_team::{Incoming, Seat, TeamCreator, sort_mail};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
@@ -202,7 +202,7 @@ impl World {
             Arc::new(SystemClock),
             SpawnId::random(),
             team,
-            Arc::new(Founding(self.store.clone(), self.team.clone())),
+            Arc::new(Creating(self.store.clone(), self.team.clone())),
             move |event| record(&sink, event),
         );
         Seated {
@@ -276,10 +276,10 @@ fn record(events: &Mutex<Vec<AgentEvent>>, event: AgentEvent) {
 
 /// Founds the world's team for a lead that needs one.
 #[derive(Debug)]
-struct Founding(Arc<FileStore>, TeamName);
+struct Creating(Arc<FileStore>, TeamName);
 
-impl Founder for Founding {
-    fn found(&self) -> Result<TeamName, StoreError> {
+impl TeamCreator for Creating {
+    fn create_team(&self) -> Result<TeamName, StoreError> {
         found(&self.0, &self.1)?;
         Ok(self.1.clone())
     }
