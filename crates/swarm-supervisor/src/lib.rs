@@ -28,7 +28,7 @@ pub use spawn::{
     SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
 };
 pub use stop::{
-    EndedTeam, FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
-    await_reported_end, clear_dead, dead_namesake, end_leftovers_of_lead, end_team,
+    FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
+    TeamStopReport, await_reported_end, clear_dead, dead_namesake, end_leftovers_of_lead, end_team,
     end_without_roster, finish, kill, kill_team, member_death, namesake, shutdown,
 };

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::report::{MemberLine, RunReport, TaskLine};
 use swarm_supervisor::blocking;
 use swarm_supervisor::{Deployment, LeadError, LeftWorktree};
-use swarm_supervisor::{EndedTeam, StopOptions, end_team, kill_team};
+use swarm_supervisor::{StopOptions, TeamStopReport, end_team, kill_team};
 
 /// How long the end of a run may take before the person is told what it waits for.
 const SILENT: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ pub(super) async fn end_members(
     team: &TeamName,
     at_once: &CancellationToken,
     tell: impl Fn(String),
-) -> Result<EndedTeam, LeadError> {
+) -> Result<TeamStopReport, LeadError> {
     let options = StopOptions::now(Some("the run is over".to_owned()), LEAD_NAME);
     let ending = end_team(deployment, team, &options);
     let silent = tokio::time::sleep(SILENT);

@@ -18,5 +18,5 @@ pub(crate) use kill::{end_live_namesake, kill_spawn};
 pub use outcome::{FORCED_PATIENCE, StopOptions, StopOutcome, StopReport};
 pub use parting::LeftWorktree;
 pub use shutdown::shutdown;
-pub use team::{EndedTeam, end_team, kill_team};
+pub use team::{TeamStopReport, end_team, kill_team};
 pub use unreadable::{LeftOfTeam, end_without_roster};

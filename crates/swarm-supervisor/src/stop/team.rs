@@ -9,7 +9,7 @@ use crate::{Deployment, LeadError};
 
 /// What came of ending a team's members.
 #[derive(Debug, Default)]
-pub struct EndedTeam {
+pub struct TeamStopReport {
     /// Those that were handled.
     pub stopped: Vec<StopReport>,
     /// Those that could not be, and why.
@@ -24,7 +24,7 @@ pub async fn end_team(
     deployment: &Deployment,
     team: &TeamName,
     options: &StopOptions,
-) -> Result<EndedTeam, LeadError> {
+) -> Result<TeamStopReport, LeadError> {
     let names = started_by_swarm(deployment, team)?;
     let results = join_all(
         names
@@ -32,14 +32,17 @@ pub async fn end_team(
             .map(|name| shutdown(deployment, team, name, options)),
     )
     .await;
-    Ok(EndedTeam::of(names, results))
+    Ok(TeamStopReport::of(names, results))
 }
 
 /// Kills every member that swarm started, all at the same time.
-pub async fn kill_team(deployment: &Deployment, team: &TeamName) -> Result<EndedTeam, LeadError> {
+pub async fn kill_team(
+    deployment: &Deployment,
+    team: &TeamName,
+) -> Result<TeamStopReport, LeadError> {
     let names = started_by_swarm(deployment, team)?;
     let results = join_all(names.iter().map(|name| kill(deployment, team, name))).await;
-    Ok(EndedTeam::of(names, results))
+    Ok(TeamStopReport::of(names, results))
 }
 
 fn started_by_swarm(
@@ -51,7 +54,7 @@ fn started_by_swarm(
     Ok(ours.map(|member| member.name.clone()).collect())
 }
 
-impl EndedTeam {
+impl TeamStopReport {
     fn of(names: Vec<MemberName>, results: Vec<Result<StopReport, LeadError>>) -> Self {
         let mut ended = Self::default();
         for (name, result) in names.into_iter().zip(results) {
