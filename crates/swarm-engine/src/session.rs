@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use swarm_fs::Settling;
+use swarm_fs::SyncHandle;
 use swarm_model::{ContentBlock, StoredMessage};
 use swarm_protocol::{AgentEvent, MessageId, Usage};
 use swarm_tools::Caller;
@@ -29,7 +29,7 @@ pub struct Session {
     transcript: TranscriptFile,
     delivered: HashSet<MessageId>,
     /// Those of them that are in the file and perhaps not yet on disk.
-    unsettled: Vec<MessageId>,
+    pending: Vec<MessageId>,
     /// The disk has failed: everything is waited for until it has kept a line again.
     is_wary: bool,
     totals: Totals,
@@ -90,7 +90,7 @@ impl Session {
             history: History::default(),
             transcript,
             delivered: HashSet::new(),
-            unsettled: Vec::new(),
+            pending: Vec::new(),
             is_wary: false,
             totals: Totals::default(),
             last_message: None,
@@ -126,7 +126,7 @@ impl Session {
         Ok(delivery)
     }
 
-    /// The same without the wait for the disk, which [`Session::settling`] tells of: a request for an answer can be on its
+    /// The same without the wait for the disk, which [`Session::sync_handle`] tells of: a request for an answer can be on its
     /// way meanwhile. Only for messages, which come again where the disk fails, and not after it has failed.
     pub(crate) fn begin_delivery(&mut self, input: Vec<Injected>) -> Result<Delivery, EngineError> {
         let comes_again = |piece: &Injected| !piece.message_ids.is_empty();
@@ -142,7 +142,7 @@ impl Session {
                 self.forget_instructions();
                 return Err(error);
             }
-            self.unsettled.clone_from(&delivery.added);
+            self.pending.clone_from(&delivery.added);
             self.take(entry);
         }
         Ok(delivery)
@@ -154,8 +154,8 @@ impl Session {
     /// # Errors
     /// [`EngineError::Transcript`], once.
     pub fn flush(&mut self) -> Result<(), EngineError> {
-        let begun = std::mem::take(&mut self.unsettled);
-        let settled = self.transcript.settle();
+        let begun = std::mem::take(&mut self.pending);
+        let settled = self.transcript.sync();
         if settled.is_err() {
             self.is_wary = true;
             for id in &begun {
@@ -167,8 +167,8 @@ impl Session {
 
     /// The wait for what was submitted last: messages may be acknowledged once it is over. `None` where everything is on
     /// disk.
-    pub fn settling(&self) -> Option<Settling> {
-        self.transcript.settling()
+    pub fn sync_handle(&self) -> Option<SyncHandle> {
+        self.transcript.sync_handle()
     }
 
     /// Tells input that is new from what the transcript has, and makes a line of it if there is any. Instructions that

@@ -11,9 +11,9 @@ use rustix::io::Errno;
 use crate::FsError;
 use crate::contained::{folder_of, open_known, open_own, retrying};
 use crate::disk::{Step, log};
+use crate::pending_sync::PendingSync;
 use crate::private::create_new;
 use crate::replace::open_folder;
-use crate::settle::Unsettled;
 
 /// Appends `bytes`, one or more whole lines, in one write and returns once they are on disk. A missing
 /// file is made with mode 0600; a missing newline at the end is added. Needs no lock: the kernel keeps
@@ -26,14 +26,14 @@ use crate::settle::Unsettled;
 /// [`FsError::Gone`] if the folder is missing, [`FsError::NotOurs`] for a symbolic link and the like. After
 /// [`FsError::Io`] the line may be there in part, never followed by anything else on the same line.
 pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-    append(path, bytes)?.settle()
+    append(path, bytes)?.sync()
 }
 
 /// The same without the wait for the disk.
 ///
 /// # Errors
 /// As [`append_durable`].
-pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
+pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, FsError> {
     let (file, length) = open_or_create(path)?;
     let mut block = Vec::with_capacity(bytes.len() + 2);
     if ends_in_partial_line(path, &file, length)? {
@@ -45,11 +45,11 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
     }
     write_at_once(&file, &block).map_err(|error| FsError::io(path, "append to", error))?;
     log(Step::Wrote, path);
-    let appended = Unsettled::appended(path.to_owned(), file);
+    let appended = PendingSync::appended(path.to_owned(), file);
     if length.is_none() {
         log(Step::Entered, path);
         let folder = folder_of(path);
-        let entered = Unsettled::entered(folder.to_owned(), open_folder(folder)?);
+        let entered = PendingSync::entered(folder.to_owned(), open_folder(folder)?);
         return Ok(appended.and(entered));
     }
     Ok(appended)
@@ -73,15 +73,15 @@ pub fn open_for_appending(path: &Path) -> Result<File, FsError> {
 ///
 /// # Errors
 /// As for [`crate::read_optional`].
-pub fn left_unsettled(path: &Path) -> Result<Option<Unsettled>, FsError> {
+pub fn left_unsynced(path: &Path) -> Result<Option<PendingSync>, FsError> {
     let Some(file) = open_own(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
     // It may have been the one that made the file, too.
     let folder = folder_of(path);
-    let entered = Unsettled::entered(folder.to_owned(), open_folder(folder)?);
+    let entered = PendingSync::entered(folder.to_owned(), open_folder(folder)?);
     Ok(Some(
-        Unsettled::appended(path.to_owned(), file).and(entered),
+        PendingSync::appended(path.to_owned(), file).and(entered),
     ))
 }
 

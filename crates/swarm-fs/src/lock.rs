@@ -20,8 +20,8 @@ use crate::contained::{folder_of, identity, open_known};
 use crate::disk::{Step, log};
 use crate::holder;
 use crate::lockdir::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
+use crate::pending_sync::PendingSync;
 use crate::replace::{Prepared, open_folder, sweep_temporaries};
-use crate::settle::Unsettled;
 use crate::support::shared_file_system;
 use crate::waiting::{Deadline, lock_exclusive};
 
@@ -216,21 +216,21 @@ impl Held {
     /// [`FsError::LockLost`]; [`FsError::Gone`] if the folder is missing; [`FsError::NotOurs`] if `path` is not a
     /// regular file; [`FsError::Io`], with the old content in place unless the step was `sync the folder`.
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-        self.place(path, bytes)?.settle()
+        self.place(path, bytes)?.sync()
     }
 
     /// The same without the last step: the new content is in place and itself on disk, but a power cut may bring the old
-    /// one back until the result is settled.
+    /// one back until the result is synced.
     ///
     /// # Errors
     /// As [`Held::replace`].
-    pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
+    pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<PendingSync, FsError> {
         let folder = open_folder(folder_of(path))?;
         let prepared = Prepared::write(path, bytes)?;
         prepared.flush()?;
         self.confirm(path)?;
         let before = prepared.commit()?;
-        Ok(Unsettled::entered(folder_of(path).to_owned(), folder).freeing(before))
+        Ok(PendingSync::entered(folder_of(path).to_owned(), folder).freeing(before))
     }
 
     /// [`Held::place`] for many files of one folder, whose contents are waited for together. Where it fails half-way, the
@@ -242,7 +242,7 @@ impl Held {
         &self,
         folder: &Path,
         files: &[(PathBuf, Vec<u8>)],
-    ) -> Result<Unsettled, FsError> {
+    ) -> Result<PendingSync, FsError> {
         let opened = open_folder(folder)?;
         for some in files.chunks(FILES_AT_ONCE) {
             let prepared: Vec<Prepared<'_>> = some
@@ -255,7 +255,7 @@ impl Held {
                 prepared.commit()?;
             }
         }
-        Ok(Unsettled::entered(folder.to_owned(), opened))
+        Ok(PendingSync::entered(folder.to_owned(), opened))
     }
 
     /// Removes a file; nothing there is fine.
@@ -263,22 +263,25 @@ impl Held {
     /// # Errors
     /// [`FsError::LockLost`], [`FsError::Io`].
     pub fn remove(&self, path: &Path) -> Result<(), FsError> {
-        self.take_away(path)?.settle()
+        self.take_away(path)?.sync()
     }
 
     /// The same without the wait for the disk.
     ///
     /// # Errors
     /// As [`Held::remove`].
-    pub fn take_away(&self, path: &Path) -> Result<Unsettled, FsError> {
+    pub fn take_away(&self, path: &Path) -> Result<PendingSync, FsError> {
         self.confirm(path)?;
         match fs::remove_file(path) {
             Ok(()) => {
                 log(Step::Entered, path);
                 let folder = folder_of(path);
-                Ok(Unsettled::entered(folder.to_owned(), open_folder(folder)?))
+                Ok(PendingSync::entered(
+                    folder.to_owned(),
+                    open_folder(folder)?,
+                ))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Unsettled::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(PendingSync::default()),
             Err(error) => Err(FsError::io(path, "remove", error)),
         }
     }

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use crate::FsError;
 use crate::contained::{self, PRIVATE_FILE, not_ours, open_own, retrying};
 use crate::disk::{Step, log};
+use crate::pending_sync::PendingSync;
 use crate::replace::open_folder;
-use crate::settle::Unsettled;
 
 /// Makes one folder with mode 0700.
 ///
@@ -48,18 +48,18 @@ pub fn ensure_private_dir(path: &Path) -> Result<(), FsError> {
     Ok(())
 }
 
-/// The same for a folder that is to outlive a power cut, once the result is settled. There is nothing to settle if the
+/// The same for a folder that is to outlive a power cut, once the result is synced. There is nothing to sync if the
 /// folder was there.
 ///
 /// # Errors
 /// As [`ensure_private_dir`].
-pub fn place_private_dir(path: &Path) -> Result<Unsettled, FsError> {
+pub fn place_private_dir(path: &Path) -> Result<PendingSync, FsError> {
     let around = contained::folder_of(path);
     match create_private_dir(path) {
         Err(FsError::Gone { .. }) if around != path => {
             // Folders further out may be links (a home on another disk): only the last one is ours to judge.
             let outer = if around.is_dir() {
-                Unsettled::default()
+                PendingSync::default()
             } else {
                 place_private_dir(around)?
             };
@@ -68,24 +68,27 @@ pub fn place_private_dir(path: &Path) -> Result<Unsettled, FsError> {
                 made => Ok(made.and_then(|()| entry_of(around))?.and(outer)),
             }
         }
-        Err(FsError::Exists { .. }) => check_own_dir(path).map(|()| Unsettled::default()),
+        Err(FsError::Exists { .. }) => check_own_dir(path).map(|()| PendingSync::default()),
         made => made.and_then(|()| entry_of(around)),
     }
 }
 
 /// A new entry in a folder.
-fn entry_of(folder: &Path) -> Result<Unsettled, FsError> {
-    Ok(Unsettled::entered(folder.to_owned(), open_folder(folder)?))
+fn entry_of(folder: &Path) -> Result<PendingSync, FsError> {
+    Ok(PendingSync::entered(
+        folder.to_owned(),
+        open_folder(folder)?,
+    ))
 }
 
 /// What was made in these folders without a wait for the disk.
 ///
 /// # Errors
 /// [`FsError::Gone`] if one is missing, [`FsError::Io`] if it cannot be opened.
-pub fn made_in<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Unsettled, FsError> {
+pub fn made_in<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<PendingSync, FsError> {
     folders
         .into_iter()
-        .try_fold(Unsettled::default(), |all, folder| {
+        .try_fold(PendingSync::default(), |all, folder| {
             Ok(all.and(entry_of(folder)?))
         })
 }

@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use crate::FsError;
 use crate::contained::{folder_of, not_ours, retrying};
 use crate::disk::{Step, log};
+use crate::pending_sync::PendingSync;
 use crate::replace::open_folder;
-use crate::settle::Unsettled;
 
 /// Renames a file or folder; whatever stands at `to` is left alone. On return the rename is on disk.
 ///
@@ -29,7 +29,7 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), FsError> {
         Err(error) => return Err(refused(from, to, error.into())),
     }
     log(Step::Entered, to);
-    Unsettled::entered(folder_of(to).to_owned(), folder).settle()
+    PendingSync::entered(folder_of(to).to_owned(), folder).sync()
 }
 
 /// The same in two steps, of which the first fails if anything is at `to`.

@@ -13,8 +13,8 @@ use tempfile::NamedTempFile;
 use crate::FsError;
 use crate::contained::{PRIVATE_FILE, folder_of, hold, not_ours, open_known};
 use crate::disk::{Step, flush_content, log};
+use crate::pending_sync::{PendingSync, side_by_side};
 use crate::private::widen_file;
-use crate::settle::{Unsettled, side_by_side};
 
 /// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
 const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
@@ -86,21 +86,21 @@ impl<'p> Prepared<'p> {
 /// [`FsError::Io`] from the last step (`sync the folder`) means that `bytes` are in place but may not
 /// outlive a power cut.
 pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-    place_alone(path, bytes)?.settle()
+    place_alone(path, bytes)?.sync()
 }
 
 /// The same without the last step: the new content is in place and itself on disk, but a power cut may bring the old one
-/// back until the result is settled.
+/// back until the result is synced.
 ///
 /// # Errors
 /// As [`replace_alone`].
-pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<Unsettled, FsError> {
+pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, FsError> {
     // Opened beforehand: once the content is in place, nothing but the sync itself can fail.
     let folder = open_folder(folder_of(path))?;
     let prepared = Prepared::write(path, bytes)?;
     prepared.flush()?;
     let before = prepared.commit()?;
-    Ok(Unsettled::entered(folder_of(path).to_owned(), folder).freeing(before))
+    Ok(PendingSync::entered(folder_of(path).to_owned(), folder).freeing(before))
 }
 
 /// The same for what only a living process has to say of itself, such as what it is doing: readers see the old content
@@ -233,10 +233,10 @@ mod tests {
         assert_eq!(identity(&before.metadata().unwrap()), first);
         assert_eq!(fs::read(&path).unwrap(), b"two");
         // It goes wherever the wait for the disk goes.
-        let unsettled = Unsettled::default().freeing(Some(before));
-        let unsettled = Unsettled::default().and(unsettled);
-        assert!(format!("{unsettled:?}").contains("File"), "{unsettled:?}");
-        unsettled.settle().unwrap();
+        let pending = PendingSync::default().freeing(Some(before));
+        let pending = PendingSync::default().and(pending);
+        assert!(format!("{pending:?}").contains("File"), "{pending:?}");
+        pending.sync().unwrap();
     }
 
     #[test]

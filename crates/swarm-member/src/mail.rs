@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_engine::{Injected, Interjections, Withheld};
-use swarm_fs::Settling;
+use swarm_fs::SyncHandle;
 use swarm_protocol::{AgentEvent, InboxEntry, MemberName, MessageId, ShutdownRequest, TeamName};
 use swarm_store::{Draft, StoreError};
 use swarm_team::{Incoming, PendingShutdown, Seat, sort_mail, summary_of};
@@ -208,11 +208,11 @@ impl MailHandler {
         }
     }
 
-    /// Marks messages as read and adds them to the journal as delivered, once `settling` reports that the transcript is
+    /// Marks messages as read and adds them to the journal as delivered, once `sync_handle` reports that the transcript is
     /// on disk. The write is deferred; [`Self::take`] returns its error. Messages that could not be marked are delivered
     /// again, recognised by their id, and marked then.
-    pub(crate) fn mark_delivered(&self, ids: Vec<MessageId>, settling: Option<Settling>) {
-        if let Some(write) = self.delivery(ids, settling) {
+    pub(crate) fn mark_delivered(&self, ids: Vec<MessageId>, sync_handle: Option<SyncHandle>) {
+        if let Some(write) = self.delivery(ids, sync_handle) {
             self.writes.add(write);
         }
     }
@@ -220,12 +220,12 @@ impl MailHandler {
     fn delivery(
         &self,
         ids: Vec<MessageId>,
-        settling: Option<Settling>,
+        sync_handle: Option<SyncHandle>,
     ) -> Option<impl FnOnce() -> Result<(), StoreError> + Send + use<>> {
         let team = self.seat.team().filter(|_| !ids.is_empty())?;
         let seat = Arc::clone(&self.seat);
         Some(move || {
-            if let Some(Err(error)) = settling.as_ref().map(Settling::settle) {
+            if let Some(Err(error)) = sync_handle.as_ref().map(SyncHandle::wait) {
                 // They stay unread and come again; the session reports the error.
                 tracing::warn!(member = %seat.name, %error, "mail not kept");
                 return Ok(());

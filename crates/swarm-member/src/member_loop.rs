@@ -164,7 +164,7 @@ impl<R: Role> MemberLoop<R> {
             let reporter = Arc::clone(&self.reporter);
             self.mail.write_later(move || reporter.catch_up());
         }
-        self.mail.mark_delivered(ids, self.session.settling());
+        self.mail.mark_delivered(ids, self.session.sync_handle());
         Ok(!fresh.is_empty())
     }
 

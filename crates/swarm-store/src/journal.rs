@@ -1,6 +1,6 @@
 //! `journal.jsonl`: one event a line, append-only.
 
-use swarm_fs::Unsettled;
+use swarm_fs::PendingSync;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 
 use crate::team_files::TeamFiles;
@@ -34,11 +34,11 @@ impl TeamFiles<'_> {
 
     /// Enters events next to each other, in one write, and returns once they are on disk.
     pub(crate) fn record_all(&self, events: impl IntoIterator<Item = Event>) -> Result<()> {
-        Ok(self.enter(events)?.settle()?)
+        Ok(self.enter(events)?.sync()?)
     }
 
     /// The same without the wait for the disk.
-    pub(crate) fn enter(&self, events: impl IntoIterator<Item = Event>) -> Result<Unsettled> {
+    pub(crate) fn enter(&self, events: impl IntoIterator<Item = Event>) -> Result<PendingSync> {
         let path = self.at.journal();
         let at = self.now();
         let mut lines = Vec::new();
@@ -51,7 +51,7 @@ impl TeamFiles<'_> {
             lines.push(b'\n');
         }
         if lines.is_empty() {
-            return Ok(Unsettled::default());
+            return Ok(PendingSync::default());
         }
         self.refuse_links()?;
         let entered = swarm_fs::append(&path, &lines)?;
@@ -66,20 +66,20 @@ impl TeamFiles<'_> {
     /// Enters events of what stands in the files already. A journal that takes no more does not make it undone, and who
     /// were told of a failure would do it twice: so it is missing from the journal, and only the log says so.
     pub(crate) fn record_done(&self, events: impl IntoIterator<Item = Event>) {
-        if let Err(error) = self.enter_done(events).settle() {
+        if let Err(error) = self.enter_done(events).sync() {
             tracing::error!(team = %self.team, %error, "what was done may not outlive a power cut in the journal");
         }
     }
 
     /// The same without the wait for the disk.
-    pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> Unsettled {
+    pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> PendingSync {
         let events: Vec<Event> = events.into_iter().collect();
         self.enter(events.clone()).unwrap_or_else(|error| {
             tracing::error!(team = %self.team, %error, events = events.len(), "what was done is missing from the journal");
             for event in events.iter().filter(|_| !self.is_aside) {
                 self.store.testify(self.team, event);
             }
-            Unsettled::default()
+            PendingSync::default()
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_fs::{
-    FsError, Settling, Unsettled, append, append_durable, left_unsettled, place_private_dir,
+    FsError, PendingSync, SyncHandle, append, append_durable, left_unsynced, place_private_dir,
     read_optional, replace_alone,
 };
 use swarm_protocol::Clock;
@@ -39,21 +39,21 @@ pub struct TranscriptFile {
     broken: Vec<BrokenTranscriptLine>,
     begun: Option<Begun>,
     /// The directories that were made for it, until its first lines are waited for.
-    made: Unsettled,
+    made: PendingSync,
     disk: Disk,
 }
 
 /// Lines that are in the file and perhaps not yet on disk.
 #[derive(Debug)]
 struct Begun {
-    settling: Settling,
+    sync_handle: SyncHandle,
     /// What the lines stand behind.
     parent: Option<String>,
 }
 
 /// How lines are waited for that were appended: as the disk does it, unless a test has one of its own.
 #[derive(Clone)]
-struct Disk(Arc<dyn Fn(Unsettled) -> Result<(), FsError> + Send + Sync>);
+struct Disk(Arc<dyn Fn(PendingSync) -> Result<(), FsError> + Send + Sync>);
 
 impl fmt::Debug for Disk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,15 +80,15 @@ impl TranscriptFile {
             entries: Vec::new(),
             broken: Vec::new(),
             begun: None,
-            made: Unsettled::default(),
-            disk: Disk(Arc::new(Unsettled::settle)),
+            made: PendingSync::default(),
+            disk: Disk(Arc::new(PendingSync::sync)),
         };
         let bytes = file.read().map_err(|source| file.error(source))?;
         file.load(&bytes);
         if !bytes.is_empty() {
-            let left = left_unsettled(&file.path).map_err(|source| file.error(source))?;
+            let left = left_unsynced(&file.path).map_err(|source| file.error(source))?;
             file.begun = left.map(|left| Begun {
-                settling: Settling::from(left),
+                sync_handle: SyncHandle::from(left),
                 parent: file.parent.clone(),
             });
         }
@@ -100,7 +100,7 @@ impl TranscriptFile {
     #[must_use]
     pub fn on_disk_of(
         mut self,
-        wait: impl Fn(Unsettled) -> Result<(), FsError> + Send + Sync + 'static,
+        wait: impl Fn(PendingSync) -> Result<(), FsError> + Send + Sync + 'static,
     ) -> Self {
         self.disk = Disk(Arc::new(wait));
         self
@@ -139,12 +139,12 @@ impl TranscriptFile {
     /// Appends lines in one write and returns once they are on disk.
     pub(crate) fn append_all(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
         self.begin(entries)?;
-        self.settle()
+        self.sync()
     }
 
     /// Appends lines in one write, for every reader to see. They count once they are waited for.
     pub(crate) fn begin(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
-        self.settle()?;
+        self.sync()?;
         let mut lines = Vec::new();
         let mut parent = self.parent.clone();
         for entry in entries {
@@ -164,26 +164,26 @@ impl TranscriptFile {
         let appended = appended.and(std::mem::take(&mut self.made));
         let disk = self.disk.clone();
         self.begun = Some(Begun {
-            settling: Settling::by(move || (disk.0)(appended)),
+            sync_handle: SyncHandle::by(move || (disk.0)(appended)),
             parent: std::mem::replace(&mut self.parent, parent),
         });
         Ok(())
     }
 
     /// Waits for the lines that were begun; nothing where there are none.
-    pub(crate) fn settle(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn sync(&mut self) -> Result<(), EngineError> {
         let Some(begun) = self.begun.take() else {
             return Ok(());
         };
-        begun.settling.settle().map_err(|source| {
+        begun.sync_handle.wait().map_err(|source| {
             self.parent = begun.parent;
             self.error(source)
         })
     }
 
     /// The wait for the lines that were begun, for somebody who wants to know of its end.
-    pub(crate) fn settling(&self) -> Option<Settling> {
-        self.begun.as_ref().map(|begun| begun.settling.clone())
+    pub(crate) fn sync_handle(&self) -> Option<SyncHandle> {
+        self.begun.as_ref().map(|begun| begun.sync_handle.clone())
     }
 
     /// A line behind `parent`, and its id.

@@ -46,7 +46,7 @@ impl Session {
     /// whose hooks were cut off is not delivered and waits where it is; a prompt that waits nowhere is withheld.
     ///
     /// Messages need not be on disk yet on return, so that the model can be asked at once: they may be acknowledged after
-    /// [`Session::settling`]. The next line of the transcript waits for them, and so no call runs before they are there.
+    /// [`Session::sync_handle`]. The next line of the transcript waits for them, and so no call runs before they are there.
     ///
     /// # Errors
     /// [`EngineError::Transcript`]; nothing was delivered then.
@@ -251,7 +251,7 @@ impl Session {
 /// What became of prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
-    /// As from [`Session::deliver`], on disk after [`Session::settling`].
+    /// As from [`Session::deliver`], on disk after [`Session::sync_handle`].
     pub delivery: Delivery,
     /// Those that hooks kept from the model.
     pub withheld: Vec<Withheld>,

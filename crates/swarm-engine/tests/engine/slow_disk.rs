@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::json;
 use swarm_engine::{EngineError, Injected, Session, TurnOutcome};
-use swarm_fs::{FsError, Unsettled};
+use swarm_fs::{FsError, PendingSync};
 use swarm_protocol::MessageId;
 
 use crate::model::{call, say};
@@ -24,9 +24,9 @@ fn letter() -> Vec<Injected> {
 }
 
 /// A disk that refuses so many times, and then works.
-fn failing(times: usize) -> impl Fn(Unsettled) -> Result<(), FsError> + Send + Sync {
+fn failing(times: usize) -> impl Fn(PendingSync) -> Result<(), FsError> + Send + Sync {
     let asked = AtomicUsize::new(0);
-    move |unsettled| {
+    move |pending| {
         if asked.fetch_add(1, Ordering::SeqCst) < times {
             return Err(FsError::Io {
                 path: PathBuf::from("/transcript"),
@@ -34,7 +34,7 @@ fn failing(times: usize) -> impl Fn(Unsettled) -> Result<(), FsError> + Send + S
                 source: io::Error::from_raw_os_error(5),
             });
         }
-        unsettled.settle()
+        pending.sync()
     }
 }
 
@@ -47,15 +47,15 @@ async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_bef
         .play([call([("a", "Change", json!({"text": "1"}))]), say("done")]);
     let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
     let (waits, gate) = (Mutex::new(waits), Mutex::new(gate));
-    let transcript = world.transcript().on_disk_of(move |unsettled| {
+    let transcript = world.transcript().on_disk_of(move |pending| {
         waits.lock().send(()).ok();
         // The sender is gone after the first: from then on nobody waits.
         gate.lock().recv().ok();
-        unsettled.settle()
+        pending.sync()
     });
     let mut session = Session::open(transcript, world.parts()).unwrap();
     session.submit(vec![], letter(), &on()).await.unwrap();
-    assert!(session.settling().is_some() && world.on_disk().contains("look at the build"));
+    assert!(session.sync_handle().is_some() && world.on_disk().contains("look at the build"));
 
     let turn = tokio::spawn(async move {
         let outcome = session.run_turn(on()).await;
@@ -72,7 +72,7 @@ async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_bef
         "{outcome:?}"
     );
     assert!(!log.lock().is_empty());
-    assert!(session.settling().is_none());
+    assert!(session.sync_handle().is_none());
 }
 
 #[tokio::test]
@@ -82,8 +82,8 @@ async fn d2_a_message_that_the_disk_could_not_keep_is_not_delivered_and_comes_ag
     let transcript = world.transcript().on_disk_of(failing(1));
     let mut session = Session::open(transcript, world.parts()).unwrap();
     session.submit(vec![], letter(), &on()).await.unwrap();
-    let settling = session.settling().expect("something to wait for");
-    settling.settle().unwrap_err();
+    let sync_handle = session.sync_handle().expect("something to wait for");
+    sync_handle.wait().unwrap_err();
     let outcome = session.run_turn(on()).await;
     assert!(
         matches!(
@@ -120,26 +120,26 @@ async fn after_a_failure_of_the_disk_nothing_goes_ahead_of_it() {
     session.submit(vec![], letter(), &on()).await.unwrap();
     session.run_turn(on()).await;
     session.submit(vec![], letter(), &on()).await.unwrap_err();
-    assert!(!session.has_message(&MessageId::new("m1")) && session.settling().is_none());
+    assert!(!session.has_message(&MessageId::new("m1")) && session.sync_handle().is_none());
 
     session.submit(vec![], letter(), &on()).await.unwrap();
-    assert!(session.settling().is_none(), "waited for at once");
+    assert!(session.sync_handle().is_none(), "waited for at once");
     // The disk has shown that it works.
     let next = vec![Injected::message(MessageId::new("m2"), "and now?")];
     session.submit(vec![], next, &on()).await.unwrap();
-    assert!(session.settling().is_some());
+    assert!(session.sync_handle().is_some());
 }
 
 #[tokio::test]
 async fn d2_what_a_killed_process_left_in_the_transcript_is_waited_for() {
     let world = World::new(vec![]);
     let mut session = world.open();
-    assert!(session.settling().is_none(), "nothing there yet");
+    assert!(session.sync_handle().is_none(), "nothing there yet");
     session.submit(vec![], letter(), &on()).await.unwrap();
     // Killed before anybody waited.
     drop(session);
     let mut session = world.open();
-    assert!(session.has_message(&MessageId::new("m1")) && session.settling().is_some());
+    assert!(session.has_message(&MessageId::new("m1")) && session.sync_handle().is_some());
     session.flush().unwrap();
-    assert!(session.settling().is_none());
+    assert!(session.sync_handle().is_none());
 }

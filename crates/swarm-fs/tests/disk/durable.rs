@@ -24,7 +24,7 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
     assert_durable(folder, || replace_alone(&below("alone.json"), b"1"));
     assert_durable(folder, || append_durable(&below("new.jsonl"), b"1"));
     assert_durable(folder, || append_durable(&below("new.jsonl"), b"2"));
-    assert_durable(folder, || place_private_dir(&below("a/b/c"))?.settle());
+    assert_durable(folder, || place_private_dir(&below("a/b/c"))?.sync());
     assert_durable(folder, || rename_no_replace(&below("a"), &below("b")));
     let locked = |work: &dyn Fn(&swarm_fs::Held) -> Result<(), FsError>| {
         assert_durable(folder, || ground.locked(&LockOptions::default(), work));
@@ -36,11 +36,11 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
         let files: Vec<_> = (0..300)
             .map(|number| (below(&format!("{number}.json")), b"x".to_vec()))
             .collect();
-        held.place_all(folder, &files)?.settle()
+        held.place_all(folder, &files)?.sync()
     });
     locked(&|held| {
         let first = held.place(&below("first.json"), b"1")?;
-        first.and(held.place(&below("second.json"), b"2")?).settle()
+        first.and(held.place(&below("second.json"), b"2")?).sync()
     });
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use swarm_fs::{Liveness, Unsettled};
+use swarm_fs::{Liveness, PendingSync};
 use swarm_protocol::{Event, MemberName, MessageId};
 
 use super::file::InboxFile;
@@ -37,7 +37,7 @@ impl TeamFiles<'_> {
     pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
         self.ack_after(name, ids, |unread| {
             // On disk some time: what a power cut undoes is entered again when the message comes again.
-            let _unsettled = self.enter(unread.iter().map(|msg_id| Event::Delivered {
+            let _pending = self.enter(unread.iter().map(|msg_id| Event::Delivered {
                 msg_id: msg_id.clone(),
                 to: name.clone(),
             }))?;
@@ -60,7 +60,7 @@ impl TeamFiles<'_> {
             return Ok(Vec::new());
         }
         let wanted: HashSet<&MessageId> = ids.iter().collect();
-        let (acked, _unsettled) = self.with_inbox_lock(name, |held| {
+        let (acked, _pending) = self.with_inbox_lock(name, |held| {
             let mut inbox = InboxFile::open(self, name, held)?;
             let mut acked = Vec::new();
             inbox.edit_unread(|entry| {
@@ -74,7 +74,7 @@ impl TeamFiles<'_> {
                 true
             })?;
             if acked.is_empty() {
-                return Ok((acked, Unsettled::default()));
+                return Ok((acked, PendingSync::default()));
             }
             first(&acked)?;
             let placed = inbox.place(self, name, held)?;

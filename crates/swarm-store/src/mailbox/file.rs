@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
-use swarm_fs::{Held, Unsettled};
+use swarm_fs::{Held, PendingSync};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_mended,
 };
@@ -335,7 +335,7 @@ impl InboxFile {
 
     /// Moves old acknowledged entries to the archive and writes the rest.
     pub(super) fn write(self, files: &TeamFiles<'_>, name: &MemberName, held: &Held) -> Result<()> {
-        Ok(self.place(files, name, held)?.settle()?)
+        Ok(self.place(files, name, held)?.sync()?)
     }
 
     /// The same without the last wait for the disk.
@@ -344,13 +344,13 @@ impl InboxFile {
         files: &TeamFiles<'_>,
         name: &MemberName,
         held: &Held,
-    ) -> Result<Unsettled> {
+    ) -> Result<PendingSync> {
         self.prune(files, name, held)?;
         let path = self.path.clone();
         let written = self.into_written();
-        let unsettled = held.place(&path, written.text.as_bytes())?;
+        let pending = held.place(&path, written.text.as_bytes())?;
         files.store.last_inbox.keep(path, written);
-        Ok(unsettled)
+        Ok(pending)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Putting a message into an inbox.
 
 use serde_json::Value;
-use swarm_fs::{Held, Settling, Unsettled};
+use swarm_fs::{Held, PendingSync, SyncHandle};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::file::InboxFile;
@@ -25,9 +25,9 @@ impl Draft {
 struct Put {
     posted: Posted,
     /// The inbox.
-    placed: Unsettled,
+    placed: PendingSync,
     /// The line in the journal.
-    entered: Unsettled,
+    entered: PendingSync,
 }
 
 impl TeamFiles<'_> {
@@ -38,7 +38,7 @@ impl TeamFiles<'_> {
         let put = self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
         // Without the lock: the receiver is awake already, and several senders wait for the disk together. Nobody waits for
         // the line in the journal: the message is in the inbox, whatever a power cut takes from the journal.
-        put.placed.settle()?;
+        put.placed.sync()?;
         Ok(put.posted)
     }
 
@@ -51,16 +51,16 @@ impl TeamFiles<'_> {
             let id = MessageId::random();
             self.with_inbox_lock(to, |held| self.hand_over(held, to, draft.clone(), id))
         });
-        let mut unsettled = Unsettled::default();
+        let mut pending = PendingSync::default();
         let mut outcomes = Vec::with_capacity(letters.len());
         for outcome in handed_over {
             outcomes.push(outcome.map(|put| {
-                unsettled = std::mem::take(&mut unsettled).and(put.placed);
+                pending = std::mem::take(&mut pending).and(put.placed);
                 put.posted
             }));
         }
-        let settling = Settling::from(unsettled);
-        let settled = |posted| Ok(settling.settle().map(|()| posted)?);
+        let sync_handle = SyncHandle::from(pending);
+        let settled = |posted| Ok(sync_handle.wait().map(|()| posted)?);
         Ok(outcomes
             .into_iter()
             .map(|outcome| outcome.and_then(settled))
@@ -74,7 +74,7 @@ impl TeamFiles<'_> {
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
-    ) -> Result<Unsettled> {
+    ) -> Result<PendingSync> {
         let put = self.hand_over(held, to, draft, msg_id)?;
         Ok(put.placed.and(put.entered))
     }
@@ -107,7 +107,7 @@ impl TeamFiles<'_> {
         }
         let entry = draft.into_entry(msg_id, self.now());
         let put = self.put(held, to, inbox, &entry)?;
-        Ok(put.placed.and(put.entered).settle()?)
+        Ok(put.placed.and(put.entered).sync()?)
     }
 
     /// The event is entered before the lock is released, so that no other event of this message can precede it.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use swarm_fs::Unsettled;
+use swarm_fs::PendingSync;
 use swarm_protocol::{BackendType, Event, Hello, Member, PaneId, SpawnId, SpawnTerms};
 
 use super::config::position_of;
@@ -17,7 +17,7 @@ impl TeamFiles<'_> {
         backend: BackendType,
         socket: Option<PathBuf>,
     ) -> Result<Member> {
-        let (member, unsettled) = self.with_roster_lock(|held| {
+        let (member, pending) = self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
             let Some(at) = position_of(&config, spawn) else {
                 return Err(StoreError::SpawnGone {
@@ -28,7 +28,7 @@ impl TeamFiles<'_> {
             let member = &mut config.members[at];
             let reserved = member.swarm.as_mut().filter(|m| m.reservation.is_some());
             let Some(mark) = reserved else {
-                return Ok((member.clone(), Unsettled::default()));
+                return Ok((member.clone(), PendingSync::default()));
             };
             mark.reservation = None;
             mark.socket = socket;
@@ -54,7 +54,7 @@ impl TeamFiles<'_> {
             Ok((member, placed.and(entered)))
         })?;
         // Without the lock: the child sees its commit already, and others who spawn wait for the disk together.
-        unsettled.settle()?;
+        pending.sync()?;
         Ok(member)
     }
 }

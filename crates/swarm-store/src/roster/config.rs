@@ -1,6 +1,6 @@
 //! Reading and changing `config.json`.
 
-use swarm_fs::{Held, Unsettled};
+use swarm_fs::{Held, PendingSync};
 use swarm_protocol::{LeadProcess, Member, MemberName, SpawnId, TeamConfig};
 
 use crate::team_files::{TeamFiles, is_there};
@@ -22,11 +22,11 @@ impl TeamFiles<'_> {
     }
 
     pub(crate) fn write_config(&self, held: &Held, config: &TeamConfig) -> Result<()> {
-        Ok(self.place_config(held, config)?.settle()?)
+        Ok(self.place_config(held, config)?.sync()?)
     }
 
     /// The same without the wait for the disk.
-    pub(crate) fn place_config(&self, held: &Held, config: &TeamConfig) -> Result<Unsettled> {
+    pub(crate) fn place_config(&self, held: &Held, config: &TeamConfig) -> Result<PendingSync> {
         let path = self.at.config();
         Ok(held.place(&path, &record::pretty(&path, config)?)?)
     }
@@ -59,7 +59,7 @@ impl TeamFiles<'_> {
                 member.is_active = Some(active);
             }
             // A courtesy to other programs that run: after a power cut none does.
-            let _unsettled = self.place_config(held, &config)?;
+            let _pending = self.place_config(held, &config)?;
             Ok(())
         })
     }

@@ -1,6 +1,6 @@
 //! Holding a place in the roster for a spawn.
 
-use swarm_fs::{Held, Liveness, Unsettled};
+use swarm_fs::{Held, Liveness, PendingSync};
 use swarm_protocol::{
     AgentId, Color, Event, Member, MessageId, PaneId, Reservation, SwarmMember, TeamConfig,
     sanitized_collision,
@@ -14,9 +14,9 @@ use crate::{Result, StoreError, process};
 
 impl TeamFiles<'_> {
     pub(crate) fn reserve(&self, new: &NewMember, done: &mut ReconcileReport) -> Result<Member> {
-        let (member, unsettled) = self.with_roster_lock(|held| self.hold_place(held, new, done))?;
+        let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, new, done))?;
         // Without the lock: others who spawn wait for the disk together with this one.
-        if let Err(error) = unsettled.settle() {
+        if let Err(error) = pending.sync() {
             if let Err(left) = self.abort_spawn(new.spawn_id, "it was not kept on disk") {
                 tracing::warn!(team = %self.team, member = %new.name, error = %left, "a failed reservation stays until it lapses");
             }
@@ -30,7 +30,7 @@ impl TeamFiles<'_> {
         held: &Held,
         new: &NewMember,
         done: &mut ReconcileReport,
-    ) -> Result<(Member, Unsettled)> {
+    ) -> Result<(Member, PendingSync)> {
         let mut config = self.read_config()?;
         // A dead namesake is entered in the journal before its entry goes.
         self.reconcile_some(held, &mut config, |name| *name == new.name, done)?;
@@ -43,10 +43,10 @@ impl TeamFiles<'_> {
             had_inbox: is_surely_there(&self.at.inbox(&new.name))?,
             previous: at.map(|at| config.members[at].clone()),
         };
-        let mut unsettled = self.remember_undo(held, &new.name, &undo)?;
+        let mut pending = self.remember_undo(held, &new.name, &undo)?;
         if undo.previous.is_some() {
             // The roster forgets the dead namesake now, so this must outlive a power cut before that does.
-            std::mem::take(&mut unsettled).settle()?;
+            std::mem::take(&mut pending).sync()?;
         }
         let member = self.entry_for(&config, new, undo.previous.as_ref());
         match at {
@@ -55,7 +55,7 @@ impl TeamFiles<'_> {
         }
         let placed = self.place_config(held, &config)?;
         match self.announce(new, undo.prompt) {
-            Ok(announced) => Ok((member, unsettled.and(placed).and(announced))),
+            Ok(announced) => Ok((member, pending.and(placed).and(announced))),
             Err(error) => {
                 self.take_back(held, &mut config, new);
                 Err(error)
@@ -188,7 +188,7 @@ impl TeamFiles<'_> {
     }
 
     /// Enters the reservation in the journal and puts the prompt into the inbox.
-    fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<Unsettled> {
+    fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<PendingSync> {
         let entered = self.enter([Event::SpawnReserved {
             member: new.name.clone(),
             spawn_id: new.spawn_id,

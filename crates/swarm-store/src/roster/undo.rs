@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{FsError, Held, Unsettled};
+use swarm_fs::{FsError, Held, PendingSync};
 use swarm_protocol::{Event, Member, MemberName, MessageId, SpawnId, TeamConfig};
 
 use super::config::position_of;
@@ -112,7 +112,7 @@ impl TeamFiles<'_> {
         _held: &Held,
         member: &MemberName,
         undo: &Undo,
-    ) -> Result<Unsettled> {
+    ) -> Result<PendingSync> {
         let path = self.at.undo(member);
         Ok(swarm_fs::place_alone(&path, &record::pretty(&path, undo)?)?)
     }

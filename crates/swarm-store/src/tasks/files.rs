@@ -66,7 +66,7 @@ impl TeamFiles<'_> {
     pub(crate) fn with_list_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
         self.locked(&self.at.tasks_lock(), &[], |held| {
             // The lock proves that the team is there; its list may have been cleared away by hand.
-            swarm_fs::place_private_dir(self.at.tasks())?.settle()?;
+            swarm_fs::place_private_dir(self.at.tasks())?.sync()?;
             let list = self.at.list_file();
             // Claude Code can only lock a file that exists.
             match swarm_fs::create_private_file(&list) {

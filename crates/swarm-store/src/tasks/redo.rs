@@ -139,7 +139,7 @@ impl TeamFiles<'_> {
         for path in gone {
             placed = placed.and(held.take_away(&path)?);
         }
-        Ok(placed.settle()?)
+        Ok(placed.sync()?)
     }
 
     fn text_of(&self, id: TaskId) -> Result<Option<String>> {

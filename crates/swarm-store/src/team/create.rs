@@ -16,7 +16,7 @@ use crate::{FileStore, MemberView, Result, StoreError, TeamView, record};
 impl FileStore {
     pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {
         for folder in [self.layout.teams(), self.layout.all_tasks()] {
-            swarm_fs::place_private_dir(&folder)?.settle()?;
+            swarm_fs::place_private_dir(&folder)?.sync()?;
         }
         self.with_teams_lock(|| {
             self.refuse_collision(&new.name)?;
@@ -73,7 +73,7 @@ impl FileStore {
             .teams()
             .join(format!(".{name}.new-{}", Uuid::new_v4()));
         let built = self.build_aside(&files, &aside, new).and_then(|config| {
-            swarm_fs::place_private_dir(files.at.tasks())?.settle()?;
+            swarm_fs::place_private_dir(files.at.tasks())?.sync()?;
             match swarm_fs::rename_no_replace(&aside, files.at.folder()) {
                 Ok(()) => Ok(config),
                 Err(FsError::Exists { .. }) => Err(StoreError::TeamExists {
@@ -129,7 +129,7 @@ impl FileStore {
         let entered = aside.enter([Event::TeamCreated { by: new.created_by }])?;
         let (own, locks, members) = (aside.at.own(), aside.at.locks(), aside.at.members());
         let made = swarm_fs::made_in([aside.at.folder(), &own, &locks, &members])?;
-        entered.and(made).settle()?;
+        entered.and(made).sync()?;
         Ok(config)
     }
 

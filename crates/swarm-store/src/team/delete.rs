@@ -191,7 +191,7 @@ impl TeamFiles<'_> {
     /// An empty folder of a name of its own, whether or not the team is still there.
     pub(super) fn new_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
-        swarm_fs::place_private_dir(&archives)?.settle()?;
+        swarm_fs::place_private_dir(&archives)?.sync()?;
         let mut at = self.now();
         loop {
             // Colons would have to be quoted in every shell.
@@ -201,7 +201,7 @@ impl TeamFiles<'_> {
                 Err(FsError::Exists { .. }) => at.0 += 1,
                 made => {
                     made?;
-                    swarm_fs::made_in([archives.as_path()])?.settle()?;
+                    swarm_fs::made_in([archives.as_path()])?.sync()?;
                     return Ok(archive);
                 }
             }

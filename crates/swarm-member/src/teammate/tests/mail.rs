@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use swarm_fs::{FsError, Settling};
+use swarm_fs::{FsError, SyncHandle};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MessageId, ShutdownRequest, UnixMs};
 use swarm_store::{Draft, TeamStore};
 use swarm_team::Incoming;
@@ -68,12 +68,12 @@ fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
     let mail = mail(&world);
     let id = world.say("hello");
     let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
-    let settling = Settling::by(move || {
+    let sync_handle = SyncHandle::by(move || {
         waits.send(()).unwrap();
         gate.recv().unwrap();
         Ok(())
     });
-    mail.mark_delivered(vec![id], Some(settling));
+    mail.mark_delivered(vec![id], Some(sync_handle));
     mail.begin_writes();
     waited_for.recv().unwrap();
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
@@ -87,14 +87,14 @@ fn d2_what_the_disk_could_not_keep_stays_unread() {
     let world = World::new();
     let mail = mail(&world);
     let id = world.say("hello");
-    let settling = Settling::by(|| {
+    let sync_handle = SyncHandle::by(|| {
         Err(FsError::Io {
             path: "/transcript".into(),
             op: "sync",
             source: std::io::Error::from_raw_os_error(5),
         })
     });
-    mail.mark_delivered(vec![id.clone()], Some(settling));
+    mail.mark_delivered(vec![id.clone()], Some(sync_handle));
     assert_eq!(ids(&mail.take().unwrap()), [id]);
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
 }

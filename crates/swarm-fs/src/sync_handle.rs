@@ -7,12 +7,12 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::{FsError, Unsettled};
+use crate::{FsError, PendingSync};
 
 /// Changes that are waited for once, by whoever comes first; everybody else gets what came of that. Until somebody has
 /// come, nobody waits.
 #[derive(Clone)]
-pub struct Settling(Arc<Shared>);
+pub struct SyncHandle(Arc<Shared>);
 
 struct Shared {
     work: Mutex<Option<Box<Work>>>,
@@ -21,7 +21,7 @@ struct Shared {
 
 type Work = dyn FnOnce() -> Result<(), FsError> + Send;
 
-impl Settling {
+impl SyncHandle {
     /// What `work` waits for.
     pub fn by(work: impl FnOnce() -> Result<(), FsError> + Send + 'static) -> Self {
         Self(Arc::new(Shared {
@@ -33,8 +33,8 @@ impl Settling {
     /// Returns once everything is on disk. The first one waits for the disk, those who come meanwhile for the first one.
     ///
     /// # Errors
-    /// As [`Unsettled::settle`], for everybody the same.
-    pub fn settle(&self) -> Result<(), FsError> {
+    /// As [`PendingSync::sync`], for everybody the same.
+    pub fn wait(&self) -> Result<(), FsError> {
         let outcome = self.0.outcome.get_or_init(|| {
             let mut work = self.0.work.lock();
             // It is gone without an outcome when the one who waited broke down: nobody knows what is on disk.
@@ -53,15 +53,15 @@ impl Settling {
     }
 }
 
-impl From<Unsettled> for Settling {
-    fn from(unsettled: Unsettled) -> Self {
-        Self::by(|| unsettled.settle())
+impl From<PendingSync> for SyncHandle {
+    fn from(pending: PendingSync) -> Self {
+        Self::by(|| pending.sync())
     }
 }
 
-impl fmt::Debug for Settling {
+impl fmt::Debug for SyncHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Settling").field(&self.0.outcome).finish()
+        f.debug_tuple("SyncHandle").field(&self.0.outcome).finish()
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
         let (open, gate) = channel::<()>();
         let times = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&times);
-        let settling = Settling::by(move || {
+        let sync_handle = SyncHandle::by(move || {
             counted.fetch_add(1, Ordering::SeqCst);
             gate.recv().unwrap();
             Err(FsError::io(
@@ -102,8 +102,8 @@ mod tests {
         });
         let all: Vec<_> = (0..3)
             .map(|_| {
-                let settling = settling.clone();
-                thread::spawn(move || settling.settle().unwrap_err().to_string())
+                let sync_handle = sync_handle.clone();
+                thread::spawn(move || sync_handle.wait().unwrap_err().to_string())
             })
             .collect();
         open.send(()).unwrap();

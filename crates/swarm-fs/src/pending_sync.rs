@@ -14,8 +14,8 @@ use crate::support::is_in_memory;
 /// Each wait for a disk costs more than all other parts of a change. Changes that belong together are made first and
 /// then waited for once, where the disk is slow at the same time: none of them needs another one to be there.
 #[derive(Debug, Default)]
-#[must_use = "until it is settled, a power cut may undo it"]
-pub struct Unsettled {
+#[must_use = "until it is synced, a power cut may undo it"]
+pub struct PendingSync {
     waits: Vec<Wait>,
     /// Files that were replaced, which the file system frees with this.
     freed: Vec<File>,
@@ -52,7 +52,7 @@ impl Wait {
     }
 }
 
-impl Unsettled {
+impl PendingSync {
     /// Lines at the end of a file.
     pub(crate) fn appended(path: PathBuf, file: File) -> Self {
         Self::of(Wait::Lines(path, file))
@@ -92,7 +92,7 @@ impl Unsettled {
     /// # Errors
     /// [`FsError::Io`] when the disk refuses: what was changed is in place for every reader, but may not outlive a power
     /// cut.
-    pub fn settle(self) -> Result<(), FsError> {
+    pub fn sync(self) -> Result<(), FsError> {
         side_by_side(&self.waits, Wait::file, Wait::pass)
     }
 }
