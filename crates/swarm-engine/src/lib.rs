@@ -18,13 +18,13 @@ mod history;
 mod injected;
 mod instructions;
 mod limits;
+mod loaded_definition;
 mod parts;
 mod rights;
 mod session;
 mod spawner;
 mod subagent;
 mod totals;
-mod trained;
 mod transcript;
 mod turn;
 mod worktree;
@@ -40,6 +40,7 @@ pub use gate::{NobodyToAsk, PermissionGate};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
 pub use instructions::{InstructionFile, InstructionKind, InstructionSources, LoadedInstructions};
 pub use limits::EngineLimits;
+pub use loaded_definition::{LoadedDefinition, SkillError};
 pub use parts::AgentParts;
 pub use rights::{Rights, without_unreadable};
 pub use session::Session;
@@ -49,7 +50,6 @@ pub use subagent::{
     SubAgents,
 };
 pub use totals::Totals;
-pub use trained::{SkillError, Trained};
 pub use transcript::{
     BrokenTranscriptLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
 };

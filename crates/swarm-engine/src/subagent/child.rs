@@ -18,8 +18,8 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::{
-    AgentParts, AgentTool, EngineLimits, ForkPoint, ModelLoop, NoSpawner, PromptEnvironment,
-    Rights, Session, Trained, TranscriptAuthor, TranscriptFile,
+    AgentParts, AgentTool, EngineLimits, ForkPoint, LoadedDefinition, ModelLoop, NoSpawner,
+    PromptEnvironment, Rights, Session, TranscriptAuthor, TranscriptFile,
 };
 
 /// A sub-agent that is ready to take its turn.
@@ -134,19 +134,23 @@ impl SubAgents {
 
     /// What its definition adds. A memory may be written to from within a work tree too; where the sub-agent has one of
     /// its own, the memory is its parent's repository's, since the work tree goes.
-    fn trained(&self, record: &Record, context: &mut ToolContext) -> Result<Trained, String> {
+    fn load_definition(
+        &self,
+        record: &Record,
+        context: &mut ToolContext,
+    ) -> Result<LoadedDefinition, String> {
         let kit = self.kit();
         let definition = &record.request.definition;
         let home = match record.request.isolation {
             Some(_) => &record.parent.parts.tool_context.cwd,
             None => &context.cwd,
         };
-        let trained = Trained::of(definition, &kit.equipment.skills, home, &kit.root)
+        let loaded = LoadedDefinition::of(definition, &kit.equipment.skills, home, &kit.root)
             .map_err(|error| format!("The sub-agent was not started: {error}"))?;
-        if let (Some(memory), Some(confine)) = (&trained.memory, &context.confine) {
+        if let (Some(memory), Some(confine)) = (&loaded.memory, &context.confine) {
             context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
         }
-        Ok(trained)
+        Ok(loaded)
     }
 
     fn parts(
@@ -161,7 +165,7 @@ impl SubAgents {
         let anchors = anchors(record, moved.as_ref());
         let mut context = tool_context(record, moved, &anchors);
         let definition = &request.definition;
-        let trained = self.trained(record, &mut context)?;
+        let loaded = self.load_definition(record, &mut context)?;
         let mode = choose_mode(
             parent.rights.mode(),
             definition.permission_mode,
@@ -184,7 +188,7 @@ impl SubAgents {
                         now: self.kit().clock.now(),
                     };
                     let mut system = system_prompt(definition, &environment);
-                    system.extend(trained.instructions.iter().cloned());
+                    system.extend(loaded.instructions.iter().cloned());
                     system.extend(own.and_then(AgentServers::remark));
                     (pool::tools(&all, record, mode.mode, limits), system)
                 }
@@ -214,7 +218,7 @@ impl SubAgents {
                 Arc::clone(&parent.rights),
                 stricter,
                 anchors,
-                trained.rules,
+                loaded.rules,
             )),
             gate: Arc::new(ChildGate {
                 parent: Arc::clone(&parent.gate),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_engine::{EngineLimits, EventSink, NoSpawner, Rights, Trained, find_transcript};
+use swarm_engine::{EngineLimits, EventSink, LoadedDefinition, NoSpawner, Rights, find_transcript};
 use swarm_fs::FolderWatcher;
 use swarm_mcp::ProcessServers;
 use swarm_policy::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool};
@@ -73,12 +73,12 @@ pub(crate) fn assemble(
         &seat,
     );
     let mut rules = order.rules()?;
-    let trained = trained(&order, &root)?;
-    rules.extend(trained.rules.clone());
+    let loaded = load_definition(&order, &root)?;
+    rules.extend(loaded.rules.clone());
     let unreadable =
         ReadFilter::denials(&rules, &order.cwd, home.as_deref()).anchored(order.anchors.clone());
     let limits = limits(&order);
-    let definition = report(&order, &limits, &trained);
+    let definition = report(&order, &limits, &loaded);
     let setup = MemberSetup {
         mail: Arc::new(mail),
         reporter,
@@ -92,7 +92,7 @@ pub(crate) fn assemble(
         equipment: Arc::new(order.equipment.clone()),
         definition: order.definition.clone(),
         agent_type: order.agent_type.clone(),
-        system: system(&order, &parts.process, &seat, &trained),
+        system: system(&order, &parts.process, &seat, &loaded),
         send_message: SendMessageTool::for_teammate(seat, Arc::clone(&role_mail.shutdown)),
         role_tools: Vec::new(),
         limits,
@@ -100,7 +100,7 @@ pub(crate) fn assemble(
         unreadable,
         confine: order.worktree.as_ref().map(|tree| {
             let confined = Confinement::new(&tree.toplevel);
-            let memory = trained.memory.iter();
+            let memory = loaded.memory.iter();
             memory.fold(confined, |confined, memory| confined.also(memory))
         }),
         transcript: find_transcript(&root, &order.cwd, order.session_id),
@@ -167,7 +167,7 @@ fn system(
     order: &SpawnOrder,
     process: &ProcessFacts,
     seat: &Seat,
-    trained: &Trained,
+    loaded: &LoadedDefinition,
 ) -> Vec<String> {
     // Without a readable roster it learns by mail who else is there.
     let config = seat.store.config(&order.agent.team);
@@ -175,30 +175,30 @@ fn system(
         model: &short_model_name(&order.model),
         process,
         members: &config.map_or_else(|_| Vec::new(), |config| config.members),
-        of_definition: &trained.instructions,
+        of_definition: &loaded.instructions,
         now: seat.clock.now(),
     };
     system_prompt(order, &facts)
 }
 
 /// What its definition adds: a prompt, skills, rules and memory.
-fn trained(order: &SpawnOrder, root: &Path) -> Result<Trained, TeammateError> {
+fn load_definition(order: &SpawnOrder, root: &Path) -> Result<LoadedDefinition, TeammateError> {
     let Some(definition) = &order.definition else {
-        return Ok(Trained::default());
+        return Ok(LoadedDefinition::default());
     };
-    let mut trained = Trained::of(definition, &order.equipment.skills, &order.cwd, root)?;
+    let mut loaded = LoadedDefinition::of(definition, &order.equipment.skills, &order.cwd, root)?;
     if !definition.prompt.trim().is_empty() {
         let text = format!("# What you are: {}\n{}", definition.name, definition.prompt);
-        trained.instructions.insert(0, text);
+        loaded.instructions.insert(0, text);
     }
-    Ok(trained)
+    Ok(loaded)
 }
 
 /// The part of its definition that is in force, for hello.
 fn report(
     order: &SpawnOrder,
     limits: &EngineLimits,
-    trained: &Trained,
+    loaded: &LoadedDefinition,
 ) -> Option<DefinitionReport> {
     let definition = order.definition.as_ref()?;
     Some(DefinitionReport {
@@ -207,7 +207,7 @@ fn report(
         max_turns: limits.max_turns,
         effort: limits.effort,
         skills: definition.skills.clone(),
-        memory: trained.memory.clone(),
+        memory: loaded.memory.clone(),
         initial_prompt: definition.initial_prompt.is_some(),
     })
 }

@@ -30,7 +30,7 @@ pub struct SkillError {
 
 /// What a definition adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trained {
+pub struct LoadedDefinition {
     /// Blocks for the system prompt.
     pub instructions: Vec<String>,
     /// The folder of its memory.
@@ -40,7 +40,7 @@ pub struct Trained {
     pub rules: RuleSet,
 }
 
-impl Trained {
+impl LoadedDefinition {
     /// Reads what a definition names: its skills are among `skills`, its memory is below `root` or that of the repository
     /// around `cwd`.
     ///
@@ -52,7 +52,7 @@ impl Trained {
         cwd: &Path,
         root: &Path,
     ) -> Result<Self, SkillError> {
-        let mut trained = Self {
+        let mut loaded = Self {
             rules: definition.call_rules(),
             ..Self::default()
         };
@@ -63,7 +63,7 @@ impl Trained {
                 why,
             })?;
             let text = format!("# Skill: {name}\n{text}");
-            trained.instructions.push(text);
+            loaded.instructions.push(text);
         }
         if let Some(scope) = definition.memory {
             let home = match scope {
@@ -73,13 +73,11 @@ impl Trained {
                 MemoryScope::Project | MemoryScope::Local => repository_top(cwd).join(".claude"),
             };
             let folder = home.join(memory_folder(scope, &definition.name));
-            trained.instructions.push(memory(&home, &folder));
-            trained
-                .rules
-                .extend(memory_rules(&folder, &definition.name));
-            trained.memory = Some(folder);
+            loaded.instructions.push(memory(&home, &folder));
+            loaded.rules.extend(memory_rules(&folder, &definition.name));
+            loaded.memory = Some(folder);
         }
-        Ok(trained)
+        Ok(loaded)
     }
 }
 
