@@ -9,8 +9,8 @@ use crate::create::LOCK_WAIT;
 use crate::heads::look_at;
 use crate::record::read;
 use crate::{
-    Base, Condition, Created, FolderMaker, Hazard, Leaver, ListedWorktree, Occupants, Parting,
-    ProcessMark, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, usage,
+    Base, Condition, Created, FolderMaker, Hazard, Leaver, ListedWorktree, Occupants, ProcessMark,
+    Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome, usage,
 };
 
 /// The maker of folders, and where is kept what it made: their folders need be in no repository.
@@ -234,10 +234,10 @@ impl ByHook {
         &self,
         at: &Record,
         leaver: &Leaver,
-    ) -> Result<Option<Parting>, WorktreeError> {
+    ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
         let record = self.change(at, leaver, Record::hand_back)?;
         let record = record.filter(|record| record.owner.is_same_agent(&leaver.owner));
-        Ok(record.map(|record| Parting::Kept {
+        Ok(record.map(|record| WorktreeOutcome::Kept {
             slug: record.slug,
             path: record.path,
             branch: String::new(),

@@ -44,7 +44,7 @@ pub use maker::FolderMaker;
 pub use merge::{MergeOutcome, Merged};
 pub use notice::{Resident, moved_notice, worktree_notice};
 pub use record::{Leaver, Owner, ProcessMark, Record, Stage};
-pub use remove::{Parting, RemovedWorktree};
+pub use remove::{RemovedWorktree, WorktreeOutcome};
 pub use rescue::Rescue;
 pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};
 pub use slug::{Slug, SlugError};

@@ -28,7 +28,7 @@ pub struct RemovedWorktree {
 
 /// What became of a worktree whose agent has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parting {
+pub enum WorktreeOutcome {
     /// It held nothing and is gone, with its branch.
     Removed(RemovedWorktree),
     /// It holds something and is kept.
@@ -70,7 +70,7 @@ pub(crate) fn part(
     slug: &Slug,
     leaver: &Leaver,
     now: UnixMs,
-) -> Result<Option<Parting>, WorktreeError> {
+) -> Result<Option<WorktreeOutcome>, WorktreeError> {
     let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
     let Some(mut record) = Record::load(repository, slug)? else {
         lock.retire();
@@ -85,8 +85,8 @@ pub(crate) fn part(
         let_git_go(repository, &record);
     }
     match remove_locked(repository, &record, lock, false, now) {
-        Ok(removed) => Ok(Some(Parting::Removed(removed))),
-        Err(WorktreeError::Unsafe { hazards, .. }) => Ok(Some(Parting::Kept {
+        Ok(removed) => Ok(Some(WorktreeOutcome::Removed(removed))),
+        Err(WorktreeError::Unsafe { hazards, .. }) => Ok(Some(WorktreeOutcome::Kept {
             slug: record.slug,
             path: record.path,
             branch: record.branch,

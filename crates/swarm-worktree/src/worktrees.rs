@@ -15,8 +15,8 @@ use crate::registration::check;
 use crate::remove::{hand_back, let_git_go, part, remove};
 use crate::repository::Repository;
 use crate::{
-    Condition, Created, FolderMaker, Git, Leaver, ListedWorktree, Merged, Occupants, Parting,
-    ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
+    Condition, Created, FolderMaker, Git, Leaver, ListedWorktree, Merged, Occupants, ProcessMark,
+    Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome,
     WorktreeSettings, merge, recover,
 };
 
@@ -243,7 +243,7 @@ impl Worktrees {
         path: &Path,
         leaver: &Leaver,
         now: UnixMs,
-    ) -> Result<Option<Parting>, WorktreeError> {
+    ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
             && let Some(record) = by_hook.find(path)?
         {

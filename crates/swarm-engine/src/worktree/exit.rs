@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
-use swarm_worktree::{Created, Hazard, Parting, RemovedWorktree};
+use swarm_worktree::{Created, Hazard, RemovedWorktree, WorktreeOutcome};
 
 use super::stay::{Stay, blocking};
 
@@ -138,8 +138,8 @@ fn try_to_remove(
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let (record, now) = (&created.record, place.clock.now());
     let why = match place.worktrees.part(&record.path, &record.leaver(), now)? {
-        Some(Parting::Removed(removed)) => return Ok(Ok(removed)),
-        Some(Parting::Kept { why, .. }) => why,
+        Some(WorktreeOutcome::Removed(removed)) => return Ok(Ok(removed)),
+        Some(WorktreeOutcome::Kept { why, .. }) => why,
         // Somebody else has taken it up meanwhile: it is not for this agent to remove.
         None => return Ok(Err(vec![Hazard::InUse("somebody else".to_owned())])),
     };

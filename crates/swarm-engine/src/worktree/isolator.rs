@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_protocol::{Clock, SubAgentId};
 use swarm_worktree::{
-    Leaver, Owner, Parting, ProcessMark, Request, Resident, Slug, Worktrees, moved_notice,
+    Leaver, Owner, ProcessMark, Request, Resident, Slug, WorktreeOutcome, Worktrees, moved_notice,
     worktree_notice,
 };
 use tokio_util::sync::CancellationToken;
@@ -71,8 +71,8 @@ impl Isolator for WorktreeIsolator {
             process: Some(self.process.clone()),
         };
         match blocking(move || worktrees.part(&path, &leaver, now)).await {
-            Ok(Some(Parting::Removed(_))) => None,
-            Ok(Some(Parting::Kept { why, .. })) => Some(IsolatedFolder {
+            Ok(Some(WorktreeOutcome::Removed(_))) => None,
+            Ok(Some(WorktreeOutcome::Kept { why, .. })) => Some(IsolatedFolder {
                 holds: why.iter().map(ToString::to_string).collect(),
                 ..folder
             }),

@@ -62,9 +62,9 @@ fn in_messages(messages: &[Arc<StoredMessage>]) -> Vec<(usize, usize)> {
             continue;
         };
         let results = message.blocks[..end].iter().rposition(is_result);
-        let parting = results.filter(|_| marks.is_empty() && !is_result(&message.blocks[end]));
+        let boundary = results.filter(|_| marks.is_empty() && !is_result(&message.blocks[end]));
         marks.push((at, end));
-        marks.extend(parting.map(|results| (at, results)));
+        marks.extend(boundary.map(|results| (at, results)));
         if marks.len() >= MOST_IN_MESSAGES {
             break;
         }

@@ -11,7 +11,7 @@ use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 
 use super::begun::cancel_spawn;
-use super::parting::part;
+use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport};
 use crate::census::{canonical, end_marked, end_member, end_spawns};
 use crate::leftovers::{former_spawns, left_panes};

@@ -87,11 +87,11 @@ fn whoever_changes_a_record_begins_with_what_another_has_just_written() {
     }
     // At its end it is looked at anew, too: a worktree in which there is nothing goes.
     amid_a_change(&scene, &lock, || {
-        let parting =
+        let outcome =
             scene
                 .worktrees()
                 .part(&made.record.path, &made.record.leaver(), crate::scene::NOW);
-        assert!(parting.unwrap().is_some());
+        assert!(outcome.unwrap().is_some());
     });
     assert!(!made.record.path.exists());
 }

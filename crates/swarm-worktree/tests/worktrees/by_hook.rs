@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use swarm_fs::HandedLock;
 use swarm_protocol::UnixMs;
 use swarm_worktree::{
-    Condition, FolderMaker, Git, Owner, Parting, ProcessMark, Pruned, Record, Request, Slug,
-    Worktrees,
+    Condition, FolderMaker, Git, Owner, ProcessMark, Pruned, Record, Request, Slug,
+    WorktreeOutcome, Worktrees,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -115,7 +115,10 @@ fn a_folder_is_made_once_taken_up_again_and_kept_until_it_is_forced_away() {
         .worktrees
         .part(&made.cwd, &made.record.leaver(), UnixMs(8))
         .unwrap();
-    assert!(matches!(parted, Some(Parting::Kept { .. })), "{parted:?}");
+    assert!(
+        matches!(parted, Some(WorktreeOutcome::Kept { .. })),
+        "{parted:?}"
+    );
     let again = yard.worktrees.create(&yard.request("project")).unwrap();
     assert!(!again.fresh);
     assert_eq!(yard.calls(), Vec::<String>::new());

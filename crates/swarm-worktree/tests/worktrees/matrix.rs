@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use swarm_worktree::{Hazard, Parting, WorktreeError};
+use swarm_worktree::{Hazard, WorktreeError, WorktreeOutcome};
 
 use crate::scene::{NOW, Scene, slug};
 
@@ -288,7 +288,10 @@ fn i10_the_worktrees_of_a_bare_repository_are_looked_at_and_removed_like_others(
             .worktrees()
             .part(&made.record.path, &made.record.leaver(), NOW)
             .unwrap();
-        assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
+        assert!(
+            matches!(parted, Some(WorktreeOutcome::Removed(_))),
+            "{parted:?}"
+        );
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use swarm_protocol::{MemberName, SpawnId};
 use swarm_worktree::{
-    Created, Hazard, Occupant, Occupants, Parting, ProcessMark, Record, Request, WorktreeError,
+    Created, Hazard, Occupant, Occupants, ProcessMark, Record, Request, WorktreeError,
+    WorktreeOutcome,
 };
 
 use crate::scene::{NOW, Scene, request, slug};
@@ -97,7 +98,7 @@ fn record(scene: &Scene) -> Record {
     listed[0].record.clone()
 }
 
-fn part(scene: &Scene, whose: &Created) -> Option<Parting> {
+fn part(scene: &Scene, whose: &Created) -> Option<WorktreeOutcome> {
     let (path, leaver) = (&whose.record.path, whose.record.leaver());
     scene.worktrees().part(path, &leaver, NOW).unwrap()
 }
@@ -118,7 +119,10 @@ fn the_end_of_one_member_does_not_touch_what_another_has_taken_up() {
     // Nor once the other is done with it: it may want to come back.
     scene.worktrees().release(&now).unwrap();
     assert_eq!(part(&scene, &before), None);
-    assert!(matches!(part(&scene, &now), Some(Parting::Removed(_))));
+    assert!(matches!(
+        part(&scene, &now),
+        Some(WorktreeOutcome::Removed(_))
+    ));
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn the_end_of_one_spawn_does_not_touch_what_the_next_one_works_in() {
     let scene = Scene::new();
     let before = of(&scene, "alice", ended());
     let now = of(&scene, "alice", crate::scene::this_process());
-    let Some(Parting::Kept { why, .. }) = part(&scene, &before) else {
+    let Some(WorktreeOutcome::Kept { why, .. }) = part(&scene, &before) else {
         panic!("it is in use");
     };
     assert!(
@@ -138,7 +142,10 @@ fn the_end_of_one_spawn_does_not_touch_what_the_next_one_works_in() {
     assert_eq!(record(&scene), now.record);
     // The next one came to nothing: what is left is the first one's again.
     scene.worktrees().undo(&now).unwrap();
-    assert!(matches!(part(&scene, &before), Some(Parting::Removed(_))));
+    assert!(matches!(
+        part(&scene, &before),
+        Some(WorktreeOutcome::Removed(_))
+    ));
 }
 
 #[test]
@@ -157,7 +164,10 @@ fn one_process_does_not_give_back_what_another_has_taken_up() {
     let before = enter(ended());
     let now = enter(crate::scene::this_process());
     scene.worktrees().release(&before).unwrap();
-    assert!(matches!(part(&scene, &before), Some(Parting::Kept { .. })));
+    assert!(matches!(
+        part(&scene, &before),
+        Some(WorktreeOutcome::Kept { .. })
+    ));
     assert_eq!(record(&scene), now.record);
     scene.worktrees().release(&now).unwrap();
     assert!(!record(&scene).in_use);

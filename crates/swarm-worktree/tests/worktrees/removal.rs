@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use swarm_worktree::{Condition, Created, Hazard, Parting, Pruned, WorktreeError};
+use swarm_worktree::{Condition, Created, Hazard, Pruned, WorktreeError, WorktreeOutcome};
 
 use crate::scene::{NOW, Scene, leaver, slug};
 
@@ -330,7 +330,10 @@ fn at_its_members_end_an_unchanged_worktree_goes_and_a_changed_one_stays() {
         .worktrees()
         .part(&made.record.path, &made.record.leaver(), NOW)
         .unwrap();
-    assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
+    assert!(
+        matches!(parted, Some(WorktreeOutcome::Removed(_))),
+        "{parted:?}"
+    );
     assert!(!made.record.path.exists());
 
     let made = scene.create(&repo, "two").unwrap();
@@ -340,7 +343,7 @@ fn at_its_members_end_an_unchanged_worktree_goes_and_a_changed_one_stays() {
         .worktrees()
         .part(&made.record.path.join("src"), &made.record.leaver(), NOW)
         .unwrap();
-    let Some(Parting::Kept {
+    let Some(WorktreeOutcome::Kept {
         path, branch, why, ..
     }) = parted
     else {
@@ -420,5 +423,8 @@ fn i4_files_in_the_empty_folder_of_a_submodule_keep_the_worktree() {
         .worktrees()
         .part(&made.record.path, &made.record.leaver(), NOW)
         .unwrap();
-    assert!(matches!(parted, Some(Parting::Removed(_))), "{parted:?}");
+    assert!(
+        matches!(parted, Some(WorktreeOutcome::Removed(_))),
+        "{parted:?}"
+    );
 }

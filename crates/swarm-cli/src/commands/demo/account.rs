@@ -55,7 +55,7 @@ fn words(event: &Event) -> Option<(String, String)> {
     })
 }
 
-/// Whether the panes are worth a picture at this event: somebody has finished what it did, or the farewell begins.
+/// Whether the panes are worth a picture at this event: a member has finished its work, or the shutdown begins.
 pub(super) fn is_moment(event: &Event) -> bool {
     matches!(
         event,

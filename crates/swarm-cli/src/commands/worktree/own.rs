@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use swarm_protocol::SessionId;
 use swarm_supervisor::WorktreeWish;
 use swarm_worktree::{
-    Created, Hazard, Owner, Parting, ProcessMark, Record, Request, Resident, Slug, WorktreeError,
-    Worktrees, worktree_notice,
+    Created, Hazard, Owner, ProcessMark, Record, Request, Resident, Slug, WorktreeError,
+    WorktreeOutcome, Worktrees, worktree_notice,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -160,7 +160,7 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
     let path = record.path.display();
     let parted = worktrees.part(&record.path, &record.leaver(), app.clock.now());
     app.out.say(&match parted {
-        Ok(Some(Parting::Kept {
+        Ok(Some(WorktreeOutcome::Kept {
             slug, branch, why, ..
         })) => {
             let can_be_merged = why.iter().all(Hazard::can_be_merged);
@@ -176,7 +176,7 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
         }
         // Somebody else's by now.
         Ok(None) => return,
-        Ok(Some(Parting::Removed(_))) => format!("swarm: the work tree {} held nothing new and is gone", record.slug),
+        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the work tree {} held nothing new and is gone", record.slug),
         Err(error) => kept(&record.path, &error.to_string()),
     });
 }

@@ -1,4 +1,4 @@
-//! From prompt to farewell.
+//! From prompt to shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

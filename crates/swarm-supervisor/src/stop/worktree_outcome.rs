@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{Member, TeamName};
-use swarm_worktree::{Hazard, Leaver, Owner, Parting};
+use swarm_worktree::{Hazard, Leaver, Owner, WorktreeOutcome};
 
 use crate::Deployment;
 use crate::spawn::blocking;
@@ -98,13 +98,13 @@ pub(crate) async fn part(
     };
     match parted {
         Ok(None) => None,
-        Ok(Some(Parting::Removed(removed))) => Some(left(
+        Ok(Some(WorktreeOutcome::Removed(removed))) => Some(left(
             removed.slug.to_string(),
             removed.branch,
             false,
             Vec::new(),
         )),
-        Ok(Some(Parting::Kept {
+        Ok(Some(WorktreeOutcome::Kept {
             slug, branch, why, ..
         })) => {
             let can_be_merged = why.iter().all(Hazard::can_be_merged);
