@@ -2,11 +2,11 @@
 //! process.
 
 mod census;
+mod cleanup;
 mod deployment;
 mod error;
 mod handover;
 mod leadership;
-mod leftovers;
 mod merger;
 mod off_thread;
 mod reconcile;
@@ -17,11 +17,11 @@ pub use census::{
     LeadStanding, ProcessKind, Reaped, SeenProcess, Standing, Stray, census, end_marked, lead_mark,
     lead_marks, lead_standing, reap,
 };
+pub use cleanup::{LeftPane, Verdict, dead_sockets, left_panes, orphaned_panes, verdict};
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
-pub use leftovers::{LeftPane, Verdict, dead_sockets, left_panes, orphaned_panes, verdict};
 pub use merger::WorktreeMerger;
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
 pub use spawn::{
@@ -29,6 +29,6 @@ pub use spawn::{
 };
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
-    TeamStopReport, await_reported_end, clear_dead, dead_namesake, end_leftovers_of_lead, end_team,
+    TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,
     end_without_roster, finish, kill, kill_team, member_death, namesake, shutdown,
 };

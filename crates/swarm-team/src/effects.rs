@@ -108,7 +108,7 @@ fn system(text: &str) -> Draft {
 
 /// Ends what spawns that are no more have left: what a dead member's shell left running, and what a spawner that died had begun
 /// to start. All at the same time, so that the processes of this machine are looked through once.
-fn end_leftovers(store: &dyn TeamStore, team: &TeamName, spawns: &[(&MemberName, SpawnId)]) {
+fn clean_up_after(store: &dyn TeamStore, team: &TeamName, spawns: &[(&MemberName, SpawnId)]) {
     if spawns.is_empty() {
         return;
     }
@@ -180,5 +180,5 @@ fn attend(store: &dyn TeamStore, team: &TeamName, done: &ReconcileReport) {
     let undone = undone.map(|undone| (&undone.member, undone.spawn_id));
     let died = done.died.iter().filter(|departure| !departure.in_order);
     let died = died.map(|departure| (&departure.member, departure.spawn_id));
-    end_leftovers(store, team, &undone.chain(died).collect::<Vec<_>>());
+    clean_up_after(store, team, &undone.chain(died).collect::<Vec<_>>());
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberState, TeamName};
 use swarm_supervisor::{
-    LeadError, Leadership, end_leftovers_of_lead, end_marked, handover, implicit_team_name,
+    LeadError, Leadership, clean_up_after_lead, end_marked, handover, implicit_team_name,
     reconcile_outcome,
 };
 use swarm_team::TeamCreator;
@@ -39,7 +39,7 @@ pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunRep
     ));
     let taken = match &parts.team {
         Some(team) if parts.takes_over => {
-            end_leftovers_of_lead(&parts.deployment, team).await?;
+            clean_up_after_lead(&parts.deployment, team).await?;
             leadership.take_over(team.clone())?;
             Some(handover(&*parts.deployment.store, team)?)
         }

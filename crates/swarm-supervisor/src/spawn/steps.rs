@@ -18,7 +18,7 @@ use crate::census::canonical;
 use crate::off_thread::off_thread;
 use crate::reconcile::reconcile_team;
 use crate::stop::{
-    await_reported_end, close_leftover_pane, dead_namesake, end_leftovers, end_live_namesake,
+    await_reported_end, clean_up_after, close_remaining_pane, dead_namesake, end_live_namesake,
     namesake,
 };
 use crate::{Deployment, LeadError};
@@ -95,7 +95,7 @@ pub async fn spawn_in(
         await_reported_end(&deployment, &team, &options.name).await?;
         let dead = dead_namesake(&deployment, &team, &options.name)?;
         if let Some(dead) = &dead {
-            end_leftovers(&deployment, &team, dead).await;
+            clean_up_after(&deployment, &team, dead).await;
         }
         let former = if options.fresh {
             dead.clone()
@@ -106,7 +106,7 @@ pub async fn spawn_in(
         drop(turn);
         let spawned = attempt.carry_out().await?;
         if let Some(dead) = &dead {
-            close_leftover_pane(&deployment, dead).await;
+            close_remaining_pane(&deployment, dead).await;
         }
         Ok(spawned)
     });

@@ -14,7 +14,7 @@ use super::begun::cancel_spawn;
 use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport};
 use crate::census::{canonical, end_marked, end_member, end_spawns};
-use crate::leftovers::{former_spawns, left_panes};
+use crate::cleanup::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
 use crate::reconcile::reconcile_team;
 use crate::{Deployment, LeadError};
@@ -124,7 +124,7 @@ pub fn namesake(
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn end_leftovers_of_lead(
+pub async fn clean_up_after_lead(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<(), LeadError> {
@@ -143,7 +143,7 @@ pub async fn end_leftovers_of_lead(
 }
 
 /// Ends what a dead member's shell left running. Its pane can still be read.
-pub(crate) async fn end_leftovers(deployment: &Deployment, team: &TeamName, member: &Member) {
+pub(crate) async fn clean_up_after(deployment: &Deployment, team: &TeamName, member: &Member) {
     if let Some(spawn_id) = member.spawn_id() {
         let (name, grace) = (&member.name, deployment.kill_grace);
         let ended = end_member(deployment, team, name, spawn_id, grace).await;
@@ -154,7 +154,7 @@ pub(crate) async fn end_leftovers(deployment: &Deployment, team: &TeamName, memb
 }
 
 /// Closes the pane that a dead member left to be read.
-pub(crate) async fn close_leftover_pane(deployment: &Deployment, member: &Member) {
+pub(crate) async fn close_remaining_pane(deployment: &Deployment, member: &Member) {
     if let Some(spawn_id) = member.spawn_id()
         && let Err(error) = close_pane(deployment, member, spawn_id).await
     {
@@ -179,7 +179,7 @@ pub async fn clear_dead(
             return Ok(Vec::new());
         }
     }
-    end_leftovers_of_lead(deployment, team).await?;
+    clean_up_after_lead(deployment, team).await?;
     let clearing = config.teammates().map(async |member| {
         let Some(dead) = dead_namesake(deployment, team, &member.name)? else {
             return Ok(None);

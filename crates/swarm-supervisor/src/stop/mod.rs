@@ -11,8 +11,8 @@ mod unreadable;
 mod worktree_outcome;
 
 pub use escalate::{await_reported_end, member_death};
-pub use finish::{clear_dead, dead_namesake, end_leftovers_of_lead, finish, namesake};
-pub(crate) use finish::{close_leftover_pane, end_leftovers};
+pub(crate) use finish::{clean_up_after, close_remaining_pane};
+pub use finish::{clean_up_after_lead, clear_dead, dead_namesake, finish, namesake};
 pub use kill::kill;
 pub(crate) use kill::{end_live_namesake, kill_spawn};
 pub use outcome::{FORCED_PATIENCE, StopOptions, StopOutcome, StopReport};

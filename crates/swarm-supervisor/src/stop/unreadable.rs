@@ -4,7 +4,7 @@ use swarm_protocol::TeamName;
 
 use super::finish::end_begun;
 use crate::census::end_marked_of;
-use crate::leftovers::{panes_without_roster, spawns_in_journal};
+use crate::cleanup::{panes_without_roster, spawns_in_journal};
 use crate::{Deployment, LeadError};
 
 /// What of such a team is still there.

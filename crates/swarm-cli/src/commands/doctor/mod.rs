@@ -1,10 +1,10 @@
 //! `swarm doctor`: what is there, what is missing, and what to do.
 
+mod cleanup;
 mod disk;
 mod equipment;
 mod finding;
 mod instructions;
-mod leftovers;
 mod programs;
 mod run;
 mod sandbox;

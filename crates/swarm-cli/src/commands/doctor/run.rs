@@ -6,7 +6,7 @@ use swarm_config::Environment;
 use swarm_protocol::ErrorKind;
 
 use super::finding::{Finding, State};
-use super::{disk, equipment, instructions, leftovers, programs, sandbox, servers, trust, written};
+use super::{cleanup, disk, equipment, instructions, programs, sandbox, servers, trust, written};
 use crate::failure::Failure;
 use crate::output::{Output, plain};
 
@@ -41,7 +41,7 @@ fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.extend(instructions::look(env, settings));
     findings.extend(servers::look(env, settings)?);
     findings.extend(disk::look(env));
-    findings.extend(leftovers::look(env));
+    findings.extend(cleanup::look(env));
     Ok(findings)
 }
 

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// Members that park go on as soon as nobody is named as their lead.
 pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<ExitCode, Failure> {
     let team = &config.name;
-    runtime()?.block_on(swarm_supervisor::end_leftovers_of_lead(
+    runtime()?.block_on(swarm_supervisor::clean_up_after_lead(
         &for_stopping(app),
         team,
     ))?;
