@@ -1,7 +1,6 @@
 //! Members as processes: spawn, stop, process list, cleanup and takeover, with or without a lead
 //! process.
 
-mod census;
 mod cleanup;
 mod deployment;
 mod error;
@@ -9,20 +8,21 @@ mod handover;
 mod leadership;
 mod merger;
 mod off_thread;
+mod process_list;
 mod reconcile;
 mod spawn;
 mod stop;
 
-pub use census::{
-    LeadStanding, ProcessKind, Reaped, SeenProcess, Standing, Stray, census, end_marked, lead_mark,
-    lead_marks, lead_standing, reap,
-};
 pub use cleanup::{LeftPane, Verdict, dead_sockets, left_panes, orphaned_panes, verdict};
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::WorktreeMerger;
+pub use process_list::{
+    LeadStanding, ProcessKind, Reaped, SeenProcess, Standing, Stray, end_marked, lead_mark,
+    lead_marks, lead_standing, process_list, reap,
+};
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
 pub use spawn::{
     SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,

@@ -8,7 +8,7 @@ use swarm_panes::{PaneStatus, TerminalFacts};
 use swarm_store::TeamStore;
 
 use super::panes::{LeftPane, places};
-use crate::census::canonical;
+use crate::process_list::canonical;
 
 /// The panes in which nobody lives any more and that say of themselves that they are of this root and of a team of which it
 /// has no folder: those on swarm's own servers, in the tmux of this terminal, and of members without a terminal.

@@ -9,7 +9,7 @@ use swarm_protocol::{BackendType, Event, Member, SpawnId, TeamName};
 use swarm_store::StoreError;
 
 use super::sockets::own_sockets;
-use crate::census::canonical;
+use crate::process_list::canonical;
 use crate::{Deployment, LeadError};
 
 /// A pane that nobody needs any more.

@@ -4,8 +4,8 @@ use swarm_fs::Liveness;
 use swarm_protocol::{MemberName, TeamConfig};
 use swarm_store::{StoreError, TeamStore, process};
 
-use crate::census::{LeadStanding, ProcessKind, SeenProcess, Standing, lead_standing};
 use crate::handover::handover;
+use crate::process_list::{LeadStanding, ProcessKind, SeenProcess, Standing, lead_standing};
 
 /// What is to become of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]

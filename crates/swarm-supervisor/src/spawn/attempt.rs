@@ -12,8 +12,8 @@ use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order, worktree};
-use crate::census::{canonical, end_member};
 use crate::off_thread::off_thread;
+use crate::process_list::{canonical, end_member};
 use crate::{Deployment, LeadError};
 
 /// What a member prints is kept under this name in its folder.

@@ -14,8 +14,8 @@ use super::attempt::Attempt;
 use super::kind;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember, worktree};
-use crate::census::canonical;
 use crate::off_thread::off_thread;
+use crate::process_list::canonical;
 use crate::reconcile::reconcile_team;
 use crate::stop::{
     await_reported_end, clean_up_after, close_remaining_pane, dead_namesake, end_live_namesake,

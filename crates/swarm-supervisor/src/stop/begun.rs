@@ -7,8 +7,8 @@ use swarm_protocol::{Member, SpawnId, TeamName};
 use swarm_team::SpawnOrder;
 
 use super::StopReport;
-use crate::census::{canonical, end_member};
 use crate::off_thread::off_thread;
+use crate::process_list::{canonical, end_member};
 use crate::{Deployment, LeadError};
 
 /// Undoes a spawn under way: its place in the roster goes first, so that whoever spawns hears that it was called off, and not

@@ -6,7 +6,7 @@ use swarm_fs::{FsError, Liveness};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
 
 use super::StopOutcome;
-use crate::census::end_member;
+use crate::process_list::end_member;
 use crate::{Deployment, LeadError};
 
 /// A future that resolves when the member's life lock falls.

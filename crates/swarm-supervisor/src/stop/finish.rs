@@ -13,9 +13,9 @@ use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 use super::begun::cancel_spawn;
 use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport};
-use crate::census::{canonical, end_marked, end_member, end_spawns};
 use crate::cleanup::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
+use crate::process_list::{canonical, end_marked, end_member, end_spawns};
 use crate::reconcile::reconcile_team;
 use crate::{Deployment, LeadError};
 

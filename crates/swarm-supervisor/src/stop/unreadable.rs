@@ -3,8 +3,8 @@
 use swarm_protocol::TeamName;
 
 use super::finish::end_begun;
-use crate::census::end_marked_of;
 use crate::cleanup::{panes_without_roster, spawns_in_journal};
+use crate::process_list::end_marked_of;
 use crate::{Deployment, LeadError};
 
 /// What of such a team is still there.
@@ -19,7 +19,7 @@ pub struct LeftOfTeam {
 /// Ends every process that bears the team's marks, and closes the panes that its journal knows.
 ///
 /// # Errors
-/// Whatever the census of processes says. A journal that cannot be read only leaves the panes.
+/// Whatever the list of processes says. A journal that cannot be read only leaves the panes.
 pub async fn end_without_roster(
     deployment: &Deployment,
     team: &TeamName,

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
 use swarm_supervisor::{
-    LeadError, SeenProcess, Standing, Stray, Verdict, bring_back, census, clear_dead, handover,
-    reap, verdict,
+    LeadError, SeenProcess, Standing, Stray, Verdict, bring_back, clear_dead, handover,
+    process_list, reap, verdict,
 };
 use swarm_testkit::{World, name, team, wait_for};
 
@@ -34,7 +34,7 @@ fn marked(world: &World, member: &str, spawn: SpawnId, more: &[(String, String)]
 }
 
 fn look(world: &World) -> Vec<SeenProcess> {
-    census(&*world.store, &world.deployment.root).unwrap()
+    process_list(&*world.store, &world.deployment.root).unwrap()
 }
 
 fn see(world: &World, pid: u32) -> SeenProcess {
@@ -129,7 +129,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
     let mut seen = look(&world);
     seen.retain(|one| u32::try_from(one.pid) == Ok(child.id()));
 
-    // Taken over by a person after the census.
+    // Taken over by a person after the process list.
     world.store.set_lead_process(&team(), None).unwrap();
     let reaped = reap(&world.deployment, &seen, true).await;
     assert!(
@@ -138,7 +138,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
     );
     see(&world, child.id());
 
-    // Lost again, and the name was given to another spawn after the census.
+    // Lost again, and the name was given to another spawn after the process list.
     lose_the_lead(&world);
     drop(life);
     world

@@ -6,8 +6,8 @@ use swarm_panes::TaggedPane;
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{
-    Deployment, LeftPane, SeenProcess, Verdict, census, clear_dead, dead_sockets, left_panes,
-    orphaned_panes, verdict,
+    Deployment, LeftPane, SeenProcess, Verdict, clear_dead, dead_sockets, left_panes,
+    orphaned_panes, process_list, verdict,
 };
 
 use super::finds::{Deed, Find, report};
@@ -44,7 +44,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
                 record_deaths(app, team);
             }
         }
-        let seen = census(&*app.store, &app.root)?;
+        let seen = process_list(&*app.store, &app.root)?;
         let mut finds = Vec::new();
         for team in teams {
             team_and_panes(&deployment, &team, &seen, args, &mut finds)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_supervisor::{SeenProcess, Standing, census};
+use swarm_supervisor::{SeenProcess, Standing, process_list};
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use super::text;
@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
-    let seen = census(&*app.store, &app.root)?;
+    let seen = process_list(&*app.store, &app.root)?;
     if app.out.json {
         let records: Vec<Value> = seen.iter().map(text::record).collect();
         app.out.json(&records)?;

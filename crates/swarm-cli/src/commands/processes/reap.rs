@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_protocol::ErrorKind;
-use swarm_supervisor::{Reaped, SeenProcess, Standing, census};
+use swarm_supervisor::{Reaped, SeenProcess, Standing, process_list};
 
 use super::text::{self, whose};
 use crate::app::App;
@@ -35,7 +35,7 @@ pub(crate) struct ReapArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, Failure> {
     require_person(app, "reap")?;
-    let mut seen = census(&*app.store, &app.root)?;
+    let mut seen = process_list(&*app.store, &app.root)?;
     let teams: Vec<String> = seen.iter().filter_map(|one| one.team.clone()).collect();
     seen.retain(|one| is_meant(one, &args.names, &teams) && is_to_end(one, args.parked));
     if args.dry_run {

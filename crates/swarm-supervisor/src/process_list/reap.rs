@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use futures::future::join_all;
 use swarm_protocol::{MemberName, SpawnId, TeamName};
 
-use super::look::census;
+use super::look::process_list;
 use super::spawn::{end_marked, end_member, end_spawns};
 use super::{LeadStanding, ProcessKind, SeenProcess, Standing, lead_standing};
 use crate::stop::kill_spawn;
@@ -20,7 +20,7 @@ pub struct Reaped {
     pub member: Option<String>,
     /// Which spawn.
     pub spawn_id: SpawnId,
-    /// The processes that the census saw.
+    /// The processes that the process list saw.
     pub pids: Vec<i32>,
     /// Why they were ended.
     pub why: String,
@@ -71,7 +71,7 @@ pub(crate) async fn end_marked_of(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<usize, LeadError> {
-    let seen = census(&*deployment.store, &deployment.root)?;
+    let seen = process_list(&*deployment.store, &deployment.root)?;
     let spawns: HashSet<SpawnId> = seen
         .iter()
         .filter(|process| process.team.as_deref() == Some(team.as_str()))
@@ -118,7 +118,7 @@ async fn end_one(deployment: &Deployment, mut reaped: Reaped, placed: Option<Tea
     reaped
 }
 
-/// Ends a member of a lost lead, unless somebody has taken the team over since the census.
+/// Ends a member of a lost lead, unless somebody has taken the team over since the process list.
 async fn end_parked(
     deployment: &Deployment,
     team: &TeamName,

@@ -9,7 +9,7 @@ mod spawn;
 
 pub use leads::{LeadStanding, lead_standing};
 pub(crate) use look::canonical;
-pub use look::{census, lead_mark, lead_marks};
+pub use look::{lead_mark, lead_marks, process_list};
 pub(crate) use reap::end_marked_of;
 pub use reap::{Reaped, reap};
 pub use seen::{ProcessKind, SeenProcess, Standing, Stray};

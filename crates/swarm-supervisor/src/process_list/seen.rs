@@ -1,4 +1,4 @@
-//! A process as the census sees it.
+//! A process as the process list sees it.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -44,7 +44,7 @@ pub fn lead_marks(
 ///
 /// # Errors
 /// Whatever the store says when it lists the teams.
-pub fn census(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProcess>, StoreError> {
+pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProcess>, StoreError> {
     // In this order: a place in the roster is taken before its process starts, so whoever is not in it now has lost
     // its place, and a spawn id never comes back.
     let mut marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);

@@ -1,4 +1,4 @@
-//! The rosters as the census needs them: where a spawn belongs.
+//! The rosters as the process list needs them: where a spawn belongs.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ impl Rosters {
                 // Deleted since the names were listed.
                 Err(StoreError::TeamNotFound { .. }) => {}
                 Err(error) => {
-                    tracing::warn!(%team, %error, "roster not read for the census");
+                    tracing::warn!(%team, %error, "roster not read for the process list");
                     rosters.insert(team.to_string(), Roster::Damaged);
                 }
             }
