@@ -18,8 +18,8 @@ use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
+use crate::agent_config;
 use crate::app::App;
-use crate::equipment;
 use crate::failure::Failure;
 use crate::occupants::occupants;
 use crate::team_hooks::HookSource;
@@ -93,9 +93,10 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let named = choices.model.as_deref().unwrap_or(&settings.model);
     let model = permitted_model(named, &settings, &cwd)?;
     let program = teammate_program(&app.env)?;
-    let (mut equipment, definitions) = equipment::load(app, &claude, &program, choices.in_run)?;
-    equipment.limits = settings.agent_limits(cores(), choices.in_run);
-    equipment.models = model_names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
+    let (mut agent_config, definitions) =
+        agent_config::load(app, &claude, &program, choices.in_run)?;
+    agent_config.limits = settings.agent_limits(cores(), choices.in_run);
+    agent_config.models = model_names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
     let asked = settings.clone();
     let deployment = Deployment {
         program,
@@ -107,7 +108,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
         mode,
         ceiling: mode,
         rules: RuleTexts::from(&claude.rules),
-        equipment: Arc::new(equipment),
+        agent_config: Arc::new(agent_config),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),
         provider: app.env.provider_with(&claude.env),
         ..for_stopping(app)
@@ -142,7 +143,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
         mode: PermissionMode::Plan,
         ceiling: PermissionMode::Plan,
         rules: RuleTexts::default(),
-        equipment: Arc::default(),
+        agent_config: Arc::default(),
         worktrees: worktrees(app),
         limits: limits(app),
         hello_deadline: app.settings.hello_timeout,

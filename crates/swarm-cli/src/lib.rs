@@ -1,12 +1,12 @@
 //! The command line: reads arguments, environment and settings, connects the other crates, and
 //! prints.
 
+mod agent_config;
 mod app;
 mod commands;
 mod deployment;
 mod entry;
 mod environment;
-mod equipment;
 mod failure;
 mod first_act;
 mod identity;

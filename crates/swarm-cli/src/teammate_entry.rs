@@ -89,7 +89,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         anyhow::anyhow!(chosen.explain(order.definition.as_ref(), &failure.message))
     })?;
     let models = Arc::new(models::Factory::new(
-        &order.equipment.models,
+        &order.agent_config.models,
         &order.provider,
         order.pace,
         &order.cwd,
@@ -169,11 +169,11 @@ fn process_facts(env: &Environment) -> ProcessFacts {
 /// Who makes work trees for this member's sub-agents, and knows that of the member. The settings are the lead's, and travel in
 /// the order.
 fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
-    let equipment = &order.equipment;
+    let agent_config = &order.agent_config;
     let parts = HooksParts {
-        settings: equipment.hooks.clone(),
+        settings: agent_config.hooks.clone(),
         env: order.env.clone(),
-        project: equipment
+        project: agent_config
             .project
             .clone()
             .unwrap_or_else(|| order.cwd.clone()),

@@ -15,7 +15,7 @@ use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
 use swarm_model::{Model, ModelName};
-use swarm_policy::{AgentDefinition, Equipment, ReadFilter};
+use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId};
 use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
@@ -44,7 +44,7 @@ pub(crate) struct MemberSetup {
     /// Creates the models of sub-agents.
     pub(crate) models: Arc<dyn ModelFactory>,
     pub(crate) isolator: Option<Arc<dyn Isolator>>,
-    pub(crate) equipment: Arc<Equipment>,
+    pub(crate) agent_config: Arc<AgentConfig>,
     pub(crate) definition: Option<AgentDefinition>,
     /// The type that hooks get.
     pub(crate) agent_type: Option<String>,
@@ -139,7 +139,7 @@ impl MemberSetup {
         };
         let transcript = TranscriptFile::open(self.transcript, author, Arc::clone(&seat.clock))?;
         let sub_agents = SubAgents::new(SubAgentKit {
-            equipment: Arc::clone(&self.equipment),
+            agent_config: Arc::clone(&self.agent_config),
             models: self.models,
             isolator: self.isolator,
             servers: Some(Arc::clone(servers.pool())),
@@ -147,7 +147,7 @@ impl MemberSetup {
             root: self.root,
             platform: self.platform,
         });
-        let mut tools = own_tools(&self.equipment);
+        let mut tools = own_tools(&self.agent_config);
         let reached = Arc::downgrade(&sub_agents);
         tools.push(Arc::new(self.send_message.reaching(reached)));
         tools.extend(task_tools(&seat));
@@ -180,7 +180,7 @@ impl MemberSetup {
             brief: Some(Arc::new(TeamBrief(Arc::clone(&seat)))),
             tool_context,
         };
-        sub_agents.equip(&mut agent, spawner, self.definition.as_ref(), &transcript);
+        sub_agents.attach(&mut agent, spawner, self.definition.as_ref(), &transcript);
         Ok(Assembled {
             agent,
             transcript,
@@ -196,9 +196,9 @@ impl MemberSetup {
     /// `Stop`.
     fn hooks(&self) -> AgentHooks {
         let (reporter, rights) = (Arc::clone(&self.reporter), Arc::clone(&self.rights));
-        let project = self.equipment.project.as_ref().unwrap_or(&self.cwd);
+        let project = self.agent_config.project.as_ref().unwrap_or(&self.cwd);
         let hooks = Hooks::new(HooksParts {
-            settings: self.equipment.hooks.clone(),
+            settings: self.agent_config.hooks.clone(),
             env: self.env.clone(),
             project: project.clone(),
             notice: Arc::new(move |line| reporter.notice(line)),
@@ -223,7 +223,7 @@ impl MemberSetup {
             .is_none_or(|definition| !definition.omit_claude_md)
             .then(|| {
                 Arc::new(InstructionSources {
-                    settings: self.equipment.instructions.clone(),
+                    settings: self.agent_config.instructions.clone(),
                     root: self.root.clone(),
                     home: self.home.clone(),
                     unreadable: self.unreadable.clone(),
@@ -242,7 +242,7 @@ impl MemberSetup {
             checkout: Arc::new(Checkout::of(&self.cwd, self.home.as_deref())),
             protected: Arc::new(protected),
             confine: self.confine.clone().map(Arc::new),
-            guards: Arc::new(self.equipment.shell.clone()),
+            guards: Arc::new(self.agent_config.shell.clone()),
             files: Arc::new(Mutex::new(FileState::new())),
             modes: None,
             cancel: CancellationToken::new(),

@@ -1,12 +1,12 @@
 //! Decisions without I/O: an agent's definition, tools, model and mode, and which calls rules and
 //! mode allow, with the reason.
 
+mod agent_config;
 mod anchors;
 mod command;
 mod decide;
 mod decision;
 mod definition_file;
-mod equipment;
 mod file_facts;
 mod files;
 mod git_guard;
@@ -23,18 +23,18 @@ mod settings;
 mod shell;
 mod suggestion;
 
+pub use agent_config::{
+    AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource, CompactionSettings,
+    HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
+    McpServerConfig, McpSettings, McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance,
+    denied_type, hidden_type, missing_servers, same_agent_type, servers_without_tools,
+};
 pub use anchors::Anchors;
 pub use decide::decide;
 pub use decision::Decision;
 pub use definition_file::{
     DefinitionProblem, ReadDefinition, read_file as read_definition_file,
     read_json as read_definitions_json,
-};
-pub use equipment::{
-    AgentCatalog, AgentDefinition, AgentLimits, AgentSource, CompactionSettings, Equipment,
-    HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
-    McpServerConfig, McpSettings, McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance,
-    denied_type, hidden_type, missing_servers, same_agent_type, servers_without_tools,
 };
 pub use file_facts::{FileFacts, PlainFiles, RunsLater};
 pub use files::ReadFilter;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use swarm_fs::FolderWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_policy::{
-    AgentDefinition, ChosenModel, Equipment, ModelCandidates, RuleSet, SourcedRule, choose_model,
+    AgentConfig, AgentDefinition, ChosenModel, ModelCandidates, RuleSet, SourcedRule, choose_model,
 };
 use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
@@ -111,7 +111,7 @@ pub struct Deployment {
     /// Rules that every member inherits.
     pub rules: RuleTexts,
     /// Definitions, hooks and MCP servers of the actor and its members.
-    pub equipment: Arc<Equipment>,
+    pub agent_config: Arc<AgentConfig>,
     /// Who makes work trees.
     pub worktrees: Worktrees,
     /// Bounds of members.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use swarm_fs::FsError;
 use swarm_policy::{
-    AgentDefinition, Anchors, Equipment, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
+    AgentConfig, AgentDefinition, Anchors, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
 };
 use swarm_protocol::{
     AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs, WorktreeReport,
@@ -90,8 +90,8 @@ pub struct SpawnOrder {
     pub agent_type: Option<String>,
     /// Its definition, as it was when it was spawned.
     pub definition: Option<AgentDefinition>,
-    /// What it may equip its own agents with.
-    pub equipment: Equipment,
+    /// The configuration of its own agents.
+    pub agent_config: AgentConfig,
     /// Working folder.
     pub cwd: PathBuf,
     /// The work tree that the folder is in, where it is to have one of its own.

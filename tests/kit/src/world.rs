@@ -343,7 +343,7 @@ fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment 
             deny: vec![rule("Bash(rm:*)")],
             ask: vec![rule("Bash(make:*)")],
         },
-        equipment: Arc::default(),
+        agent_config: Arc::default(),
         worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default(), worktrees),
         limits: MemberLimits {
             max_unread: 1000,

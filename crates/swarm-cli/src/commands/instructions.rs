@@ -7,9 +7,9 @@ use serde_json::json;
 use swarm_engine::{InstructionFile, LoadedInstructions};
 use swarm_ui::print::{Cell, Table};
 
+use crate::agent_config;
 use crate::app::App;
 use crate::commands::agents;
-use crate::equipment;
 use crate::failure::Failure;
 use crate::output::{plain, say};
 
@@ -40,7 +40,7 @@ pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<ExitCode, Failur
     let loaded = if omitted {
         LoadedInstructions::default()
     } else {
-        equipment::instructions(&app.env, &app.settings, &cwd)?
+        agent_config::instructions(&app.env, &app.settings, &cwd)?
     };
     if app.out.json {
         let files: Vec<_> = loaded.files.iter().map(record).collect();
@@ -74,9 +74,9 @@ fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf, Failure> {
 }
 
 fn omits_instructions(app: &App, name: &str) -> Result<bool, Failure> {
-    let found = equipment::agents(app)?;
+    let found = agent_config::agents(app)?;
     let definition = agents::known(&found, name)?;
-    equipment::warn_of(app, &found, definition);
+    agent_config::warn_of(app, &found, definition);
     Ok(definition.omit_claude_md)
 }
 

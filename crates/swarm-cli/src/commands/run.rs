@@ -229,7 +229,7 @@ pub(super) fn parts(
         runtime: Arc::new(swarm_engine::ModelLoop),
         model,
         models: Arc::new(models::Factory::new(
-            &deployment.equipment.models,
+            &deployment.agent_config.models,
             &deployment.provider,
             deployment.pace,
             &deployment.cwd,

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::acting::require_person;
 use super::agents;
 use super::worktree::wish;
+use crate::agent_config;
 use crate::app::App;
 use crate::deployment::{Choices, backend, deployment, former_backend};
-use crate::equipment;
 use crate::failure::Failure;
 use crate::models;
 use crate::output::plain;
@@ -129,7 +129,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         (None, None) => None,
     };
     if let Some(definition) = definition {
-        equipment::warn_of(app, found, definition);
+        agent_config::warn_of(app, found, definition);
     }
     let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);

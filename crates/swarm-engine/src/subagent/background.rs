@@ -17,12 +17,12 @@ const ENDING: Duration = Duration::from_secs(10);
 impl SubAgents {
     /// The bounds of sub-agents.
     pub(crate) fn limits(&self) -> &AgentLimits {
-        &self.kit().equipment.limits
+        &self.kit().agent_config.limits
     }
 
     /// What sub-agents there may be.
     pub(crate) fn catalog(&self) -> &AgentCatalog {
-        &self.kit().equipment.agents
+        &self.kit().agent_config.agents
     }
 
     /// Lets the parents of sub-agents in the foreground go on: of this one, or of all whose parent is the agent of the

@@ -45,7 +45,7 @@ impl SubAgents {
         let id = SubAgentId::random();
         let record = {
             let mut inner = self.lock();
-            let limits = &self.kit().equipment.limits;
+            let limits = &self.kit().agent_config.limits;
             inner.admission.admit(limits, parent, &id)?;
             let name = inner.fresh_name(&request.definition.name);
             let record = Record::new(id, name, Arc::clone(parent), request, &root.folder);
@@ -93,7 +93,7 @@ impl SubAgents {
             }
             live.open = true;
         }
-        let limits = &self.kit().equipment.limits;
+        let limits = &self.kit().agent_config.limits;
         let admitted = {
             let mut inner = self.lock();
             inner.admission.readmit(limits, &record.parent, &record.id)
@@ -191,7 +191,7 @@ impl SubAgents {
         });
         self.stir();
         let (agents, record) = (self.me()?, Arc::clone(record));
-        let stall = self.kit().equipment.limits.stall();
+        let stall = self.kit().agent_config.limits.stall();
         tokio::spawn(async move {
             let model = child.session.parts().model_name.clone();
             let working = Arc::clone(&record);

@@ -103,7 +103,7 @@ impl SubAgents {
     fn model_for(&self, record: &Record) -> Result<ReadyModel, String> {
         let parent = &record.parent.parts;
         let chosen = choose_model(&ModelCandidates {
-            environment: self.kit().equipment.models.environment.as_deref(),
+            environment: self.kit().agent_config.models.environment.as_deref(),
             call: record.request.model.as_deref(),
             definition: record.request.definition.model.as_deref(),
             parent: &parent.model_name,
@@ -145,7 +145,7 @@ impl SubAgents {
             Some(_) => &record.parent.parts.tool_context.cwd,
             None => &context.cwd,
         };
-        let loaded = LoadedDefinition::of(definition, &kit.equipment.skills, home, &kit.root)
+        let loaded = LoadedDefinition::of(definition, &kit.agent_config.skills, home, &kit.root)
             .map_err(|error| format!("The sub-agent was not started: {error}"))?;
         if let (Some(memory), Some(confine)) = (&loaded.memory, &context.confine) {
             context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
@@ -160,7 +160,7 @@ impl SubAgents {
         sink: &Arc<ChildSink>,
     ) -> Result<AgentParts, String> {
         let (parent, request) = (&record.parent.parts, &record.request);
-        let limits = &self.kit().equipment.limits;
+        let limits = &self.kit().agent_config.limits;
         let moved = self.moved(record)?;
         let anchors = anchors(record, moved.as_ref());
         let mut context = tool_context(record, moved, &anchors);

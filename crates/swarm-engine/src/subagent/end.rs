@@ -81,7 +81,7 @@ impl SubAgents {
     /// Puts the word of its end where its parent reads: into the mail of a sub-agent that works, else of the agent of the
     /// process.
     pub(super) fn notify(&self, record: &Arc<Record>) {
-        let word = notification(record, self.kit().equipment.limits.output_chars);
+        let word = notification(record, self.kit().agent_config.limits.output_chars);
         let parent = record.parent.id.as_ref();
         let parent = parent.and_then(|id| self.find(id.as_str()));
         let mut word = Some(word);

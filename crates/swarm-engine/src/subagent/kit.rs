@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarm_mcp::McpServers;
 use swarm_model::Model;
-use swarm_policy::Equipment;
+use swarm_policy::AgentConfig;
 use swarm_protocol::Clock;
 
 use super::Isolator;
@@ -33,7 +33,7 @@ pub trait ModelFactory: Send + Sync + fmt::Debug {
 #[derive(Clone)]
 pub struct SubAgentKit {
     /// Definitions, and the bounds of sub-agents.
-    pub equipment: Arc<Equipment>,
+    pub agent_config: Arc<AgentConfig>,
     /// Where clients of models come from.
     pub models: Arc<dyn ModelFactory>,
     /// Who makes isolated folders; nobody can where it is absent.
@@ -51,7 +51,7 @@ pub struct SubAgentKit {
 impl fmt::Debug for SubAgentKit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SubAgentKit")
-            .field("limits", &self.equipment.limits)
+            .field("limits", &self.agent_config.limits)
             .finish_non_exhaustive()
     }
 }

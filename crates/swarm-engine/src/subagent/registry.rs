@@ -68,7 +68,7 @@ impl SubAgents {
     /// Gives the agent that the process is for its tools for sub-agents; `spawner` adds teammates for it. The tools that
     /// it then has are the pool of its sub-agents, as far as its own `definition` has them. Files of sub-agents lie in the folder `subagents` of the session
     /// of `transcript`.
-    pub fn equip(
+    pub fn attach(
         &self,
         parts: &mut AgentParts,
         spawner: Arc<dyn TeammateSpawner>,

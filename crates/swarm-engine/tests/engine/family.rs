@@ -13,7 +13,7 @@ use swarm_engine::{
 use swarm_model::{
     ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, StopReason,
 };
-use swarm_policy::{AgentCatalog, AgentDefinition, AgentLimits, AgentSource, Equipment};
+use swarm_policy::{AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource};
 use swarm_protocol::{AgentEvent, SystemClock};
 use swarm_tools::{BackgroundAgents, Tool, builtin};
 use tokio::sync::Semaphore;
@@ -180,16 +180,22 @@ impl Family {
     }
 
     pub(crate) fn with_spawner(world: World, spawner: Arc<dyn TeammateSpawner>) -> Self {
-        Self::build(world, spawner, Equipment::default(), None, Arc::default())
+        Self::build(world, spawner, AgentConfig::default(), None, Arc::default())
     }
 
     pub(crate) fn of(world: World, definitions: Vec<AgentDefinition>, limits: AgentLimits) -> Self {
-        let equipment = Equipment {
+        let agent_config = AgentConfig {
             agents: AgentCatalog::new(definitions),
             limits,
-            ..Equipment::default()
+            ..AgentConfig::default()
         };
-        Self::build(world, Arc::new(NoSpawner), equipment, None, Arc::default())
+        Self::build(
+            world,
+            Arc::new(NoSpawner),
+            agent_config,
+            None,
+            Arc::default(),
+        )
     }
 
     /// A bob who has a definition himself.
@@ -198,36 +204,48 @@ impl Family {
         definitions: Vec<AgentDefinition>,
         spawner: Arc<dyn TeammateSpawner>,
     ) -> Self {
-        let equipment = Equipment {
+        let agent_config = AgentConfig {
             agents: AgentCatalog::new(definitions),
-            ..Equipment::default()
+            ..AgentConfig::default()
         };
         let world = World::new(builtin());
-        Self::build(world, spawner, equipment, Some(own), Arc::default())
+        Self::build(world, spawner, agent_config, Some(own), Arc::default())
     }
 
-    pub(crate) fn equipped(world: World, equipment: Equipment) -> Self {
-        Self::build(world, Arc::new(NoSpawner), equipment, None, Arc::default())
+    pub(crate) fn configured(world: World, agent_config: AgentConfig) -> Self {
+        Self::build(
+            world,
+            Arc::new(NoSpawner),
+            agent_config,
+            None,
+            Arc::default(),
+        )
     }
 
     /// The same agent in a process of its own, after this one has died.
     pub(crate) fn reborn(self, definitions: Vec<AgentDefinition>) -> Self {
-        let equipment = Equipment {
+        let agent_config = AgentConfig {
             agents: AgentCatalog::new(definitions),
-            ..Equipment::default()
+            ..AgentConfig::default()
         };
-        Self::build(self.world, Arc::new(NoSpawner), equipment, None, self.cast)
+        Self::build(
+            self.world,
+            Arc::new(NoSpawner),
+            agent_config,
+            None,
+            self.cast,
+        )
     }
 
     fn build(
         world: World,
         spawner: Arc<dyn TeammateSpawner>,
-        equipment: Equipment,
+        agent_config: AgentConfig,
         own: Option<&AgentDefinition>,
         cast: Arc<Cast>,
     ) -> Self {
         let agents = SubAgents::new(SubAgentKit {
-            equipment: Arc::new(equipment),
+            agent_config: Arc::new(agent_config),
             models: Arc::new(Models(cast.clone())),
             isolator: None,
             servers: None,
@@ -244,7 +262,7 @@ impl Family {
             },
             ..world.parts()
         };
-        agents.equip(&mut parts, spawner, own, &transcript);
+        agents.attach(&mut parts, spawner, own, &transcript);
         let session = Session::open(transcript, parts).unwrap();
         Self {
             world,

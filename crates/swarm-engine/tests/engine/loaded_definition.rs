@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use swarm_fs::replace_alone;
-use swarm_policy::{AgentCatalog, AgentDefinition, Equipment, MemoryScope, ToolAllowance};
+use swarm_policy::{AgentCatalog, AgentConfig, AgentDefinition, MemoryScope, ToolAllowance};
 use swarm_protocol::{PermissionMode, Skill};
 use swarm_tools::builtin;
 
@@ -22,12 +22,12 @@ fn family(definition: AgentDefinition) -> Family {
         description: "x".into(),
         path,
     };
-    let equipment = Equipment {
+    let agent_config = AgentConfig {
         agents: AgentCatalog::new(vec![definition]),
         skills: vec![style],
-        ..Equipment::default()
+        ..AgentConfig::default()
     };
-    let family = Family::equipped(world, equipment);
+    let family = Family::configured(world, agent_config);
     let script = [calls([agent("keeper", &json!({}))]), says("done")];
     family.cast.plays("bob", script);
     family

@@ -8,7 +8,7 @@ use swarm_engine::{
     EngineError, EngineLimits, EventSink, Rights, WorktreeIsolator, transcript_path, worktree_tools,
 };
 use swarm_mcp::ProcessServers;
-use swarm_policy::{Equipment, ReadFilter};
+use swarm_policy::{AgentConfig, ReadFilter};
 use swarm_protocol::MemberName;
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{Seat, SendMessageTool, StateKeeper, TeamCreator};
@@ -29,7 +29,7 @@ use crate::servers::start_servers;
 /// Starts the MCP servers. Members get the list of their tools and start a server only when they call one.
 pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     let dep = &parts.deployment;
-    let settings = &dep.equipment.mcp;
+    let settings = &dep.agent_config.mcp;
     // Next to the transcript: the team, and the lead's directory in it, may come later.
     let logs = Some(transcript(parts).with_extension("").join("mcp"));
     let has_logs =
@@ -37,11 +37,11 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     let logs = logs.filter(has_logs);
     let env = shell_env(parts);
     let servers = start_servers(settings, None, &dep.cwd, env, logs, &parts.stop).await;
-    let equipment = Equipment {
+    let agent_config = AgentConfig {
         mcp: servers.pool().listed().await,
-        ..(*dep.equipment).clone()
+        ..(*dep.agent_config).clone()
     };
-    parts.deployment.equipment = Arc::new(equipment);
+    parts.deployment.agent_config = Arc::new(agent_config);
     servers
 }
 
@@ -78,7 +78,7 @@ pub(super) fn assemble(
             clock: Arc::clone(&dep.clock),
             process: process_mark(&parts),
         })),
-        equipment: Arc::clone(&dep.equipment),
+        agent_config: Arc::clone(&dep.agent_config),
         definition: None,
         agent_type: None,
         system: system_prompt(&parts, &short_model_name(&dep.model)),
@@ -86,9 +86,9 @@ pub(super) fn assemble(
         role_tools: tools(&parts, &seat, &leadership),
         limits: EngineLimits {
             max_turns: parts.max_requests,
-            window: dep.equipment.models.window(&dep.model),
-            compact_at: dep.equipment.compaction.at,
-            clear_tool_results: dep.equipment.compaction.clear_tool_results,
+            window: dep.agent_config.models.window(&dep.model),
+            compact_at: dep.agent_config.compaction.at,
+            clear_tool_results: dep.agent_config.compaction.clear_tool_results,
             ..EngineLimits::default()
         },
         permission_timeout: dep.limits.permission_timeout(),

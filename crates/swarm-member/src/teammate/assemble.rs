@@ -89,7 +89,7 @@ pub(crate) fn assemble(
         model_name: order.model.clone(),
         models: parts.models,
         isolator: parts.isolator,
-        equipment: Arc::new(order.equipment.clone()),
+        agent_config: Arc::new(order.agent_config.clone()),
         definition: order.definition.clone(),
         agent_type: order.agent_type.clone(),
         system: system(&order, &parts.process, &seat, &loaded),
@@ -186,7 +186,8 @@ fn load_definition(order: &SpawnOrder, root: &Path) -> Result<LoadedDefinition, 
     let Some(definition) = &order.definition else {
         return Ok(LoadedDefinition::default());
     };
-    let mut loaded = LoadedDefinition::of(definition, &order.equipment.skills, &order.cwd, root)?;
+    let mut loaded =
+        LoadedDefinition::of(definition, &order.agent_config.skills, &order.cwd, root)?;
     if !definition.prompt.trim().is_empty() {
         let text = format!("# What you are: {}\n{}", definition.name, definition.prompt);
         loaded.instructions.insert(0, text);
@@ -216,7 +217,7 @@ fn report(
 fn offered(tools: Vec<Arc<dyn Tool>>, order: &SpawnOrder) -> Vec<Arc<dyn Tool>> {
     let request = PoolRequest {
         kind: AgentKind::TeammateProcess,
-        levels_left: order.equipment.limits.max_depth,
+        levels_left: order.agent_config.limits.max_depth,
         mode: order.mode,
         definition: order.definition.as_ref(),
         above: &ToolCeiling::default(),
@@ -237,9 +238,9 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
         effort: definition
             .and_then(|definition| definition.effort.as_ref())
             .and_then(|effort| effort.parse().ok()),
-        window: order.equipment.models.window(&order.model),
-        compact_at: order.equipment.compaction.at,
-        clear_tool_results: order.equipment.compaction.clear_tool_results,
+        window: order.agent_config.models.window(&order.model),
+        compact_at: order.agent_config.compaction.at,
+        clear_tool_results: order.agent_config.compaction.clear_tool_results,
         ..EngineLimits::default()
     }
 }

@@ -74,7 +74,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     let started = started_by(&process, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
     let logs = store.member_dir(team, name);
-    let (mcp, definition) = (&order.equipment.mcp, order.definition.as_ref());
+    let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
     let (env, stop) = (order.env.clone(), termination.token());
     let servers = start_servers(mcp, definition, &order.cwd, env, Some(logs), stop).await;
     // Its inbox is watched before the lead hears of it.

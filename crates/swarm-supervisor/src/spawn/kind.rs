@@ -19,7 +19,7 @@ pub(super) fn definition<'a>(
     let Some(asked) = options.agent_type.as_deref() else {
         return Ok(None);
     };
-    let agents = &deployment.equipment.agents;
+    let agents = &deployment.agent_config.agents;
     let Some(definition) = agents.find(asked) else {
         // Nothing is defined where nothing was looked for; the general type is what a member without one is.
         if asked == GENERAL {
@@ -39,7 +39,7 @@ pub(super) fn definition<'a>(
             rules.add(Behavior::Deny, rule, text.origin.clone());
         }
     }
-    match hidden_type(definition, &rules, &deployment.equipment.mcp) {
+    match hidden_type(definition, &rules, &deployment.agent_config.mcp) {
         Some(why) => Err(LeadError::TypeNotToBeHad {
             member: options.name.clone(),
             asked: definition.name.clone(),

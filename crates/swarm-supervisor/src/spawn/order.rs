@@ -96,7 +96,7 @@ pub(super) fn build(
         agent,
         agent_type: options.agent_type.clone(),
         definition: values.definition,
-        equipment: (*deployment.equipment).clone(),
+        agent_config: (*deployment.agent_config).clone(),
         cwd: options.cwd.clone(),
         worktree: values.worktree.as_ref().map(ordered),
         merges: settings.merge == MergeMode::Auto,

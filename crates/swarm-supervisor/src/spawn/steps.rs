@@ -215,11 +215,11 @@ async fn begin<'a>(
 
 /// How much longer the child may take because it has to start servers before it knows its tools.
 fn wait_for_servers(deployment: &Deployment, options: &SpawnOptions) -> Duration {
-    let equipment = &deployment.equipment;
+    let agent_config = &deployment.agent_config;
     let agent_type = options.agent_type.as_deref();
-    let definition = agent_type.and_then(|name| equipment.agents.find(name));
-    if equipment.mcp.makes_wait(definition) {
-        Duration::from_millis(equipment.mcp.bounds.start_ms)
+    let definition = agent_type.and_then(|name| agent_config.agents.find(name));
+    if agent_config.mcp.makes_wait(definition) {
+        Duration::from_millis(agent_config.mcp.bounds.start_ms)
     } else {
         Duration::ZERO
     }

@@ -20,7 +20,7 @@ pub(super) async fn prepare(
 ) -> Result<Option<Created>, LeadError> {
     let by_definition = || {
         let named = options.agent_type.as_deref()?;
-        let definition = deployment.equipment.agents.find(named)?;
+        let definition = deployment.agent_config.agents.find(named)?;
         (definition.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default)
     };
     let had = former.and_then(|former| former.worktree_path.clone());

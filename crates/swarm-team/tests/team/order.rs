@@ -16,7 +16,7 @@ pub(crate) fn order() -> SpawnOrder {
         color: None,
         agent_type: None,
         definition: None,
-        equipment: swarm_policy::Equipment::default(),
+        agent_config: swarm_policy::AgentConfig::default(),
         cwd: "/".into(),
         worktree: None,
         merges: false,

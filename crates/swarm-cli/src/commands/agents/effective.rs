@@ -9,9 +9,9 @@ use swarm_protocol::PermissionMode;
 use swarm_ui::print::{Cell, Table};
 
 use super::known;
+use crate::agent_config;
 use crate::app::App;
 use crate::deployment::{Choices, deployment};
-use crate::equipment;
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -66,13 +66,13 @@ impl Role {
 pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
     let prepared = deployment(app, &Choices::default())?;
     let definition = known(&prepared.definitions, &args.name)?;
-    equipment::warn_of(app, &prepared.definitions, definition);
+    agent_config::warn_of(app, &prepared.definitions, definition);
     let dep = &prepared.deployment;
     let ceiling = args.mode.unwrap_or(dep.mode);
     let mode = choose_mode(ceiling, definition.permission_mode, args.mode);
     let chosen = dep.choose_model(args.model.as_deref(), Some(definition));
     let model = (dep.resolve_model)(&chosen.written).map_err(Failure::usage)?;
-    let mcp = &dep.equipment.mcp;
+    let mcp = &dep.agent_config.mcp;
     let servers = mcp.servers.keys().map(|name| format!("mcp__{name}__*"));
     let names: Vec<String> = known_tools().map(str::to_owned).chain(servers).collect();
     let request = PoolRequest {

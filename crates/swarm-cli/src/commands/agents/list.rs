@@ -7,8 +7,8 @@ use swarm_config::ClaudeSettings;
 use swarm_policy::{AgentDefinition, AgentSource, hidden_type};
 use swarm_ui::print::{Cell, Table};
 
+use crate::agent_config;
 use crate::app::App;
-use crate::equipment;
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -26,9 +26,9 @@ pub(crate) struct AgentsListArgs {
 
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
-    let found = equipment::agents_with(app, &claude)?;
+    let found = agent_config::agents_with(app, &claude)?;
     let catalog = found.catalog.clone();
-    let mcp = equipment::with_agents(app, &claude, catalog)?.mcp;
+    let mcp = agent_config::with_agents(app, &claude, catalog)?.mcp;
     let rows: Vec<_> = found
         .catalog
         .with_standing()
@@ -73,7 +73,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         app.out.table(&table)?;
     }
     if !app.out.quiet {
-        equipment::warn(app, found.problems.iter());
+        agent_config::warn(app, found.problems.iter());
     }
     Ok(ExitCode::SUCCESS)
 }

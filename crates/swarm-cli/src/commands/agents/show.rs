@@ -8,8 +8,8 @@ use swarm_policy::{AgentDefinition, McpUse, ToolAllowance};
 use super::effective::AgentsShowArgs;
 use super::known;
 use super::{effective, list};
+use crate::agent_config;
 use crate::app::App;
-use crate::equipment;
 use crate::failure::Failure;
 
 pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<ExitCode, Failure> {
@@ -17,14 +17,14 @@ pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<ExitCode, Failure>
         effective::show(app, args)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let found = equipment::agents(app)?;
+    let found = agent_config::agents(app)?;
     let definition = known(&found, &args.name)?;
     if app.out.json {
         app.out.json(definition)?;
     } else {
         app.out.data(&as_written(app, definition))?;
     }
-    equipment::warn_of(app, &found, definition);
+    agent_config::warn_of(app, &found, definition);
     Ok(ExitCode::SUCCESS)
 }
 

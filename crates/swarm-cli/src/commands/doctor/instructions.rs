@@ -4,7 +4,7 @@ use swarm_config::{Environment, Settings};
 use swarm_engine::InstructionFile;
 
 use super::finding::Finding;
-use crate::equipment;
+use crate::agent_config;
 
 const NAME: &str = "instructions";
 
@@ -14,7 +14,7 @@ const MANY: usize = 40_000;
 /// Nothing where there are none.
 pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
     // Settings that cannot be read are reported elsewhere.
-    let Ok(loaded) = equipment::instructions(env, settings, &env.cwd) else {
+    let Ok(loaded) = agent_config::instructions(env, settings, &env.cwd) else {
         return Vec::new();
     };
     let size = |file: &InstructionFile| file.text.chars().count();

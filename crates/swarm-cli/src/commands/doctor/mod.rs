@@ -1,8 +1,8 @@
 //! `swarm doctor`: what is there, what is missing, and what to do.
 
+mod agent_config;
 mod cleanup;
 mod disk;
-mod equipment;
 mod finding;
 mod instructions;
 mod programs;

@@ -6,7 +6,9 @@ use swarm_config::Environment;
 use swarm_protocol::ErrorKind;
 
 use super::finding::{Finding, State};
-use super::{cleanup, disk, equipment, instructions, programs, sandbox, servers, trust, written};
+use super::{
+    agent_config, cleanup, disk, instructions, programs, sandbox, servers, trust, written,
+};
 use crate::failure::Failure;
 use crate::output::{Output, plain};
 
@@ -37,7 +39,7 @@ fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.push(programs::terminal(env));
     findings.push(written::model(env, &written));
     findings.extend(trust::look(env));
-    findings.extend(equipment::look(env, settings));
+    findings.extend(agent_config::look(env, settings));
     findings.extend(instructions::look(env, settings));
     findings.extend(servers::look(env, settings)?);
     findings.extend(disk::look(env));

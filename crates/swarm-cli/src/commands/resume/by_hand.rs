@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::headless::ResumeArgs;
 use super::report;
+use crate::agent_config;
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
 use crate::deployment::{Choices, deployment, for_stopping, former_backend};
-use crate::equipment;
 use crate::failure::Failure;
 
 /// Members that park go on as soon as nobody is named as their lead.
@@ -84,7 +84,7 @@ fn bring_all_back(
             agent_type.is_some_and(|name| same_agent_type(name, &definition.name))
         };
         if dead.iter().any(is_used) {
-            equipment::warn_of(app, found, definition);
+            agent_config::warn_of(app, found, definition);
         }
     }
     let cancel = CancellationToken::new();

@@ -12,8 +12,8 @@ async fn hooks_run_in_the_project_that_was_trusted_and_not_where_the_member_work
     let project = world.folder.path().canonicalize().unwrap().join("main");
     std::fs::create_dir(&project).unwrap();
     let hook = json!([{"hooks": [{"type": "command", "command": "pwd -P > ran; echo $CLAUDE_PROJECT_DIR >> ran"}]}]);
-    world.equipment.hooks = HookSettings::read(&json!({"Stop": hook}), "test").0;
-    world.equipment.project = Some(project.clone());
+    world.agent_config.hooks = HookSettings::read(&json!({"Stop": hook}), "test").0;
+    world.agent_config.project = Some(project.clone());
     let model = FakeModel::saying("done");
     let running = world.run(Some("go"), &model);
     world.idle(1).await;
@@ -27,7 +27,7 @@ async fn hooks_run_in_the_project_that_was_trusted_and_not_where_the_member_work
 async fn without_a_project_hooks_run_where_the_member_works() {
     let mut world = World::new();
     let hook = json!([{"hooks": [{"type": "command", "command": "touch ran"}]}]);
-    world.equipment.hooks = HookSettings::read(&json!({"Stop": hook}), "test").0;
+    world.agent_config.hooks = HookSettings::read(&json!({"Stop": hook}), "test").0;
     let running = world.run(Some("go"), &FakeModel::saying("done"));
     world.idle(1).await;
     assert!(world.folder.path().join("ran").exists());

@@ -42,7 +42,7 @@ pub(crate) struct World {
     session: SessionId,
     pub(crate) limits: MemberLimits,
     pub(crate) mode: PermissionMode,
-    pub(crate) equipment: swarm_policy::Equipment,
+    pub(crate) agent_config: swarm_policy::AgentConfig,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) runtime: Arc<dyn swarm_engine::AgentRuntime>,
 }
@@ -85,7 +85,7 @@ impl World {
                 on_lost: OnLost::Park,
             },
             mode: PermissionMode::BypassPermissions,
-            equipment: swarm_policy::Equipment::default(),
+            agent_config: swarm_policy::AgentConfig::default(),
             clock: Arc::new(SystemClock),
             runtime: Arc::new(swarm_engine::ModelLoop),
         }
@@ -177,7 +177,7 @@ impl World {
             color: None,
             agent_type: None,
             definition: None,
-            equipment: self.equipment.clone(),
+            agent_config: self.agent_config.clone(),
             cwd: self.folder.path().to_owned(),
             merges: false,
             worktree_settings: serde_json::Value::Null,

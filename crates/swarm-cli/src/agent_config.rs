@@ -1,4 +1,4 @@
-//! What agents are equipped with: definitions, hooks, MCP servers and the guards of their shells.
+//! The configuration of agents that the command line starts: definitions, hooks, MCP servers and the guards of their shells.
 
 use std::io;
 use std::os::unix::fs::symlink;
@@ -10,8 +10,8 @@ use swarm_config::{
 };
 use swarm_engine::{InstructionSources, LoadedInstructions};
 use swarm_policy::{
-    AgentCatalog, AgentDefinition, CompactionSettings, DefinitionProblem, Equipment, HookSettings,
-    ReadFilter,
+    AgentCatalog, AgentConfig, AgentDefinition, CompactionSettings, DefinitionProblem,
+    HookSettings, ReadFilter,
 };
 use swarm_protocol::{ErrorKind, ShellGuards, WebSettings};
 use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
@@ -30,7 +30,7 @@ pub(crate) fn load(
     claude: &ClaudeSettings,
     program: &Path,
     in_run: bool,
-) -> Result<(Equipment, FoundAgents), Failure> {
+) -> Result<(AgentConfig, FoundAgents), Failure> {
     let found = agents_with(app, claude)?;
     let is_refused = |problem: &&DefinitionProblem| problem.refused;
     if in_run {
@@ -45,11 +45,11 @@ pub(crate) fn load(
     if let Some(waits) = found.waits() {
         app.out.warn(&format!("swarm: {}", plain(&waits)));
     }
-    let equipment = Equipment {
+    let agent_config = AgentConfig {
         shell: guards(app, program)?,
         ..with_agents(app, claude, found.catalog.clone())?
     };
-    Ok((equipment, found))
+    Ok((agent_config, found))
 }
 
 /// Reports what was not understood of a definition that a command uses.
@@ -69,7 +69,7 @@ pub(crate) fn with_agents(
     app: &App,
     claude: &ClaudeSettings,
     agents: AgentCatalog,
-) -> Result<Equipment, Failure> {
+) -> Result<AgentConfig, Failure> {
     let servers = app.mcp_servers()?;
     for waits in &servers.untrusted {
         app.out.warn(&format!("swarm: {waits}"));
@@ -77,7 +77,7 @@ pub(crate) fn with_agents(
     for problem in &servers.problems {
         app.out.say(&format!("swarm: {problem}"));
     }
-    Ok(Equipment {
+    Ok(AgentConfig {
         agents,
         hooks: hooks(app, claude)?,
         project: Some(project_top(&app.root, &app.env.cwd)),
@@ -97,7 +97,7 @@ pub(crate) fn with_agents(
             search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),
             private: app.settings.web_private,
         },
-        ..Equipment::default()
+        ..AgentConfig::default()
     })
 }
 

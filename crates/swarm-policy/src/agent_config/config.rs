@@ -1,4 +1,4 @@
-//! All of it together.
+//! The configuration of the agents of a process: all of it together.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::InstructionSettings;
 
 use super::{AgentCatalog, AgentLimits, CompactionSettings, HookSettings, McpSettings, ModelNames};
 
-/// Everything that a process can equip its agents with.
+/// What applies to the agents of a process besides their rights.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Equipment {
+pub struct AgentConfig {
     /// Agent definitions.
     pub agents: AgentCatalog,
     /// Hooks of the settings layers; those of a definition stand in it.

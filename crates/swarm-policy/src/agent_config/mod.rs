@@ -1,10 +1,10 @@
-//! What agents are equipped with besides rights: definitions, hooks and MCP servers, as they were found and merged
+//! The configuration of agents besides their rights: definitions, hooks and MCP servers, as they were found and merged
 //! from every source. A lead hands all of it to its members, so that each of them knows the same.
 
 mod catalog;
 mod compaction;
+mod config;
 mod definition;
-mod everything;
 mod hidden;
 mod hook_event;
 mod hook_matcher;
@@ -17,8 +17,8 @@ mod model_names;
 
 pub use catalog::{AgentCatalog, same_agent_type};
 pub use compaction::CompactionSettings;
+pub use config::AgentConfig;
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
-pub use everything::Equipment;
 pub use hidden::{denied_type, hidden_type, missing_servers, servers_without_tools};
 pub use hook_event::HookEvent;
 pub use hooks::{HookCommand, HookGroup, HookSettings};

@@ -1,25 +1,25 @@
-//! Tools that come of what a process is equipped with, for every agent in it.
+//! The tools that every agent of a process has because of its configuration.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use swarm_model::WebClient;
-use swarm_policy::Equipment;
+use swarm_policy::AgentConfig;
 use swarm_tools::{SkillTool, Tool, WebAnswer, WebDoor, WebFetch, WebRequest, WebSearch, builtin};
 
-/// The tools that each agent has whatever its place in a team: the built-in ones, and those that the equipment makes
+/// The tools that each agent has whatever its place in a team: the built-in ones, and those that the configuration makes
 /// possible. One list for leads and teammates, so that all backends are equal.
-pub fn own_tools(equipment: &Equipment) -> Vec<Arc<dyn Tool>> {
+pub fn own_tools(agent_config: &AgentConfig) -> Vec<Arc<dyn Tool>> {
     let mut tools = builtin();
-    if !equipment.skills.is_empty() {
-        tools.push(Arc::new(SkillTool::new(&equipment.skills)));
+    if !agent_config.skills.is_empty() {
+        tools.push(Arc::new(SkillTool::new(&agent_config.skills)));
     }
     let door: Arc<dyn WebDoor> = Arc::new(Door);
     tools.push(Arc::new(WebFetch::new(
         Arc::clone(&door),
-        equipment.web.private,
+        agent_config.web.private,
     )));
-    if let Some(url) = &equipment.web.search_url {
+    if let Some(url) = &agent_config.web.search_url {
         tools.push(Arc::new(WebSearch::new(door, url)));
     }
     tools

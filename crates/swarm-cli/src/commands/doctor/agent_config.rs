@@ -1,4 +1,4 @@
-//! What agents are equipped with besides MCP servers: definitions, and hooks whose programs are there.
+//! Definitions of agents, and hooks whose programs are missing.
 
 use std::path::{Path, PathBuf};
 
