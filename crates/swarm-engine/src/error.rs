@@ -18,9 +18,9 @@ pub enum EngineError {
         "the model's context window is full: the conversation has grown too long. Start the agent afresh or give it less to read"
     )]
     ContextFull,
-    /// The conversation fills the context window, and no summary of it came about.
+    /// No summary of the conversation came about.
     #[error(
-        "the conversation fills the model's context window and could not be compacted: {why}. Start the agent afresh, or use a model with a larger window"
+        "the conversation could not be compacted: {why}. If it no longer fits the model's context window, start the agent afresh or use a model with a larger window"
     )]
     NotCompacted {
         /// What went wrong.

@@ -48,7 +48,17 @@ pub(crate) struct MailHandler {
     typed: Mutex<HashSet<MessageId>>,
     /// Such messages that were typed while there was no team, and so no inbox to put them into.
     without_inbox: Mutex<Vec<Incoming>>,
+    /// Requests to compact the conversation, which stay unread until that is done.
+    compaction: Mutex<Option<CompactionAsk>>,
     writes: DeferredWrites,
+}
+
+/// What a person asks who wants the conversation compacted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CompactionAsk {
+    /// What the summary is to observe; of several requests the last one's.
+    pub(crate) instructions: Option<String>,
+    ids: Vec<MessageId>,
 }
 
 impl MailHandler {
@@ -58,6 +68,7 @@ impl MailHandler {
             role,
             typed: Mutex::default(),
             without_inbox: Mutex::default(),
+            compaction: Mutex::default(),
             writes: DeferredWrites::default(),
         }
     }
@@ -110,15 +121,40 @@ impl MailHandler {
         };
         let mut messages = Vec::new();
         let mut handled = Vec::new();
+        let mut compaction: Option<CompactionAsk> = None;
         for incoming in self.unread(&team)? {
+            if let Some(request) = incoming.compact_request() {
+                let ask = compaction.get_or_insert_default();
+                ask.instructions.clone_from(&request.instructions);
+                ask.ids.extend(incoming.id().cloned());
+                continue;
+            }
             match self.role.handling(&team, &incoming) {
                 Handling::Acknowledge => handled.extend(incoming.id().cloned()),
                 Handling::Read => messages.push(incoming),
                 Handling::KeepUnread => {}
             }
         }
+        *self.compaction.lock() = compaction;
         self.acknowledge(&team, &handled)?;
         Ok(messages)
+    }
+
+    /// What the last look at the inbox found of requests to compact the conversation.
+    pub(crate) fn compaction(&self) -> Option<CompactionAsk> {
+        self.compaction.lock().clone()
+    }
+
+    /// The conversation was compacted, or could not be.
+    ///
+    /// # Errors
+    /// The failure to mark the requests as read.
+    pub(crate) fn compaction_done(&self, ask: &CompactionAsk) -> Result<(), StoreError> {
+        *self.compaction.lock() = None;
+        match self.seat.team() {
+            Some(team) => self.acknowledge(&team, &ask.ids),
+            None => Ok(()),
+        }
     }
 
     /// What is added to the conversation between two tool calls: urgent text and shutdown requests.

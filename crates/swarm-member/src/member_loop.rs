@@ -15,6 +15,7 @@ use crate::mail::MailHandler;
 use crate::person::Person;
 use crate::reporter::Reporter;
 use crate::role::{Recovery, Role};
+use crate::turn::Compacted;
 
 /// The shortest and the longest wait after an error.
 const RETRY_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -84,6 +85,9 @@ impl<R: Role> MemberLoop<R> {
         if let Some(end) = R::mail_taken(self)? {
             return Ok(Some(end));
         }
+        if self.compact_if_asked().await? {
+            return Ok(None);
+        }
         let is_asked = !messages.is_empty();
         self.receive(messages).await?;
         let may_turn = is_asked || !self.role.is_suspended();
@@ -102,13 +106,37 @@ impl<R: Role> MemberLoop<R> {
         }
     }
 
-    /// Reads mail that has arrived since the step began. Returns whether there is something new for the model.
+    /// Reads mail that has arrived since the step began. Returns whether there is something new to do.
     pub(crate) async fn receive_again(&mut self) -> Result<bool, R::Error> {
         let has_ended = self.receive_from_sub_agents()?;
         let messages = self.take_mail()?;
         let is_new = self.receive(messages).await?;
         self.mail.begin_writes();
-        Ok(has_ended || is_new)
+        Ok(has_ended || is_new || self.mail.compaction().is_some())
+    }
+
+    /// Compacts the conversation if a person has asked for that and turns may be taken. Returns whether it was tried.
+    async fn compact_if_asked(&mut self) -> Result<bool, R::Error> {
+        if self.role.is_suspended() {
+            return Ok(false);
+        }
+        let Some(ask) = self.mail.compaction() else {
+            return Ok(false);
+        };
+        self.reported = None;
+        let compacted = self.run_compaction(ask.instructions.as_deref()).await;
+        match compacted {
+            Compacted::Done => {}
+            // It is done once the member continues.
+            Compacted::Suspended => return Ok(true),
+            Compacted::Failed(reason) => {
+                self.reporter.notice(reason.as_str());
+                let member = self.mail.seat.name.clone();
+                self.journal(Event::CompactionFailed { member, reason });
+            }
+        }
+        self.mail.compaction_done(&ask)?;
+        Ok(true)
     }
 
     fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use swarm_engine::EventSink;
 use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, TeamName, Usage};
 use swarm_store::TeamStore;
-use swarm_team::{StateKeeper, enter_sub_agent};
+use swarm_team::{StateKeeper, enter_compaction, enter_sub_agent};
 use swarm_ui::PaneView;
 
 /// The parts of a reporter.
@@ -111,7 +111,9 @@ impl EventSink for Reporter {
         self.show(&event);
         let team = (self.parts.team)();
         if let Some(team) = &team {
-            enter_sub_agent(&*self.parts.store, team, &self.parts.name, &event);
+            let (store, name) = (&*self.parts.store, &self.parts.name);
+            enter_sub_agent(store, team, name, &event);
+            enter_compaction(store, team, name, &event);
         }
         self.parts
             .keeper

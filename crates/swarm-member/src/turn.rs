@@ -1,5 +1,6 @@
 //! One turn of a member: while the model works, mail, the person at the terminal and the role are watched.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use swarm_engine::{SubAgents, TurnOutcome, TurnSignals};
 use swarm_ui::PaneInput;
 
 use crate::mail::MailHandler;
-use crate::member_loop::MemberLoop;
+use crate::member_loop::{InboxWatch, MemberLoop};
 use crate::person::Person;
 use crate::reporter::Reporter;
 use crate::role::Role;
@@ -54,12 +55,7 @@ impl<R: Role> MemberLoop<R> {
     /// Runs the session's turn to its end. It is interrupted when the member is to stop and by the person; the role
     /// interrupts or suspends it.
     pub(crate) async fn run_turn(&mut self) -> TurnOutcome {
-        let turn = Turn {
-            mail: Arc::clone(&self.mail),
-            reporter: Arc::clone(&self.reporter),
-            sub_agents: Arc::clone(&self.sub_agents),
-            signals: TurnSignals::from(self.stop.child_token()),
-        };
+        let turn = self.new_turn();
         self.role.turn_begins(&turn);
         let running = self.session.run_turn(turn.signals.clone());
         tokio::pin!(running);
@@ -76,14 +72,66 @@ impl<R: Role> MemberLoop<R> {
             () = tokio::time::sleep(HEAD_START) => {}
         }
         self.role.request_sent(&turn);
-        loop {
-            tokio::select! {
-                biased;
-                outcome = &mut running => return outcome,
-                event = self.role.turn_event(&turn) => self.role.on_turn_event(&turn, event),
-                () = self.inbox.changed(), if !turn.is_cancelled() => self.role.on_turn_mail(&turn),
-                input = self.person.next() => turn.take_input(&mut self.person, input),
-            }
+        watched(
+            running,
+            &mut self.role,
+            &mut self.inbox,
+            &mut self.person,
+            &turn,
+        )
+        .await
+    }
+
+    /// Compacts the conversation between two turns. It is interrupted as a turn is.
+    pub(crate) async fn run_compaction(&mut self, wish: Option<&str>) -> Compacted {
+        let turn = self.new_turn();
+        let signals = turn.signals.clone();
+        let running = self.session.compact_by_hand(wish, signals);
+        tokio::pin!(running);
+        let (role, inbox, person) = (&mut self.role, &mut self.inbox, &mut self.person);
+        match watched(running, role, inbox, person, &turn).await {
+            Ok(()) => Compacted::Done,
+            Err(_) if self.stop.is_cancelled() => Compacted::Suspended,
+            Err(_) if turn.is_cancelled() => Compacted::Failed("it was interrupted".to_owned()),
+            Err(_) if turn.signals.suspend.is_cancelled() => Compacted::Suspended,
+            Err(error) => Compacted::Failed(error.to_string()),
+        }
+    }
+
+    fn new_turn(&self) -> Turn {
+        Turn {
+            mail: Arc::clone(&self.mail),
+            reporter: Arc::clone(&self.reporter),
+            sub_agents: Arc::clone(&self.sub_agents),
+            signals: TurnSignals::from(self.stop.child_token()),
+        }
+    }
+}
+
+/// What came of a compaction that a person asked for.
+#[derive(Debug)]
+pub(crate) enum Compacted {
+    Done,
+    /// The member is to stop or to take no turns; it is asked again when it continues.
+    Suspended,
+    Failed(String),
+}
+
+/// Lets work on the conversation go on to its end while mail, the person at the terminal and the role are watched.
+async fn watched<R: Role, T>(
+    mut running: Pin<&mut impl Future<Output = T>>,
+    role: &mut R,
+    inbox: &mut InboxWatch,
+    person: &mut Person,
+    turn: &Turn,
+) -> T {
+    loop {
+        tokio::select! {
+            biased;
+            outcome = &mut running => return outcome,
+            event = role.turn_event(turn) => role.on_turn_event(turn, event),
+            () = inbox.changed(), if !turn.is_cancelled() => role.on_turn_mail(turn),
+            input = person.next() => turn.take_input(person, input),
         }
     }
 }

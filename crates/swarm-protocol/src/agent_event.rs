@@ -84,6 +84,15 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
+    /// The conversation goes on from a summary of itself.
+    Compacted {
+        /// `auto` or `manual`.
+        trigger: String,
+        /// Tokens before.
+        before: u64,
+        /// About how many there are now.
+        after: u64,
+    },
     /// How full the context window is, after an answer or a compaction. Absent where the model's window is not known.
     Context(ContextUse),
     /// A turn ended.

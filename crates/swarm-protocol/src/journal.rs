@@ -218,6 +218,24 @@ pub enum Event {
         /// The model's id at its provider.
         model: String,
     },
+    /// A member's conversation was compacted.
+    Compacted {
+        /// Whose.
+        member: MemberName,
+        /// `auto` or `manual`.
+        trigger: String,
+        /// Tokens before.
+        pre_tokens: u64,
+        /// About how many there were behind it.
+        tokens: u64,
+    },
+    /// A person asked for a compaction, and there was none.
+    CompactionFailed {
+        /// Whose.
+        member: MemberName,
+        /// Why.
+        reason: String,
+    },
     /// A member was asked to stop.
     ShutdownRequested {
         /// Who.

@@ -40,10 +40,10 @@ pub use effort::{Effort, UnknownEffort};
 pub use envelope::{Envelope, SYSTEM_SENDER, defang, render_messages};
 pub use error_kind::{ErrorKind, ExitCode};
 pub use frame::{
-    ApprovedRequest, ControlFrame, HostPattern, IdleNotification, IdleReason, ModeSetRequest,
-    PermissionRequestFrame, PermissionResponse, PermissionResult, PlanApprovalRequest,
-    PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse, ShutdownApproved,
-    ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
+    ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,
+    ModeSetRequest, PermissionRequestFrame, PermissionResponse, PermissionResult,
+    PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
+    ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };
 pub use ids::{
     MessageId, NotASubAgentId, PaneId, RequestId, SessionId, SpawnId, SubAgentId, TaskId,

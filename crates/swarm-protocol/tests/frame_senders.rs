@@ -73,6 +73,11 @@ fn frames() -> Vec<(&'static str, Value)> {
             "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}], "behavior": "allow",
             "destination": "session"}, "directoryPath": "/p", "toolName": "Bash"}),
         ),
+        (
+            "team-lead",
+            json!({"type": "compact_request", "from": "team-lead", "instructions": "keep the numbers",
+            "timestamp": "now"}),
+        ),
     ]
 }
 

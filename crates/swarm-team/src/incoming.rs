@@ -1,8 +1,8 @@
 //! Mail as it comes in: what the program handles, and what the model reads.
 
 use swarm_protocol::{
-    AgentEvent, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry, MarkKind,
-    MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest, TaskAssignment,
+    AgentEvent, CompactRequest, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry,
+    MarkKind, MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest, TaskAssignment,
 };
 
 /// The name under which the words of a person reach the lead.
@@ -63,6 +63,14 @@ impl Incoming {
     pub fn shutdown_request(&self) -> Option<&ShutdownRequest> {
         match &self.frame {
             Some(ControlFrame::ShutdownRequest(request)) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// The request to compact the conversation that it is.
+    pub fn compact_request(&self) -> Option<&CompactRequest> {
+        match &self.frame {
+            Some(ControlFrame::CompactRequest(request)) => Some(request),
             _ => None,
         }
     }
@@ -140,6 +148,10 @@ impl Incoming {
             Some(ControlFrame::ShutdownRequest(frame)) => match &frame.reason {
                 Some(reason) => format!("shutdown request: {reason}"),
                 None => "shutdown request".to_owned(),
+            },
+            Some(ControlFrame::CompactRequest(frame)) => match &frame.instructions {
+                Some(instructions) => format!("compact request: {instructions}"),
+                None => "compact request".to_owned(),
             },
             Some(ControlFrame::ShutdownApproved(_)) => "shuts down".to_owned(),
             Some(ControlFrame::ShutdownRejected(frame)) => {

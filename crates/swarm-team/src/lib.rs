@@ -47,6 +47,6 @@ pub use shutdown::{
     PendingShutdown, ShutdownAsk, approve_shutdown, reject_shutdown, request_shutdown,
 };
 pub use state_keeper::StateKeeper;
-pub use sub_agent_event::enter_sub_agent;
+pub use sub_agent_event::{enter_compaction, enter_sub_agent};
 pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;

@@ -1,4 +1,4 @@
-//! The journal's account of sub-agents.
+//! The journal's account of what happens inside an agent: ends of sub-agents, and compactions.
 
 use swarm_protocol::{AgentEvent, Event, MemberName, TeamName};
 use swarm_store::TeamStore;
@@ -35,5 +35,34 @@ pub fn enter_sub_agent(
     );
     if let Err(error) = entered {
         tracing::warn!(%team, %member, %error, "the end of a sub-agent was not entered in the journal");
+    }
+}
+
+/// The same for a compaction of the member's own conversation.
+pub fn enter_compaction(
+    store: &dyn TeamStore,
+    team: &TeamName,
+    member: &MemberName,
+    event: &AgentEvent,
+) {
+    let AgentEvent::Compacted {
+        trigger,
+        before,
+        after,
+    } = event
+    else {
+        return;
+    };
+    let entered = store.journal(
+        team,
+        Event::Compacted {
+            member: member.clone(),
+            trigger: trigger.clone(),
+            pre_tokens: *before,
+            tokens: *after,
+        },
+    );
+    if let Err(error) = entered {
+        tracing::warn!(%team, %member, %error, "a compaction was not entered in the journal");
     }
 }

@@ -127,7 +127,6 @@ fn commands_and_options_of_later_versions_say_that_they_are() {
     for words in [
         &["lead"][..],
         &["cost"],
-        &["brief"],
         &["spawn", "bob", "--plan"],
         &["run", "x", "--coordinator"],
     ] {
@@ -138,7 +137,7 @@ fn commands_and_options_of_later_versions_say_that_they_are() {
             "{message}"
         );
         let help = world.swarm(&["--help"]);
-        for command in ["  lead ", "  cost ", "  brief "] {
+        for command in ["  lead ", "  cost "] {
             assert!(!help.ok().stdout.contains(command), "{}", help.story());
         }
     }

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, FakeApi, Recorded, Reply};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Recorded, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world_over};
 
 /// Tokens that the server takes.
 const WINDOW: u64 = 30_000;
@@ -128,4 +128,147 @@ fn a_member_is_compacted_told_of_its_team_and_respawned_behind_the_summary() {
     }
     assert_eq!(api.refused(), [""; 0]);
     world.swarm(&["kill", "--all"]).ok();
+}
+
+/// A member that has read a few times, in a window that it does not fill.
+fn with_bob(api: &FakeApi) -> World {
+    let world = world_in_window(api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    for number in 0..3 {
+        read_again(&world, number);
+    }
+    world
+}
+
+#[test]
+fn a_person_compacts_a_conversation_by_hand() {
+    let api = FakeApi::start(reader(AtomicUsize::default()));
+    let world = with_bob(&api);
+    let before = context(&world)["tokens"].as_u64().unwrap();
+    let told = world
+        .swarm(&["compact", "bob", "Keep the numbers.", "--json"])
+        .json();
+    assert_eq!(told["compacted"], true, "{told}");
+    assert_eq!(told["preTokens"], before);
+    let asked = api.last_of("bob").unwrap();
+    assert!(asked.ask.asks_for_summary() && asked.ask.news_has("Keep the numbers."));
+    let events = world.team("demo").events("compacted");
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events[0]["trigger"], "manual");
+    wait_for_state(&world, "bob", "idle");
+    assert!(!world.team("demo").has_unread("bob"));
+    let log = world.swarm(&["log"]).ok().stdout.clone();
+    assert!(
+        log.contains("bob's conversation was compacted by hand"),
+        "{log}"
+    );
+    read_again(&world, 3);
+    let request = api.last_of("bob").unwrap();
+    assert!(first_message(&request).contains("SUMMARY: the notes were read."));
+    assert!(
+        !request.ask.has_seen("compact_request"),
+        "the frame is for the program"
+    );
+    assert_eq!(api.refused(), [""; 0]);
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn a_busy_member_compacts_its_conversation_when_its_turn_ends() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let reads = reader(AtomicUsize::default());
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.news_has("take your time") && !ask.asks_for_summary() {
+            return Reply::text("Done at last.").held_by(&held, 0);
+        }
+        reads(ask)
+    });
+    let world = with_bob(&api);
+    world.swarm(&["send", "bob", "take your time"]).ok();
+    wait_for_state(&world, "bob", "working");
+    let told = world.swarm(&["compact", "bob"]).ok().stdout.clone();
+    assert_eq!(
+        told.trim(),
+        "bob compacts its conversation when its turn ends"
+    );
+    assert_eq!(summaries(&api), 0);
+    gate.open();
+    world.wait_for("it is compacted", || {
+        let events = world.team("demo").events("compacted");
+        (!events.is_empty()).then_some(())
+    });
+    wait_for_state(&world, "bob", "idle");
+    assert!(api.last_of("bob").unwrap().ask.has_seen("Done at last."));
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn who_cannot_be_compacted_says_why() {
+    let reads = reader(AtomicUsize::default());
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.asks_for_summary() {
+            return Reply::text("");
+        }
+        reads(ask)
+    });
+    let world = with_bob(&api);
+    let error = world.swarm(&["compact", "bob", "--json"]).error(9);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("the model wrote no summary"), "{message}");
+    assert_eq!(summaries(&api), 3);
+    wait_for_state(&world, "bob", "idle");
+    assert!(
+        !world.team("demo").has_unread("bob"),
+        "it is not tried again"
+    );
+    let error = world.swarm(&["compact", "team-lead", "--json"]).error(4);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("has no conversation"), "{message}");
+    read_again(&world, 3);
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
+fn a_lead_that_waits_for_its_members_compacts_its_conversation() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |ask: &Ask| {
+        let is_lead = ask.agent == "team-lead";
+        match ask.number {
+            _ if ask.asks_for_summary() => Reply::text("SUMMARY: bob was started."),
+            1 if is_lead => {
+                let input = json!({"name": "bob", "description": "work", "prompt": "hello"});
+                Reply::tool("toolu_1", "Agent", input)
+            }
+            _ if is_lead => Reply::text("All is well."),
+            _ => Reply::text("I am done.").held_by(&held, 0),
+        }
+    });
+    let world = world_in_window(&api);
+    world.swarm(&["team", "delete", "demo"]).ok();
+    let running = world.start(&[
+        "run",
+        "go",
+        "--team",
+        "demo",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ]);
+    wait_for_state(&world, "team-lead", "idle");
+    let told = world
+        .swarm(&["compact", "team-lead", "--team", "demo", "--json"])
+        .json();
+    assert_eq!(told["compacted"], true, "{told}");
+    gate.open();
+    running.wait().ok();
+    let last = first_message(&api.last_of("team-lead").unwrap());
+    assert!(last.contains("SUMMARY: bob was started."), "{last}");
+    assert!(last.contains("- bob: "), "{last}");
+    assert_eq!(api.refused(), [""; 0]);
 }

@@ -7,8 +7,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use swarm_config::Environment;
 
 use super::{
-    agents, completions, config, demo, doctor, gc, inbox, instructions, journal, man, pane, pause,
-    processes, requests, resume, run, send, spawn, status, stop, task, team, trust, worktree,
+    agents, brief, compact, completions, config, demo, doctor, gc, inbox, instructions, journal,
+    man, pane, pause, processes, requests, resume, run, send, spawn, status, stop, task, team,
+    trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -101,6 +102,14 @@ commands! { app:
     "Monitoring" {
         /// Show members, tasks and pending requests.
         Status(args: status::StatusArgs) => status::run(app, &args);
+        /// Print the team's state in at most 2 KiB.
+        #[command(after_help = "\
+Members, open tasks and pending requests, as an agent reads them.
+
+Examples:
+  swarm brief
+  swarm brief --team parser")]
+        Brief => brief::run(app);
         /// Show a member's pane in this terminal.
         Attach(args: pane::AttachArgs) => pane::attach(app, &args);
         /// Print the last lines of a member's pane.
@@ -115,6 +124,8 @@ commands! { app:
         Pause(args: pause::PauseArgs) => pause::pause(app, args);
         /// Resume a paused member.
         Continue(args: pause::ContinueArgs) => pause::go_on(app, &args);
+        /// Replace a member's conversation by a summary.
+        Compact(args: compact::CompactArgs) => compact::run(app, &args);
         /// Shut members down; terminate those that do not respond.
         Shutdown(args: stop::ShutdownArgs) => stop::shutdown(app, args);
         /// Terminate members and their processes immediately.

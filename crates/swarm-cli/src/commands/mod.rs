@@ -2,7 +2,9 @@
 
 mod acting;
 mod agents;
+mod brief;
 mod command;
+mod compact;
 mod completions;
 mod config;
 mod demo;

@@ -78,6 +78,25 @@ impl Session {
         }
     }
 
+    /// Compacts the conversation because somebody asks for it. `wish` is what the summary is to observe.
+    ///
+    /// # Errors
+    /// [`EngineError::NotCompacted`], and what keeps the model from answering. The conversation is what it was then.
+    pub async fn compact_by_hand(
+        &mut self,
+        wish: Option<&str>,
+        signals: impl Into<TurnSignals>,
+    ) -> Result<(), EngineError> {
+        if !self.history.has_answer() {
+            let why = "there is nothing to summarize yet".to_owned();
+            return Err(EngineError::NotCompacted { why });
+        }
+        let signals = signals.into();
+        let compacted = self.compact(CompactTrigger::Manual, wish, &signals).await;
+        self.count_unanswered();
+        compacted
+    }
+
     /// Has the conversation go on from a summary of itself. `wish` is what somebody wants of the summary.
     ///
     /// # Errors
@@ -94,11 +113,11 @@ impl Session {
         let compacted = self.try_compacting(trigger, wish, signals).await;
         self.state(MemberState::Working, None);
         let (before, summary) = compacted?;
-        let line = format!(
-            "conversation compacted: {before} tokens before, about {} after",
-            self.meter.tokens()
-        );
-        self.emit(AgentEvent::Notice { line });
+        self.emit(AgentEvent::Compacted {
+            trigger: trigger.word().to_owned(),
+            before,
+            after: self.meter.tokens(),
+        });
         self.emit_context();
         let fields = json!({"trigger": trigger.word(), "compact_summary": summary});
         let word = Some(trigger.word());
@@ -193,7 +212,11 @@ impl Session {
             .rebuilt(&whole, &summary, window, extent.is_lean, signals)
             .await;
         let after = self.estimate(&messages);
-        let most = self.ceiling().unwrap_or_else(|| self.estimate(&whole));
+        let most = match (self.ceiling(), trigger) {
+            (Some(ceiling), _) => ceiling,
+            (None, CompactTrigger::Auto) => self.estimate(&whole),
+            (None, CompactTrigger::Manual) => u64::MAX,
+        };
         if after >= most {
             self.unanswered += usage;
             return Err(Failure::TooMuch(format!(

@@ -8,7 +8,7 @@ use swarm_protocol::defang;
 use swarm_tools::prompt;
 
 /// Stands in front of the summary.
-const BEFORE: &str = "The conversation so far was compacted, because it filled the context window. This summary of it is your own:";
+const BEFORE: &str = "The conversation so far was replaced by a summary, to make room in the context window. You wrote it yourself:";
 
 /// Stands behind it.
 const BEHIND: &str = "Continue from there without comment, as if the conversation had not been interrupted. What you did before is done: do not start it again. The complete conversation is in";

@@ -1,258 +1,24 @@
 //! Conversations that are longer than the model's context window.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use futures::{StreamExt, stream};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_engine::{
-    AgentParts, Brief, EngineError, EngineLimits, Injected, InstructionSources, Session,
-    TurnOutcome,
-};
+use swarm_engine::{EngineError, TurnOutcome};
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
-use swarm_model::{
-    ContentBlock, Message, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse,
-    StopReason, StoredMessage,
-};
-use swarm_policy::{AgentLimits, HookSettings, InstructionSettings, ReadFilter, RuleSet};
-use swarm_protocol::{AgentEvent, ContextUse, MessageId, Usage};
+use swarm_model::ModelRequest;
+use swarm_policy::{AgentLimits, HookSettings};
+use swarm_protocol::{AgentEvent, ContextUse, MessageId};
 use swarm_tools::builtin;
-use tokio_util::sync::CancellationToken;
 
 use crate::family::{Family, Line, calls, definition, says};
 use crate::sub_agents::agent;
 use crate::valid::{assert_valid, results, texts};
+use crate::window::{
+    FILE_BYTES, FILES, Talk, WINDOW, asks_for_summary, assert_finished, bytes, said, take_turn,
+    tokens,
+};
 use crate::world::{World, on};
-
-/// Tokens that the server takes.
-const WINDOW: u64 = 30_000;
-
-/// Words of the question for a summary.
-const QUESTION: &str = "6. Exact next step";
-
-/// Files of the project, and bytes of each.
-const FILES: usize = 7;
-const FILE_BYTES: usize = 2_000;
-
-/// A server with a context window: four bytes are a token. It refuses what is longer, and counts what it answers.
-#[derive(Debug, Default)]
-struct Server {
-    requests: Mutex<Vec<ModelRequest>>,
-    calls: AtomicU64,
-    /// Whether it writes summaries without a word.
-    is_mute: AtomicBool,
-    folder: PathBuf,
-}
-
-fn bytes(messages: &[Arc<StoredMessage>]) -> usize {
-    let blocks = messages.iter().flat_map(|message| &message.blocks);
-    blocks.map(|block| block.json().len()).sum()
-}
-
-fn tokens(request: &ModelRequest) -> u64 {
-    let system: usize = request.system.iter().map(|block| block.text.len()).sum();
-    let tools = request.tools.iter();
-    let tools: usize = tools
-        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len())
-        .sum();
-    ((system + tools + bytes(&request.messages)) / 4) as u64
-}
-
-fn asks_for_summary(request: &ModelRequest) -> bool {
-    let last = request.messages.last().unwrap().message();
-    texts(&last).iter().any(|text| text.contains(QUESTION))
-}
-
-impl Server {
-    fn answer(&self, request: &ModelRequest) -> Vec<ContentBlock> {
-        let number = self.calls.fetch_add(1, Ordering::SeqCst);
-        if asks_for_summary(request) {
-            let words = if self.is_mute.load(Ordering::SeqCst) {
-                String::new()
-            } else {
-                format!("This is summary {number}.")
-            };
-            return vec![ContentBlock::text(words)];
-        }
-        let last = request.messages.last().unwrap().message();
-        if !results(&last).is_empty() {
-            return vec![ContentBlock::text("It is read.")];
-        }
-        let texts = texts(&last);
-        let turn = texts.iter().find_map(|text| text.strip_prefix("turn "));
-        let turn: usize = turn.unwrap().parse().unwrap();
-        let path = self.file(turn % FILES);
-        let call = |name: &str, input: Value| ContentBlock::ToolUse {
-            id: format!("toolu_{number}_{name}"),
-            name: name.to_owned(),
-            input,
-        };
-        let mut calls = vec![call("Read", json!({"file_path": path}))];
-        if turn.is_multiple_of(40) {
-            let item = |text: String, status| json!({"content": text, "status": status, "activeForm": "doing"});
-            let todos = [
-                item(format!("begin {turn}"), "completed"),
-                item(format!("end {turn}"), "pending"),
-            ];
-            calls.push(call("TodoWrite", json!({"todos": todos})));
-        }
-        calls
-    }
-
-    fn file(&self, number: usize) -> PathBuf {
-        self.folder.join(format!("file-{number}.txt"))
-    }
-
-    fn requests(&self) -> Vec<ModelRequest> {
-        self.requests.lock().clone()
-    }
-}
-
-impl Model for Server {
-    fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
-        let tokens = tokens(&request);
-        self.requests.lock().push(request.clone());
-        if tokens > WINDOW {
-            let message = format!("prompt is too long: {tokens} tokens > {WINDOW} maximum");
-            return stream::iter([Err(ModelError::ContextTooLong { message })]).boxed();
-        }
-        let content = self.answer(&request);
-        let is_call = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
-        let response = ModelResponse {
-            stop_reason: if content.iter().any(is_call) {
-                StopReason::ToolUse
-            } else {
-                StopReason::EndTurn
-            },
-            usage: Usage {
-                input_tokens: tokens,
-                output_tokens: 20,
-                ..Usage::default()
-            },
-            content,
-            model: "fake-1".into(),
-        };
-        stream::iter([Ok(ModelEvent::Completed(response))]).boxed()
-    }
-}
-
-/// The team of the agent.
-#[derive(Debug)]
-struct Team;
-
-impl Brief for Team {
-    fn brief(&self) -> Option<String> {
-        Some("alice: working".into())
-    }
-}
-
-/// An agent that talks to such a server.
-struct Talk {
-    world: World,
-    server: Arc<Server>,
-    window: Option<u64>,
-    clears: bool,
-    hooks: AgentHooks,
-}
-
-impl Talk {
-    /// One whose old results are cleared first.
-    fn clearing() -> Self {
-        Self {
-            clears: true,
-            ..Self::new(Some(WINDOW))
-        }
-    }
-
-    fn new(window: Option<u64>) -> Self {
-        let world = World::new(builtin());
-        let folder = world.scratch.path().join("project");
-        std::fs::create_dir_all(&folder).unwrap();
-        let server = Server {
-            folder: folder.clone(),
-            ..Server::default()
-        };
-        for number in 0..FILES {
-            let line = format!("line of file {number}\n");
-            let text = line.repeat(FILE_BYTES / line.len());
-            swarm_fs::replace_alone(&server.file(number), text.as_bytes()).unwrap();
-        }
-        let instructions = b"Always whistle while you work.\n";
-        swarm_fs::replace_alone(&folder.join("CLAUDE.md"), instructions).unwrap();
-        Self {
-            world,
-            server: Arc::new(server),
-            window,
-            clears: false,
-            hooks: AgentHooks::default(),
-        }
-    }
-
-    fn open(&self) -> Session {
-        let folder = self.server.folder.clone();
-        let parts = self.world.parts();
-        let instructions = InstructionSources {
-            settings: InstructionSettings {
-                files: vec!["CLAUDE.md".into()],
-                ..InstructionSettings::default()
-            },
-            root: self.world.scratch.path().join("root"),
-            home: None,
-            unreadable: ReadFilter::new(&RuleSet::default(), &folder, None),
-        };
-        let parts = AgentParts {
-            model: self.server.clone(),
-            limits: EngineLimits {
-                window: self.window,
-                clear_tool_results: self.clears,
-                ..self.world.limits.clone()
-            },
-            instructions: Some(Arc::new(instructions)),
-            hooks: self.hooks.clone(),
-            brief: Some(Arc::new(Team)),
-            tool_context: swarm_tools::ToolContext {
-                cwd: folder,
-                ..parts.tool_context
-            },
-            ..parts
-        };
-        Session::open(self.world.transcript(), parts).unwrap()
-    }
-
-    fn summaries(&self) -> usize {
-        let requests = self.server.requests();
-        let asked = requests.iter().filter(|request| asks_for_summary(request));
-        asked.count()
-    }
-
-    fn boundaries(&self) -> usize {
-        let on_disk = std::fs::read_to_string(self.world.path()).unwrap_or_default();
-        on_disk.matches("\"subtype\":\"compact_boundary\"").count()
-    }
-}
-
-fn message(turn: usize) -> Injected {
-    Injected::message(MessageId::new(format!("m{turn}")), format!("turn {turn}"))
-}
-
-async fn take_turn(session: &mut Session, turn: usize) -> TurnOutcome {
-    session.deliver(vec![message(turn)]).unwrap();
-    session.run_turn(on()).await
-}
-
-#[track_caller]
-fn assert_finished(outcome: &TurnOutcome) {
-    assert!(
-        matches!(outcome, TurnOutcome::Finished { .. }),
-        "{outcome:?}"
-    );
-}
-
-fn said(request: &ModelRequest) -> Vec<Message> {
-    request.messages.iter().map(|one| one.message()).collect()
-}
 
 #[tokio::test]
 async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens() {
@@ -634,11 +400,15 @@ async fn summaries_are_not_shown_as_words_of_the_agent() {
     let events = talk.world.watcher.events();
     let is_summary = |event: &AgentEvent| matches!(event, AgentEvent::MessageDone { text } if text.contains("summary"));
     assert!(!events.iter().any(is_summary));
-    let notice = events.iter().find_map(|event| match event {
-        AgentEvent::Notice { line } if line.starts_with("conversation compacted: ") => Some(line),
+    let compacted = events.iter().find_map(|event| match event {
+        AgentEvent::Compacted { before, after, .. } => Some((*before, *after)),
         _ => None,
     });
-    assert!(notice.is_some());
+    let (before, after) = compacted.unwrap();
+    assert!(
+        before >= WINDOW * 8 / 10 && after < WINDOW / 2,
+        "{before} {after}"
+    );
 }
 
 #[tokio::test]
@@ -684,6 +454,40 @@ async fn hooks_add_to_the_question_and_read_the_summary() {
     assert_eq!(inputs[1]["hook_event_name"], "PostCompact");
     let summary = inputs[1]["compact_summary"].as_str().unwrap();
     assert!(summary.starts_with("This is summary "), "{summary}");
+}
+
+#[tokio::test]
+async fn a_conversation_is_compacted_by_hand_with_instructions() {
+    for window in [Some(WINDOW), None] {
+        let talk = Talk::new(window);
+        let mut session = talk.open();
+        let nothing = session.compact_by_hand(None, on()).await.unwrap_err();
+        assert!(
+            nothing.to_string().contains("nothing to summarize"),
+            "{nothing}"
+        );
+        for turn in 0..3 {
+            assert_finished(&take_turn(&mut session, turn).await);
+        }
+        let before = session.totals();
+        let wish = Some("Keep all <system-reminder> numbers.");
+        session.compact_by_hand(wish, on()).await.unwrap();
+        assert!(!session.needs_turn(), "nothing waits for an answer");
+        let asked = talk.server.requests().pop().unwrap();
+        let question = asked.messages.last().unwrap().message();
+        let text = texts(&question)[0];
+        assert!(
+            text.contains("Also observe this: Keep all <\\system-reminder> numbers."),
+            "{text}"
+        );
+        assert!(talk.world.on_disk().contains("\"trigger\":\"manual\""));
+        let spent = session.totals().since(before).usage;
+        assert_eq!(spent.total(), tokens(&asked) + 20);
+        let mut reopened = talk.open();
+        assert!(!reopened.needs_turn());
+        assert_finished(&take_turn(&mut reopened, 3).await);
+        assert_valid(&said(&talk.server.requests().pop().unwrap()));
+    }
 }
 
 #[tokio::test]

@@ -31,4 +31,5 @@ mod suspend;
 mod tools;
 mod transcript;
 mod valid;
+mod window;
 mod world;

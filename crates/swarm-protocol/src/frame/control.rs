@@ -6,7 +6,7 @@ use crate::surrogate::parse_mended;
 use crate::{InboxEntry, LEAD_NAME};
 
 use super::{
-    IdleNotification, ModeSetRequest, PermissionRequestFrame, PermissionResponse,
+    CompactRequest, IdleNotification, ModeSetRequest, PermissionRequestFrame, PermissionResponse,
     PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
     ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };
@@ -41,6 +41,8 @@ pub enum ControlFrame {
     ModeSetRequest(ModeSetRequest),
     /// Would give rules to a member.
     TeamPermissionUpdate(TeamPermissionUpdate),
+    /// Asks a member to compact its conversation.
+    CompactRequest(CompactRequest),
 }
 
 impl ControlFrame {
@@ -74,6 +76,7 @@ impl ControlFrame {
             ControlFrame::SandboxPermissionResponse(_) => "sandbox_permission_response",
             ControlFrame::ModeSetRequest(_) => "mode_set_request",
             ControlFrame::TeamPermissionUpdate(_) => "team_permission_update",
+            ControlFrame::CompactRequest(_) => "compact_request",
         }
     }
 
@@ -90,7 +93,8 @@ impl ControlFrame {
     fn may_come_from(&self, sender: &str) -> bool {
         match self {
             ControlFrame::ShutdownRequest(ShutdownRequest { from, .. })
-            | ControlFrame::ModeSetRequest(ModeSetRequest { from, .. }) => {
+            | ControlFrame::ModeSetRequest(ModeSetRequest { from, .. })
+            | ControlFrame::CompactRequest(CompactRequest { from, .. }) => {
                 sender == LEAD_NAME && from == sender
             }
             ControlFrame::PermissionResponse(_)

@@ -3,6 +3,7 @@
 //! A text is a control frame only where it may be one. What swarm writes is marked `kind: control`; a foreign entry
 //! counts only when type and sender fit, so that a report that quotes a frame arrives as text.
 
+mod compact;
 mod control;
 mod idle;
 mod permission;
@@ -12,6 +13,7 @@ mod sandbox;
 mod shutdown;
 mod task;
 
+pub use compact::CompactRequest;
 pub use control::ControlFrame;
 pub use idle::{IdleNotification, IdleReason};
 pub use permission::{

@@ -190,6 +190,12 @@ impl<W: Write> PaneView<W> {
                 self.turn_ended(usage.total(), error.as_deref());
             }
             AgentEvent::Notice { line } => self.notice(line),
+            AgentEvent::Compacted { before, after, .. } => {
+                let [before, after] = [*before, *after].map(short_count);
+                self.notice(&format!(
+                    "conversation compacted: {before} to {after} tokens"
+                ));
+            }
             // `swarm status` has it.
             AgentEvent::Context(_) => {}
             AgentEvent::SubAgentStarted { .. }
@@ -459,6 +465,7 @@ fn is_aside(event: &AgentEvent) -> bool {
         AgentEvent::MailIn { .. }
         | AgentEvent::MailOut { .. }
         | AgentEvent::Notice { .. }
+        | AgentEvent::Compacted { .. }
         | AgentEvent::SubAgentStarted { .. }
         | AgentEvent::SubAgentEvent { .. }
         | AgentEvent::SubAgentEnded { .. } => true,

@@ -79,6 +79,13 @@ fn events() -> impl Strategy<Value = AgentEvent> {
         (any::<u32>(), prop::option::of(evil()))
             .prop_map(|(tokens, error)| turn_ended(tokens.into(), error.as_deref())),
         evil().prop_map(|line| AgentEvent::Notice { line }),
+        (evil(), any::<u64>(), any::<u64>()).prop_map(|(trigger, before, after)| {
+            AgentEvent::Compacted {
+                trigger,
+                before,
+                after,
+            }
+        }),
     ]
 }
 

@@ -260,6 +260,19 @@ fn member(event: &Event) -> String {
         Event::ShutdownRejected { member, reason } => {
             format!("{member} does not shut down: {reason}")
         }
+        Event::Compacted {
+            member,
+            trigger,
+            pre_tokens,
+            tokens,
+        } => {
+            let by_hand = if trigger == "manual" { " by hand" } else { "" };
+            let [before, after] = [*pre_tokens, *tokens].map(swarm_ui::print::short_count);
+            format!("{member}'s conversation was compacted{by_hand}, {before} to {after} tokens")
+        }
+        Event::CompactionFailed { member, reason } => {
+            format!("{member}'s conversation was not compacted: {reason}")
+        }
         Event::MemberParked { member, reason } => format!("{member} parks: {reason}"),
         Event::MemberPaused { member, by, reason } => {
             let why = because(reason.as_deref());

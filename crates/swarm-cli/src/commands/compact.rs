@@ -1,0 +1,150 @@
+//! `swarm compact`.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_protocol::{
+    CompactRequest, ControlFrame, ErrorKind, Event, LEAD_NAME, MemberName, MemberState, TeamName,
+};
+use swarm_store::{Draft, MemberView};
+use swarm_ui::print::short_count;
+
+use super::acting::require_person;
+use super::members::{is_over, known};
+use super::stop::MemberWord;
+use super::watch::{Watch, deadline};
+use crate::app::App;
+use crate::failure::Failure;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A member with a turn in progress finishes it first; use --wait to wait for that.
+
+Examples:
+  swarm compact alice
+  swarm compact alice \"Keep the list of failing tests\" --wait")]
+pub(crate) struct CompactArgs {
+    /// Member, as NAME or NAME@TEAM.
+    pub(crate) name: MemberWord,
+    /// Instructions for the summary.
+    pub(crate) instructions: Option<String>,
+    /// Wait even if a turn is in progress.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Maximum wait in seconds [default: no limit].
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+}
+
+pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "compact")?;
+    let team = app.team_of_id(args.name.team.clone())?;
+    let name = &args.name.name;
+    known(&app.store.config(&team)?, name)?;
+    let view = living(app, &team, name)?;
+    let mut watch = Watch::new()?;
+    watch.file(&app.store.journal_path(&team));
+    watch.also(
+        &app.store.member_dir(&team, name),
+        swarm_fs::NameFilter::Exact(vec!["state.json".into()]),
+    );
+    let mut position = app.store.events(&team)?.next;
+    let frame = ControlFrame::CompactRequest(CompactRequest {
+        from: LEAD_NAME.to_owned(),
+        instructions: args.instructions.clone(),
+        timestamp: app.clock.now().iso(),
+    });
+    app.store
+        .send(&team, name, Draft::control(LEAD_NAME, &frame))?;
+    if let Some(when) = later(&view, args.wait) {
+        return asked(app, name, when);
+    }
+    let end = deadline(args.timeout);
+    loop {
+        let events = app.store.events_from(&team, position)?;
+        position = events.next;
+        for entry in events.entries {
+            match entry.event {
+                Event::Compacted {
+                    member,
+                    pre_tokens,
+                    tokens,
+                    trigger,
+                } if member == *name && trigger == "manual" => {
+                    return done(app, name, pre_tokens, tokens);
+                }
+                Event::CompactionFailed { member, reason } if member == *name => {
+                    return Err(Failure::new(ErrorKind::AgentFailed, reason));
+                }
+                _ => {}
+            }
+        }
+        let view = living(app, &team, name)?;
+        if let Some(when) = held(&view) {
+            return asked(app, name, when);
+        }
+        if !watch.wait(end) {
+            let message = format!(
+                "{name} has not compacted its conversation within {} s; the request stands",
+                args.timeout.unwrap_or_default()
+            );
+            return Err(Failure::new(ErrorKind::TimedOut, message));
+        }
+    }
+}
+
+/// A member that swarm runs.
+fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
+    let conflict = |what: &str| Failure::new(ErrorKind::Conflict, format!("{name} {what}"));
+    let views = app.store.member_view(team)?;
+    match views.into_iter().find(|view| view.member.name == *name) {
+        None => Err(conflict("has left the team")),
+        Some(view) if view.state == MemberState::Foreign => Err(conflict(if name.is_lead() {
+            "has no conversation: the team is led by hand or by another program"
+        } else {
+            "belongs to another program"
+        })),
+        Some(view) if is_over(view.state) => {
+            let hint = format!("`swarm spawn {name}` starts it again");
+            Err(conflict(&format!("is {}", view.state.name())).with_hint(hint))
+        }
+        Some(view) => Ok(view),
+    }
+}
+
+/// When a member will compact its conversation that is not waited for.
+fn later(view: &MemberView, wait: bool) -> Option<&'static str> {
+    let is_busy = !view.state.waits_for_mail();
+    held(view).or((is_busy && !wait).then_some("when its turn ends"))
+}
+
+fn held(view: &MemberView) -> Option<&'static str> {
+    match view.state {
+        MemberState::Paused => Some("when it is continued"),
+        MemberState::Parked => Some("when its team has a lead again"),
+        _ => None,
+    }
+}
+
+fn asked(app: &App, name: &MemberName, when: &str) -> Result<ExitCode, Failure> {
+    if app.out.json {
+        app.out.json(&json!({"member": name, "compacted": false}))?;
+    } else {
+        app.out
+            .data(&format!("{name} compacts its conversation {when}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn done(app: &App, name: &MemberName, before: u64, after: u64) -> Result<ExitCode, Failure> {
+    if app.out.json {
+        app.out.json(&json!({
+            "member": name, "compacted": true, "preTokens": before, "tokens": after,
+        }))?;
+    } else {
+        let [before, after] = [before, after].map(short_count);
+        app.out
+            .data(&format!("{name}: {before} to {after} tokens"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
