@@ -13,7 +13,7 @@ mod settings;
 mod skills;
 mod trust;
 
-pub use agents::{EnabledPlugins, FoundAgents, Looking, gather};
+pub use agents::{EnabledPlugins, FoundAgents, Looking, gather, unused_parts};
 pub use claude_settings::{ClaudeSettings, FoundHooks, refuse_coordinator};
 pub use environment::Environment;
 pub use error::ConfigError;

@@ -171,8 +171,10 @@ fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
         "project/.claude/agents/wrong.md",
         "---\nnmae: typo\ndescription: d\n---\nDo it.",
     );
+    world.write("root/plugins/guard/hooks/hooks.json", "{}");
     let waits = world.swarm(&["doctor"]).stdout;
     for words in [
+        "only the agents of plugins are used; unused: guard (hooks)",
         "is not trusted, so these wait",
         "`PreTolUse` is no event of swarm, so its hooks do not run; did you mean `PreToolUse`?",
         "its MCP servers are not started, as the repository is not trusted",

@@ -7,7 +7,7 @@ mod places;
 mod plugins;
 
 pub use gather::{FoundAgents, Looking, gather};
-pub use plugins::EnabledPlugins;
+pub use plugins::{EnabledPlugins, unused_parts};
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,9 @@ use crate::settings::Layer;
 const CACHE: &str = "cache";
 const MARKETPLACES: &str = "marketplaces";
 
+/// Where a plugin says what it is.
+const MANIFEST: &str = ".claude-plugin/plugin.json";
+
 /// Bytes of a manifest that are read.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -85,6 +88,31 @@ pub(super) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
     plugins
 }
 
+/// What plugins bring besides agents, which is not used: for each its name and those parts. Plugins that a marketplace
+/// only offers are left out.
+pub fn unused_parts(root: &Path, enabled: &EnabledPlugins) -> Vec<(String, Vec<&'static str>)> {
+    const PARTS: [(&str, &str, &str); 4] = [
+        ("skills", "skills", "skills"),
+        ("commands", "commands", "commands"),
+        ("hooks/hooks.json", "hooks", "hooks"),
+        (".mcp.json", "mcpServers", "MCP servers"),
+    ];
+    let of = |plugin: Plugin| {
+        let manifest = manifest(&plugin.folder.join(MANIFEST)).unwrap_or_default();
+        let has =
+            |path: &str, key: &str| plugin.folder.join(path).exists() || !manifest[key].is_null();
+        let parts = PARTS.iter().filter(|(path, key, _)| has(path, key));
+        let parts: Vec<_> = parts.map(|(.., part)| *part).collect();
+        (!parts.is_empty()).then_some((plugin.name, parts))
+    };
+    let offers = root.join("plugins").join(MARKETPLACES);
+    plugins(root, enabled)
+        .into_iter()
+        .filter(|plugin| enabled.user_chooses || !plugin.folder.starts_with(&offers))
+        .filter_map(of)
+        .collect()
+}
+
 /// `MARKETPLACE/PLUGIN/VERSION`: the newest version of each.
 fn cached(cache: &Path) -> Vec<(String, Plugin)> {
     let mut found = Vec::new();
@@ -147,7 +175,7 @@ fn below(folder: &Path, path: &str) -> Option<PathBuf> {
 
 /// Called by its manifest, or else by its folder.
 fn plugin(name: String, folder: PathBuf) -> Plugin {
-    let manifest = manifest(&folder.join(".claude-plugin/plugin.json")).unwrap_or_default();
+    let manifest = manifest(&folder.join(MANIFEST)).unwrap_or_default();
     let own = manifest["name"].as_str().map(str::to_owned);
     Plugin {
         name: own.filter(|own| !own.is_empty()).unwrap_or(name),

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use swarm_config::{
-    ClaudeSettings, Environment, Looking, Settings, gather, is_trusted, project_folder, project_top,
+    ClaudeSettings, Environment, Looking, Settings, gather, is_trusted, project_folder,
+    project_top, unused_parts,
 };
 use swarm_policy::HookSettings;
 
@@ -16,21 +17,45 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
         return Vec::new();
     };
     let trusted = is_trusted(&root, &env.cwd).unwrap_or_default();
-    let mut findings = definitions(env, settings, &root, trusted);
-    let claude = ClaudeSettings::load(&root, &env.cwd, env.home().as_deref()).unwrap_or_default();
+    let claude = ClaudeSettings::look(&root, &env.cwd, env.home().as_deref()).0;
+    let mut findings = definitions(env, settings, &root, &claude, trusted);
+    findings.extend(plugins(&root, &claude));
     let limit = settings.hook_timeout.as_secs();
     findings.extend(hooks(env, &root, &claude.hooks.in_force(trusted, limit)));
     findings
 }
 
-fn definitions(env: &Environment, settings: &Settings, root: &Path, trusted: bool) -> Vec<Finding> {
+/// Parts of plugins that are not used. A plugin's hook may be a guard.
+fn plugins(root: &Path, claude: &ClaudeSettings) -> Option<Finding> {
+    let unused = unused_parts(root, &claude.plugins);
+    let named: Vec<String> = unused
+        .iter()
+        .map(|(plugin, parts)| format!("{plugin} ({})", parts.join(", ")))
+        .collect();
+    (!named.is_empty()).then(|| {
+        let found = format!(
+            "only the agents of plugins are used; unused: {}",
+            named.join("; ")
+        );
+        let hint = "copy the hooks, skills and servers that you need to the config directory";
+        Finding::warning("plugins", found, hint)
+    })
+}
+
+fn definitions(
+    env: &Environment,
+    settings: &Settings,
+    root: &Path,
+    claude: &ClaudeSettings,
+    trusted: bool,
+) -> Vec<Finding> {
     const NAME: &str = "agents";
     let Ok(found) = gather(Looking {
         root,
         cwd: &project_folder(root, &env.cwd),
         flag: None,
         trusted,
-        plugins: &ClaudeSettings::look(root, &env.cwd, None).0.plugins,
+        plugins: &claude.plugins,
         aliases: &settings.aliases,
     }) else {
         return Vec::new();
