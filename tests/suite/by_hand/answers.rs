@@ -231,6 +231,10 @@ fn a_request_is_named_by_its_member_by_part_of_its_id_or_not_at_all() {
     wait_for_state(&world, "bob", "idle");
     let none = world.swarm(&["approve"]);
     none.assert_code(3);
-    world.swarm(&["approve", "carol"]).assert_code(3);
+    let none = world.swarm(&["approve", "carol", "--json"]).error(3);
+    assert_eq!(
+        none["message"],
+        "carol of the team demo has no request that waits for an answer"
+    );
     world.swarm(&["shutdown", "--all"]).ok();
 }

@@ -32,6 +32,12 @@ pub(super) fn named(
     };
     match (&meant[..], word) {
         ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
+        ([], Some(word)) if is_member(app, team, word)? => {
+            let message =
+                format!("{word} of the team {team} has no request that waits for an answer");
+            Err(Failure::new(ErrorKind::NotFound, message)
+                .with_hint("`swarm requests` shows those that wait"))
+        }
         ([], Some(word)) => Ok(Named::Id(RequestId::new(word))),
         ([], None) => {
             let message = format!("no request of the team {team} waits for an answer");
@@ -39,6 +45,11 @@ pub(super) fn named(
         }
         (several, _) => Err(ambiguous(several, word, verb)),
     }
+}
+
+fn is_member(app: &App, team: &TeamName, word: &str) -> Result<bool, Failure> {
+    let members = app.store.config(team)?.members;
+    Ok(members.iter().any(|member| member.name.as_str() == word))
 }
 
 /// A whole id names one request whatever else begins like it, and so does a member before any id.
