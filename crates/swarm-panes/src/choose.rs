@@ -82,7 +82,7 @@ pub async fn choose(
     facts: &TerminalFacts,
 ) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
     match &request.backend {
-        Some(BackendType::Headless) => Ok(headless(facts, "it was asked for")),
+        Some(BackendType::Headless) => Ok(headless(facts, "requested")),
         Some(BackendType::Tmux) => tmux(request.place, facts).await,
         Some(other) => Err(unavailable(other)),
         None => match tmux(request.place, facts).await {
@@ -132,7 +132,7 @@ pub fn reach(
 fn headless(facts: &TerminalFacts, why: &str) -> (Arc<dyn PaneBackend>, Chosen) {
     let chosen = Chosen {
         backend: BackendType::Headless,
-        why: format!("teammates run without a terminal: {why}"),
+        why: format!("running headless ({why})"),
     };
     (
         Arc::new(HeadlessBackend::new(facts.own_socket_dir.clone())),

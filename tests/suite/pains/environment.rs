@@ -230,7 +230,7 @@ fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
         plain
             .ok()
             .stderr
-            .contains("without a terminal: tmux was not found"),
+            .contains("running headless (tmux was not found)"),
         "{}",
         plain.story()
     );

@@ -133,12 +133,12 @@ fn ended(team: &TeamName, dead: &[&MemberName]) -> Option<Finding> {
         return None;
     }
     let names: Vec<&str> = dead.iter().map(|name| name.as_str()).collect();
-    let found = format!("{team}: {} ended without a word", names.join(", "));
+    let found = format!("{team}: {} exited unexpectedly", names.join(", "));
     let next = if dead.iter().any(|name| name.is_lead()) {
         format!("`swarm resume {team}` takes the team over")
     } else {
-        format!("`swarm spawn NAME --team {team}` takes one up again")
+        format!("`swarm spawn NAME --team {team}` restarts one")
     };
-    let hint = format!("{next}, `swarm team delete {team}` ends it all");
+    let hint = format!("{next}, `swarm team delete {team}` deletes the team");
     Some(Finding::warning(NAME, found, hint))
 }

@@ -37,7 +37,7 @@ pub(super) fn teammate(env: &Environment) -> Finding {
 pub(super) fn tmux(env: &Environment, settings: &Settings) -> Result<Finding, Failure> {
     const NAME: &str = "tmux";
     let failed = |error: &PaneError| {
-        let hint = "install a newer tmux; until then teammates run without a terminal (`--backend headless`)";
+        let hint = "install a newer tmux; until then teammates run headless";
         match settings.backend.as_str() {
             "tmux" => Finding::missing(
                 NAME,
