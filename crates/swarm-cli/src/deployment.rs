@@ -156,7 +156,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
     }
 }
 
-/// Who makes work trees: this machine's git, or the user's hooks.
+/// Who makes worktrees: this machine's git, or the user's hooks.
 pub(crate) fn worktrees(app: &App) -> Worktrees {
     let settings = &app.settings;
     let location = settings.worktree_location.as_str();

@@ -166,7 +166,7 @@ fn process_facts(env: &Environment) -> ProcessFacts {
     }
 }
 
-/// Who makes work trees for this member's sub-agents, and knows that of the member. The settings are the lead's, and travel in
+/// Who makes worktrees for this member's sub-agents, and knows that of the member. The settings are the lead's, and travel in
 /// the order.
 fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
     let agent_config = &order.agent_config;
@@ -192,7 +192,7 @@ fn merger(worktrees: &Worktrees, order: &SpawnOrder) -> Option<Arc<dyn WorkMerge
     order.merges.then(merger)
 }
 
-/// Who makes work trees for this member's sub-agents.
+/// Who makes worktrees for this member's sub-agents.
 fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
     let own = identity();
     Arc::new(WorktreeIsolator {
@@ -205,7 +205,7 @@ fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
     })
 }
 
-/// The work tree that this process finds itself in. Read from git's files: what it stands on counts, not what was said.
+/// The worktree that this process finds itself in. Read from git's files: what it stands on counts, not what was said.
 /// One that a hook has made need be no checkout; then the folder alone counts.
 fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeReport> {
     if ordered.head.is_empty() {

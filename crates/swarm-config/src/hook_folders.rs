@@ -1,4 +1,4 @@
-//! Work trees that hooks of the user's make and take away in git's place.
+//! Worktrees that hooks of the user's make and take away in git's place.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use swarm_worktree::{FolderMaker, Owner, Record, Slug};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// Folder of the records of such work trees, below the root folder.
+/// Folder of the records of such worktrees, below the root folder.
 const RECORDS: [&str; 2] = ["swarm", "worktrees"];
 
 /// The variable by which the processes of one such hook are found.
@@ -34,13 +34,13 @@ impl fmt::Debug for HookFolders {
     }
 }
 
-/// Where swarm keeps what is known of such work trees.
+/// Where swarm keeps what is known of such worktrees.
 pub fn worktree_records(root: &Path) -> PathBuf {
     root.join(RECORDS[0]).join(RECORDS[1])
 }
 
 impl HookFolders {
-    /// With these hooks, which are looked up when the first work tree is made or taken away.
+    /// With these hooks, which are looked up when the first worktree is made or taken away.
     pub fn new(hooks: impl FnOnce() -> Hooks + Send + 'static) -> Self {
         Self {
             hooks: LazyLock::new(Box::new(hooks)),

@@ -1,33 +1,33 @@
-//! Where a repository begins, and which one a work tree belongs to.
+//! Where a repository begins, and which one a worktree belongs to.
 
 use std::path::{Path, PathBuf};
 
-/// Where the work trees of a repository lie, below its main checkout. Claude Code has them there too.
+/// Where the worktrees of a repository lie, below its main checkout. Claude Code has them there too.
 pub const WORK_TREES: &str = ".claude/worktrees";
 
-/// The topmost folder of the repository around `cwd`: the nearest one with a `.git`, be it a folder or a work tree's file.
+/// The topmost folder of the repository around `cwd`: the nearest one with a `.git`, be it a folder or a worktree's file.
 /// Where there is none, `cwd` itself, since whatever is above may be somebody else's.
 pub fn repository_top(cwd: &Path) -> &Path {
     let top = cwd.ancestors().find(|folder| folder.join(".git").exists());
     top.unwrap_or(cwd)
 }
 
-/// The folders in which git keeps what belongs to a linked work tree.
+/// The folders in which git keeps what belongs to a linked worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedTree {
-    /// What is this work tree's alone, `.git/worktrees/<id>`.
+    /// What is this worktree's alone, `.git/worktrees/<id>`.
     pub own: PathBuf,
-    /// What all work trees of the repository share, `.git` of the main checkout.
+    /// What all worktrees of the repository share, `.git` of the main checkout.
     pub common: PathBuf,
 }
 
 impl LinkedTree {
-    /// Reads the `.git` file of a linked work tree (gitrepository-layout(5)). `top` is its folder, without links in its
+    /// Reads the `.git` file of a linked worktree (gitrepository-layout(5)). `top` is its folder, without links in its
     /// path.
     ///
     /// Both sides must say that they belong together. A `.git` file is part of what somebody may have been sent, and whoever
     /// works in there can write any path into it. So it counts only if git's folders are where git makes them and know this
-    /// very work tree: others than the true ones could only lie where that one writes anyway.
+    /// very worktree: others than the true ones could only lie where that one writes anyway.
     pub fn of(top: &Path) -> Option<Self> {
         let file = top.join(".git");
         let text = text(&file)?;
@@ -39,7 +39,7 @@ impl LinkedTree {
         is_its.then_some(Self { own, common })
     }
 
-    /// The checkout that it is a work tree of, where that is told by the place of git's folder.
+    /// The checkout that it is a worktree of, where that is told by the place of git's folder.
     pub fn main_checkout(&self) -> Option<&Path> {
         let is_gits = self.common.file_name()? == ".git";
         self.common.parent().filter(|_| is_gits)
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// A work tree `a` of the repository `main`, as git makes it.
+    /// A worktree `a` of the repository `main`, as git makes it.
     fn linked(base: &Path) -> (PathBuf, PathBuf) {
         let (top, own) = (
             base.join("main").join(WORK_TREES).join("a"),

@@ -30,7 +30,7 @@ pub struct CallLimit {
 /// Every rule in force for one agent.
 ///
 /// Patterns without `//` or `~/` start from the working folder of whoever the set is used for: a member in its own
-/// work tree has the same rules there.
+/// worktree has the same rules there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSet {
     /// Calls that run without a question.

@@ -132,7 +132,7 @@ pub struct Member {
     /// Its working folder; empty where the file does not say, and then not written.
     #[serde(default, skip_serializing_if = "is_empty_path")]
     pub cwd: PathBuf,
-    /// Its isolated work tree.
+    /// Its isolated worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree_path: Option<PathBuf>,
     /// Its conversation.

@@ -27,7 +27,7 @@ pub struct ShellGuards {
 pub enum SandboxUse {
     /// Those of every agent.
     Always,
-    /// Those of agents that have a work tree of their own.
+    /// Those of agents that have a worktree of their own.
     #[default]
     Worktree,
     /// Nobody's.

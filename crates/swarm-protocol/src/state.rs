@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ContextUse, PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage};
 
-/// Where a checkout stands: what was ordered of a member's work tree, and what the member finds.
+/// Where a checkout stands: what was ordered of a member's worktree, and what the member finds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeReport {
@@ -34,7 +34,7 @@ pub struct Hello {
     pub pane: Option<PaneId>,
     /// Its working folder.
     pub cwd: PathBuf,
-    /// Its isolated work tree.
+    /// Its isolated worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<WorktreeReport>,
     /// Its model, as `provider/model`.

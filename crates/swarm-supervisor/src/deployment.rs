@@ -112,7 +112,7 @@ pub struct Deployment {
     pub rules: RuleTexts,
     /// Definitions, hooks and MCP servers of the actor and its members.
     pub agent_config: Arc<AgentConfig>,
-    /// Who makes work trees.
+    /// Who makes worktrees.
     pub worktrees: Worktrees,
     /// Bounds of members.
     pub limits: MemberLimits,

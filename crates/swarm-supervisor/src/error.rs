@@ -30,7 +30,7 @@ pub enum LeadError {
     /// The conversation.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The work tree that was asked for.
+    /// The worktree that was asked for.
     #[error("{member} was not spawned: {error}")]
     Worktree {
         /// Who was to be spawned.
@@ -38,8 +38,8 @@ pub enum LeadError {
         /// What is in the way.
         error: WorktreeError,
     },
-    /// The work tree in which a member worked is no longer there.
-    #[error("{member} was not spawned: its work tree {} is gone. Spawn it with a work tree again, or name another folder", .path.display())]
+    /// The worktree in which a member worked is no longer there.
+    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or name another folder", .path.display())]
     WorktreeGone {
         /// Who was to be spawned.
         member: MemberName,

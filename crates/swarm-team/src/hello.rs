@@ -46,16 +46,16 @@ pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(
     same("pane", pane, hello.pane.as_ref().unwrap_or(pane))
 }
 
-/// A child that was to have a work tree of its own is in it, on its branch and at its commit: nobody works in the shared
+/// A child that was to have a worktree of its own is in it, on its branch and at its commit: nobody works in the shared
 /// checkout because something went wrong on the way.
 fn in_worktree(
     ordered: &WorktreeReport,
     reported: Option<&WorktreeReport>,
 ) -> Result<(), HelloMismatch> {
-    let none = "no work tree".to_owned();
+    let none = "no worktree".to_owned();
     let branch = |of: &WorktreeReport| of.branch.clone().unwrap_or_else(|| "no branch".to_owned());
     let toplevel = reported.map_or(none.clone(), |found| canonical(&found.toplevel));
-    same("work tree", &canonical(&ordered.toplevel), &toplevel)?;
+    same("worktree", &canonical(&ordered.toplevel), &toplevel)?;
     same(
         "branch",
         &branch(ordered),

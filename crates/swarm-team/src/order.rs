@@ -94,13 +94,13 @@ pub struct SpawnOrder {
     pub agent_config: AgentConfig,
     /// Working folder.
     pub cwd: PathBuf,
-    /// The work tree that the folder is in, where it is to have one of its own.
+    /// The worktree that the folder is in, where it is to have one of its own.
     #[serde(default)]
     pub worktree: Option<WorktreeReport>,
     /// Whether its work is merged when it completes a task.
     #[serde(default)]
     pub merges: bool,
-    /// How work trees for its sub-agents are made, as the crate that makes them writes it.
+    /// How worktrees for its sub-agents are made, as the crate that makes them writes it.
     #[serde(default)]
     pub worktree_settings: Value,
     /// `provider/model`.

@@ -1,4 +1,4 @@
-//! Work trees that a program of the user's makes and takes away in git's place.
+//! Worktrees that a program of the user's makes and takes away in git's place.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl ByHook {
         let _lock = HandedLock::take(&self.records.join("all.lock"), LOCK_WAIT)?;
         if let Some(other) = self.meets(&path, &from, &request.slug)? {
             return Err(failed(format!(
-                "it printed {}, and {} is the folder of the work tree `{}`; let it print another one for each name",
+                "it printed {}, and {} is the folder of the worktree `{}`; let it print another one for each name",
                 said.display(),
                 other.path.display(),
                 other.slug
@@ -134,7 +134,7 @@ impl ByHook {
         Ok(created(record, true, &request.from, Vec::new()))
     }
 
-    /// The work tree of another name that has this folder, holds it or lies in it.
+    /// The worktree of another name that has this folder, holds it or lies in it.
     fn meets(
         &self,
         path: &Path,
@@ -338,7 +338,7 @@ impl ByHook {
         ))
     }
 
-    /// The project that a folder belongs to: of one in such a work tree the project that it was made for.
+    /// The project that a folder belongs to: of one in such a worktree the project that it was made for.
     fn origin(&self, folder: &Path) -> Result<PathBuf, WorktreeError> {
         Ok(match self.find(folder)? {
             Some(record) => record.from,
@@ -372,7 +372,7 @@ impl ByHook {
     }
 }
 
-/// A name for the files of one work tree: projects have work trees of the same name.
+/// A name for the files of one worktree: projects have worktrees of the same name.
 fn stem(from: &Path, slug: &Slug) -> String {
     let hash = fingerprint(from.as_os_str().as_encoded_bytes());
     format!("{}@{hash:016x}", slug.folder())

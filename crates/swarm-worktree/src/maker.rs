@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Owner, Record, Slug};
 
-/// Makes the folders of work trees, and takes them away. Both block.
+/// Makes the folders of worktrees, and takes them away. Both block.
 pub trait FolderMaker: Send + Sync + fmt::Debug {
     /// Whether new folders are its to make; otherwise git makes them.
     fn makes(&self) -> bool;

@@ -76,7 +76,7 @@ pub(crate) fn confirmed(
     Err(WorktreeError::Damaged {
         path: repository.records().join(format!("{name}.json")),
         why: format!(
-            "it speaks of {}, but the place of a work tree of that name is {}; look at what is there, then delete the record",
+            "it speaks of {}, but the place of a worktree of that name is {}; look at what is there, then delete the record",
             record.path.display(),
             if places.is_empty() {
                 "nowhere".to_owned()

@@ -397,7 +397,7 @@ impl Worktrees {
         if made.iter().any(|listed| listed.record.slug == *slug) {
             return Err(WorktreeError::NotMerged {
                 branch: slug.to_string(),
-                why: "a hook made this work tree, and only you know what becomes of its work"
+                why: "a hook made this worktree, and only you know what becomes of its work"
                     .to_owned(),
             });
         }

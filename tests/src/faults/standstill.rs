@@ -33,7 +33,7 @@ pub enum Lock {
     Roster,
     /// That of making and deleting teams.
     Teams,
-    /// That of a work tree, which is a flock alone.
+    /// That of a worktree, which is a flock alone.
     Worktree,
 }
 

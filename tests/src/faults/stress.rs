@@ -100,7 +100,7 @@ const PARTS: [Part; 18] = [
     ),
     (
         "takeover",
-        "leads ended while they spawn, are asked or add work trees, and their teams taken over",
+        "leads ended while they spawn, are asked or add worktrees, and their teams taken over",
         takeovers,
     ),
 ];

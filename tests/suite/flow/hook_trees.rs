@@ -1,4 +1,4 @@
-//! Work trees that the user's hooks make and take away, where there is no git at all.
+//! Worktrees that the user's hooks make and take away, where there is no git at all.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A member that tries to get out of the work tree it was given.
+//! A member that tries to get out of the worktree it was given.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::scene::{MODEL, wait_for_state, world_over};
 const KNOWS: &str = "shared=$(git rev-parse --path-format=absolute --git-common-dir); main=${shared%/.git}; \
                      bob=$main/.claude/worktrees/bob; ";
 
-/// Ways out of a work tree; each ends well if it leads anywhere.
+/// Ways out of a worktree; each ends well if it leads anywhere.
 const ATTEMPTS: [&str; 15] = [
     "echo mine > $main/song.txt",
     "touch $main/new.txt",

@@ -1,4 +1,4 @@
-//! Agents in work trees of one repository: what they write, and what of git they share.
+//! Agents in worktrees of one repository: what they write, and what of git they share.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::scene::{spawn_over, wait_for_state, world, world_over};
 
-/// A repository with work trees for two mates, and the real programs.
+/// A repository with worktrees for two mates, and the real programs.
 pub(super) struct Repository {
     pub(super) world: World,
 }
@@ -122,7 +122,7 @@ pub(super) fn kernel_has_none() -> bool {
     let absent = sandbox_level() == SandboxLevel::Absent;
     if absent {
         eprintln!(
-            "NOT PROVEN HERE: this kernel has no landlock, so no command was held in its work tree"
+            "NOT PROVEN HERE: this kernel has no landlock, so no command was held in its worktree"
         );
     }
     absent

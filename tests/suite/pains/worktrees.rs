@@ -485,7 +485,7 @@ fn a_lost_lead_resumes_in_its_worktree_and_a_lead_that_works_there_keeps_it() {
     let (outside, is_error) = last.result_of("outside").expect("a result");
     assert!(is_error && outside.contains("worktree"), "{outside}");
     assert!(
-        resumed.stderr.contains("the work tree is kept"),
+        resumed.stderr.contains("the worktree is kept"),
         "{}",
         resumed.story()
     );

@@ -153,7 +153,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
             .transpose()?
             .flatten(),
     };
-    // One that had a work tree of its own goes on there, or is told that it is gone.
+    // One that had a worktree of its own goes on there, or is told that it is gone.
     let former_cwd = dead
         .filter(|dead| {
             dead.cwd.is_dir() || (dead.worktree_path.is_some() && args.worktree.is_none())
@@ -252,7 +252,7 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
     }
     if let Some(made) = &member.worktree {
         app.out.say(&format!(
-            "work tree {} {}",
+            "worktree {} {}",
             made.record.path.display(),
             made.record.origin()
         ));

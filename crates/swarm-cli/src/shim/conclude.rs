@@ -1,6 +1,6 @@
 //! Commands that bring something to an end, in the sandbox.
 //!
-//! When git deletes a ref, even one of a single work tree such as `CHERRY_PICK_HEAD`, it locks `packed-refs`. The lock
+//! When git deletes a ref, even one of a single worktree such as `CHERRY_PICK_HEAD`, it locks `packed-refs`. The lock
 //! stands beside the repository's own settings, where the sandbox lets nobody write, and the kernel cannot tell one from
 //! the other. Git then complains and leaves the ref behind, so that a cherry-pick that is over looks as if it were not. Here
 //! that is made up for.
@@ -30,7 +30,7 @@ const CONCLUDING: [&str; 10] = [
     "switch",
 ];
 
-/// The refs of one work tree that tell of something under way, see gitrevisions(7).
+/// The refs of one worktree that tell of something under way, see gitrevisions(7).
 const UNDER_WAY: [&str; 4] = [
     "AUTO_MERGE",
     "CHERRY_PICK_HEAD",

@@ -99,15 +99,15 @@ settings! {
     instruction_exclude: Vec<String> = "instructions.exclude", Kind::Texts, Say::Users;
     /// Whether a member that goes idle with an open task is reminded of it.
     remind: bool = "tasks.remind", Kind::Flag, Say::Anyones;
-    /// Where work trees lie.
+    /// Where worktrees lie.
     worktree_location: String = "worktree.location", Kind::Text, Say::Users;
-    /// What becomes of changes that no commit holds when a work tree is made.
+    /// What becomes of changes that no commit holds when a worktree is made.
     worktree_uncommitted: Uncommitted = "worktree.uncommitted", Kind::Word(&["refuse", "snapshot", "leave"]), Say::Users;
-    /// How dependencies come into a work tree.
+    /// How dependencies come into a worktree.
     worktree_dependencies: Dependencies = "worktree.dependencies", Kind::Word(&["none", "auto", "copy", "symlink"]), Say::Users;
     /// Names of the folders that hold dependencies.
     worktree_dependency_folders: Vec<String> = "worktree.dependency_folders", Kind::Texts, Say::Users;
-    /// Folders that are checked out in a work tree.
+    /// Folders that are checked out in a worktree.
     worktree_sparse_paths: Vec<String> = "worktree.sparse_paths", Kind::Texts, Say::Anyones;
     /// When the work of a member is merged.
     worktree_merge: MergeMode = "worktree.merge", Kind::Word(&["manual", "auto"]), Say::Users;

@@ -11,7 +11,7 @@ use super::TrustFile;
 use crate::error::ConfigError;
 use crate::hook_folders::worktree_records;
 
-/// Whether the repository whose own things would run for a command in `cwd` may run them: in a work tree of swarm that is
+/// Whether the repository whose own things would run for a command in `cwd` may run them: in a worktree of swarm that is
 /// the checkout that it was made from. Trust is given to a place, not to what is in it: a
 /// repository that changes stays trusted.
 ///
@@ -23,7 +23,7 @@ pub fn is_trusted(root: &Path, cwd: &Path) -> Result<bool, ConfigError> {
     Ok(!trusted.is_empty() && top().is_some_and(|top| trusted.contains(&top)))
 }
 
-/// The canonical top of the repository around `folder`; the folder itself outside of any. A linked work tree belongs to
+/// The canonical top of the repository around `folder`; the folder itself outside of any. A linked worktree belongs to
 /// the repository that made it.
 pub fn top_of(folder: &Path) -> io::Result<PathBuf> {
     let folder = folder.canonicalize()?;
@@ -43,7 +43,7 @@ fn nearest_top(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find_map(|above| top_of(above).ok())
 }
 
-/// The folder whose hooks, definitions and MCP servers hold for a command in `folder`. In a linked work tree it is the
+/// The folder whose hooks, definitions and MCP servers hold for a command in `folder`. In a linked worktree it is the
 /// same folder of the main checkout: that is what was trusted, and an agent that has the tree for its own can change
 /// every file in it. `root` is swarm's root folder.
 pub fn project_folder(root: &Path, folder: &Path) -> PathBuf {
@@ -58,16 +58,16 @@ pub fn project_folder(root: &Path, folder: &Path) -> PathBuf {
     of_main().unwrap_or(folder)
 }
 
-/// How many work trees may have been made from one another.
+/// How many worktrees may have been made from one another.
 const DEPTH: usize = 32;
 
-/// The same folder of the checkout that a work tree of swarm was made from, and that is no such work tree itself. The
+/// The same folder of the checkout that a worktree of swarm was made from, and that is no such worktree itself. The
 /// records say so, which nobody who works in a tree can write, as its `.git` file can be. No other file of a tree is looked
 /// at, so no link in one leads elsewhere.
 fn outside(root: &Path, folder: &Path) -> Option<PathBuf> {
     let git = Git::new("git", BTreeMap::new());
     let worktrees = Worktrees::new(git, WorktreeSettings::default(), worktree_records(root));
-    // A record that cannot be read is told of by whoever makes or removes work trees.
+    // A record that cannot be read is told of by whoever makes or removes worktrees.
     let holding = |folder: &Path| worktrees.find(folder).ok().flatten();
     let folder = folder.canonicalize().ok()?;
     let mut record = holding(&folder)?;
@@ -83,7 +83,7 @@ fn outside(root: &Path, folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The repository that `top` is a linked work tree of. Both sides must say so: a `.git` file would otherwise claim the
+/// The repository that `top` is a linked worktree of. Both sides must say so: a `.git` file would otherwise claim the
 /// trust of any repository whose path it knows.
 fn main_of(top: &Path) -> Option<PathBuf> {
     LinkedTree::of(top)?.main_checkout().map(Path::to_owned)

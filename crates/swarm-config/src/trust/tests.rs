@@ -49,7 +49,7 @@ impl Machine {
         project_top(&self.path("root"), &self.path(name))
     }
 
-    /// A work tree of the repository, made from a checkout; where it is.
+    /// A worktree of the repository, made from a checkout; where it is.
     fn tree(&self, slug: &str, from: &str) -> String {
         let at = format!("repo/.claude/worktrees/{slug}");
         let (path, from) = (self.path(&at), self.path(from));

@@ -139,7 +139,7 @@ impl SubAgents {
         if record.request.isolation == Some(Isolation::Worktree) {
             let Some(isolator) = &self.kit().isolator else {
                 return Err(
-                    "The sub-agent was not started: isolated work trees for sub-agents are not available; leave \
+                    "The sub-agent was not started: isolated worktrees for sub-agents are not available; leave \
                      isolation out."
                         .to_owned(),
                 );

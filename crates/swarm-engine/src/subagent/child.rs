@@ -132,8 +132,8 @@ impl SubAgents {
         Ok(live.place.clone())
     }
 
-    /// What its definition adds. A memory may be written to from within a work tree too; where the sub-agent has one of
-    /// its own, the memory is its parent's repository's, since the work tree goes.
+    /// What its definition adds. A memory may be written to from within a worktree too; where the sub-agent has one of
+    /// its own, the memory is its parent's repository's, since the worktree goes.
     fn load_definition(
         &self,
         record: &Record,

@@ -221,7 +221,7 @@ async fn what_cannot_be_started_is_said_with_what_could() {
         "forbid",
         "needs MCP servers that are not there: github",
         "unknown-1",
-        "work trees",
+        "worktrees",
         "/no/such/folder",
         "lies outside of your working folder",
     ]) {

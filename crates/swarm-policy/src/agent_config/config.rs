@@ -17,7 +17,7 @@ pub struct AgentConfig {
     pub agents: AgentCatalog,
     /// Hooks of the settings layers; those of a definition stand in it.
     pub hooks: HookSettings,
-    /// The folder in which hooks run: the top of the main checkout, also for agents with a work tree of their own. What
+    /// The folder in which hooks run: the top of the main checkout, also for agents with a worktree of their own. What
     /// they change there is no program of the user's. `None` is the agent's working folder.
     pub project: Option<PathBuf>,
     /// MCP servers that agents share; inline servers of a definition stand in it.

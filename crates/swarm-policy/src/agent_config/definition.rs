@@ -134,7 +134,7 @@ pub enum MemoryScope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
-    /// In a git work tree of its own.
+    /// In a git worktree of its own.
     Worktree,
 }
 

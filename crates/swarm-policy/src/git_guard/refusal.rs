@@ -7,7 +7,7 @@ use super::options::Options;
 /// Where a git command would act, seen from the work of the member that gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitPlace {
-    /// A work tree that is the member's alone.
+    /// A worktree that is the member's alone.
     OwnTree,
     /// A checkout that others use too, the main one or another's.
     SharedTree,
@@ -122,7 +122,7 @@ fn refusal(command: &str, rest: &[String], facts: &dyn GitFacts, depth: usize) -
 
 fn stack_refusal(facts: &dyn GitFacts) -> Option<String> {
     (facts.place() != GitPlace::Elsewhere).then(|| {
-        "git stash is one stack for all work trees of a repository, so it could take away or bring back the work of \
+        "git stash is one stack for all worktrees of a repository, so it could take away or bring back the work of \
          others. Commit on your own branch instead (`git commit -am wip`, later `git reset --soft HEAD~1`); or \
          `git stash create` prints a commit that holds your changes, and `git stash apply COMMIT` brings them back."
             .to_owned()
@@ -134,7 +134,7 @@ fn head_refusal(command: &str, facts: &dyn GitFacts) -> Option<String> {
         format!(
             "`git {command}` would change the branch under others: this checkout is not yours alone. Work on the branch \
              that is checked out, look at others with `git show BRANCH:PATH` or `git diff BRANCH`, or ask the team \
-             lead for a work tree of your own."
+             lead for a worktree of your own."
         )
     })
 }

@@ -25,7 +25,7 @@ pub struct NewMember {
     pub mode: Option<PermissionMode>,
     /// Its working folder.
     pub cwd: PathBuf,
-    /// Its isolated work tree.
+    /// Its isolated worktree.
     pub worktree_path: Option<PathBuf>,
     /// Whether it must have a plan approved first.
     pub plan: bool,

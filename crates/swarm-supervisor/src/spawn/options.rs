@@ -27,7 +27,7 @@ pub struct SpawnOptions {
     pub mode: Option<PermissionMode>,
     /// Its working folder.
     pub cwd: PathBuf,
-    /// A work tree of its own; `None` shares the folder, or carries on in the one that it had.
+    /// A worktree of its own; `None` shares the folder, or carries on in the one that it had.
     pub worktree: Option<WorktreeWish>,
     /// Where it runs.
     pub backend: Option<BackendRequest>,
@@ -43,7 +43,7 @@ pub struct SpawnOptions {
     pub cancel: CancellationToken,
 }
 
-/// A work tree as it was asked for.
+/// A worktree as it was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorktreeWish {
     /// The name it shall go by; `None` is the member's.
@@ -69,7 +69,7 @@ pub struct SpawnedMember {
     pub backend: BackendType,
     /// Why it runs there.
     pub why: String,
-    /// Its work tree, if it has one of its own.
+    /// Its worktree, if it has one of its own.
     pub worktree: Option<Created>,
     /// Whether it carries on an earlier conversation of its name.
     pub continues: bool,

@@ -51,7 +51,7 @@ fn ordered(created: &Created) -> WorktreeReport {
     }
 }
 
-/// Where the rules start that hold for the actor's folder: there too for a member elsewhere, and in a work tree as in
+/// Where the rules start that hold for the actor's folder: there too for a member elsewhere, and in a worktree as in
 /// the checkout that it is of.
 fn anchors(deployment: &Deployment, cwd: &Path, created: Option<&Created>) -> Anchors {
     let actor = &deployment.cwd;

@@ -53,7 +53,7 @@ pub async fn spawn_in_turn(
     if !deployment.program.is_file() {
         return Err(LeadError::NoProgram(deployment.program.clone()));
     }
-    // One that had a work tree is told more exactly if that is gone.
+    // One that had a worktree is told more exactly if that is gone.
     if !options.cwd.is_dir() && !had_worktree(deployment, team, &options)? {
         return Err(LeadError::NoFolder {
             member: options.name.clone(),
@@ -67,7 +67,7 @@ pub async fn spawn_in_turn(
     spawn_in(deployment, team, options, (backend, chosen), turn).await
 }
 
-/// Whether the folder is in the work tree that a dead member of this name had.
+/// Whether the folder is in the worktree that a dead member of this name had.
 fn had_worktree(
     deployment: &Deployment,
     team: &TeamName,

@@ -1,4 +1,4 @@
-//! The work tree of a member that is to have one of its own.
+//! The worktree of a member that is to have one of its own.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError};
 use super::{SpawnOptions, WorktreeWish};
 use crate::{Deployment, LeadError};
 
-/// Makes the work tree that was asked for, or takes up the one that the member had. The options then name the folder in
+/// Makes the worktree that was asked for, or takes up the one that the member had. The options then name the folder in
 /// it. A member that had one and is not told otherwise never works anywhere else.
 pub(super) async fn prepare(
     deployment: &Deployment,
@@ -80,7 +80,7 @@ pub(super) async fn prepare(
     Ok(Some(created))
 }
 
-/// The folder from which a new work tree is made: of a member that asks from inside its old one, where that came from.
+/// The folder from which a new worktree is made: of a member that asks from inside its old one, where that came from.
 async fn outside(deployment: &Deployment, cwd: &Path) -> std::path::PathBuf {
     match find(deployment, cwd).await {
         Some(record) if !cwd.is_dir() => record.from,
@@ -92,25 +92,25 @@ async fn find(deployment: &Deployment, path: &Path) -> Option<swarm_worktree::Re
     let (worktrees, path) = (deployment.worktrees.clone(), path.to_owned());
     let found = blocking(move || worktrees.find(&path)).await;
     found.unwrap_or_else(|error| {
-        tracing::warn!(%error, "work tree not found");
+        tracing::warn!(%error, "worktree not found");
         None
     })
 }
 
-/// From now on the member's life lock tells whether its work tree is in use.
+/// From now on the member's life lock tells whether its worktree is in use.
 pub(super) async fn settle(deployment: &Deployment, created: &Created) {
     let (worktrees, created) = (deployment.worktrees.clone(), created.clone());
     if let Err(error) = blocking(move || worktrees.settle(&created)).await {
         // It counts as in use for as long as this process lives.
-        tracing::warn!(%error, "work tree not handed over");
+        tracing::warn!(%error, "worktree not handed over");
     }
 }
 
-/// Takes back the work tree of a spawn that came to nothing.
+/// Takes back the worktree of a spawn that came to nothing.
 pub(super) async fn undo(deployment: &Deployment, created: &Created) {
     let (worktrees, undone) = (deployment.worktrees.clone(), created.clone());
     if let Err(error) = blocking(move || worktrees.undo(&undone)).await {
-        tracing::error!(slug = %created.record.slug, %error, "work tree of a failed spawn is left");
+        tracing::error!(slug = %created.record.slug, %error, "worktree of a failed spawn is left");
     }
 }
 

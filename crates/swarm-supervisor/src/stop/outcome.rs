@@ -100,7 +100,7 @@ pub struct StopReport {
     /// Processes that it had started and that could not be ended.
     #[serde(rename = "processesLeft", skip_serializing_if = "is_zero")]
     pub processes_left: usize,
-    /// What became of its work tree, if it had one of its own.
+    /// What became of its worktree, if it had one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<LeftWorktree>,
     /// The conversation of one that was dead already and had its place only to be taken up again.

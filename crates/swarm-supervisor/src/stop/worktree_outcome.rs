@@ -1,4 +1,4 @@
-//! What becomes of a member's work tree when the member has ended.
+//! What becomes of a member's worktree when the member has ended.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use swarm_worktree::{Hazard, Leaver, Owner, WorktreeOutcome};
 use crate::Deployment;
 use crate::spawn::blocking;
 
-/// A work tree after the end of its member.
+/// A worktree after the end of its member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftWorktree {
@@ -42,7 +42,7 @@ impl LeftWorktree {
         } = self;
         if self.kept && branch.is_empty() {
             format!(
-                "the work tree of {member} is kept: {} ({}); `swarm worktree remove --force {}` has your hook take it away",
+                "the worktree of {member} is kept: {} ({}); `swarm worktree remove --force {}` has your hook take it away",
                 path.display(),
                 self.why.join("; "),
                 self.slug
@@ -57,17 +57,17 @@ impl LeftWorktree {
                 String::new()
             };
             format!(
-                "the work tree of {member} is kept: {} on {branch} ({}){advice}",
+                "the worktree of {member} is kept: {} on {branch} ({}){advice}",
                 path.display(),
                 self.why.join("; "),
             )
         } else {
-            format!("the work tree of {member} held nothing new and is gone, with {branch}")
+            format!("the worktree of {member} held nothing new and is gone, with {branch}")
         }
     }
 }
 
-/// Removes the work tree of a member that has ended, or keeps it and says why. One that somebody else has taken up since is
+/// Removes the worktree of a member that has ended, or keeps it and says why. One that somebody else has taken up since is
 /// none of its any more.
 pub(crate) async fn part(
     deployment: &Deployment,
@@ -115,7 +115,7 @@ pub(crate) async fn part(
             })
         }
         Err(error) => {
-            tracing::warn!(member = %member.name, %error, "work tree kept");
+            tracing::warn!(member = %member.name, %error, "worktree kept");
             let folder = path.file_name().unwrap_or_default().to_string_lossy();
             let slug = folder.replace('+', "/");
             Some(left(

@@ -94,8 +94,8 @@ fn i1_a_child_outside_of_its_worktree_is_refused() {
     hello.worktree = Some(ordered);
     assert_eq!(check(&order, &hello), Ok(()));
     for (what, found) in [
-        ("work tree", None),
-        ("work tree", Some(stand("/repo", Some("worktree-a"), "abc"))),
+        ("worktree", None),
+        ("worktree", Some(stand("/repo", Some("worktree-a"), "abc"))),
         (
             "branch",
             Some(stand("/repo/.claude/worktrees/a", Some("main"), "abc")),

@@ -124,7 +124,7 @@ impl World {
         (spawn_id, self.hold_life(member, spawn_id))
     }
 
-    /// Enters a work tree for everybody.
+    /// Enters a worktree for everybody.
     pub(crate) fn give_worktrees(&self, path: &str) {
         let file = self.folder.path().join("root/teams/crew/config.json");
         let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();

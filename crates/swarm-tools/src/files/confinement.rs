@@ -1,4 +1,4 @@
-//! The work tree outside of which an agent writes nothing.
+//! The worktree outside of which an agent writes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use swarm_fs::{LinkedTree, WORK_TREES};
 
 use super::{resolve, resolve_where};
 
-/// The one folder in which an agent writes, normally a git work tree of its own.
+/// The one folder in which an agent writes, normally a git worktree of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     root: PathBuf,
@@ -15,7 +15,7 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Confines to `root` and all below it. If it is a linked work tree, its repository is found here, once, through its
+    /// Confines to `root` and all below it. If it is a linked worktree, its repository is found here, once, through its
     /// `.git` file, so that git goes on working in it and refusals can name the path that is meant. To be made when the
     /// agent begins: later the agent has had its hands on that file.
     pub fn new(root: &Path) -> Self {
@@ -54,12 +54,12 @@ impl Confinement {
             .map(PathBuf::as_path)
     }
 
-    /// git's folders, if this is a linked work tree.
+    /// git's folders, if this is a linked worktree.
     pub(crate) fn git(&self) -> Option<&LinkedTree> {
         self.git.as_ref()
     }
 
-    /// The checkout that this is a work tree of.
+    /// The checkout that this is a worktree of.
     pub(crate) fn main_checkout(&self) -> Option<&Path> {
         self.git()?.main_checkout()
     }
@@ -75,11 +75,11 @@ impl Confinement {
         };
         let (given, root) = (given.display(), self.root.display());
         Some(format!(
-            "{given} was not written: it is outside of your work tree {root}, and you change files in that alone. {advice}"
+            "{given} was not written: it is outside of your worktree {root}, and you change files in that alone. {advice}"
         ))
     }
 
-    /// The path in the work tree that stands for one of the main checkout.
+    /// The path in the worktree that stands for one of the main checkout.
     fn counterpart(&self, given: &Path, real: &Path) -> Option<PathBuf> {
         let main = self.main_checkout()?;
         let inner = [real, given]
@@ -157,7 +157,7 @@ mod tests {
         let another = linked(&base.join("another"));
         let theirs = base.join("another/main/.git/worktrees/a");
         let elsewhere = [
-            // Another work tree's.
+            // Another worktree's.
             theirs.display().to_string(),
             // One that looks like its own, of another repository.
             "fake".to_owned(),
@@ -189,7 +189,7 @@ mod tests {
         std::os::unix::fs::symlink(&home, &notes).unwrap();
         assert!(confine.refusal(&note, &secret).is_some());
         assert_eq!(confine.folders().count(), 1);
-        // In the work tree there is nothing to allow.
+        // In the worktree there is nothing to allow.
         let within = base.join("tree/.claude/x");
         let confine = Confinement::new(&base.join("tree")).also(&within);
         assert_eq!(confine.folders().count(), 1);

@@ -25,11 +25,11 @@ const DEVICES: [&str; 9] = [
 /// Folders for temporary files, besides the one that `TMPDIR` names.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// What all work trees of a repository share and git writes to when it commits, makes branches and fetches. Neither
+/// What all worktrees of a repository share and git writes to when it commits, makes branches and fetches. Neither
 /// `config` nor `hooks`, which make git run programs, nor `packed-refs`, whose lock stands beside those.
 const SHARED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 
-/// A place for temporary files in what git keeps for one work tree; it goes with it.
+/// A place for temporary files in what git keeps for one worktree; it goes with it.
 const OWN_TEMPORARY: &str = "swarm-tmp";
 
 /// How a command is started through the helper.
@@ -127,7 +127,7 @@ impl Places {
 /// What must not be written, wherever it stands: a folder for temporary files that holds it is not allowed as a whole.
 fn kept(confine: &Confinement, ctx: &ToolContext) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = ctx.protected.roots().to_vec();
-    // Work trees of others stand beside one's own.
+    // Worktrees of others stand beside one's own.
     kept.push(confine.root().to_owned());
     kept.extend(confine.main_checkout().map(Path::to_owned));
     kept.extend(confine.git().map(|git| git.common.clone()));

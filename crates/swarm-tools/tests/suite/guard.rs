@@ -119,7 +119,7 @@ async fn a_confined_agent_writes_in_its_own_folder_alone() {
     }
     let edit = json!({"file_path": theirs, "old_string": "theirs", "new_string": "mine"});
     let refused = scene.refused("Edit", edit).await;
-    assert!(refused.contains("outside of your work tree"), "{refused}");
+    assert!(refused.contains("outside of your worktree"), "{refused}");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
     for path in [
         scene.text_path("own.txt"),

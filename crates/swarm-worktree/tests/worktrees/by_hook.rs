@@ -214,7 +214,7 @@ fn a_folder_that_is_another_ones_is_refused() {
     for prints in ["made", "made/inner"] {
         yard.prints(yard.path(prints));
         let refused = yard.worktrees.create(&second).unwrap_err().to_string();
-        assert!(refused.contains("the work tree `one`"), "{refused}");
+        assert!(refused.contains("the worktree `one`"), "{refused}");
     }
     // Nor one that holds it.
     std::fs::create_dir_all(yard.path("away/deep")).unwrap();
@@ -224,7 +224,7 @@ fn a_folder_that_is_another_ones_is_refused() {
     third.slug = Slug::parse("three").unwrap();
     yard.prints(yard.path("away"));
     let refused = yard.worktrees.create(&third).unwrap_err().to_string();
-    assert!(refused.contains("the work tree `two`"), "{refused}");
+    assert!(refused.contains("the worktree `two`"), "{refused}");
     assert!(first.cwd.is_dir());
 }
 

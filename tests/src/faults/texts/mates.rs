@@ -1,10 +1,10 @@
-//! Texts as what a member is started with: its work tree, branch, folder, model, variables, first message.
+//! Texts as what a member is started with: its worktree, branch, folder, model, variables, first message.
 
 use std::path::Path;
 
 use super::scene::Scene;
 
-/// As the name of a work tree.
+/// As the name of a worktree.
 pub(super) fn work_tree(scene: &Scene, text: &str) {
     let flag = format!("--worktree={text}");
     let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -22,7 +22,7 @@ pub(super) fn work_tree(scene: &Scene, text: &str) {
     }
 }
 
-/// As the branch from which work trees are made, where git allows it.
+/// As the branch from which worktrees are made, where git allows it.
 pub(super) fn branch(scene: &Scene, text: &str) {
     let text = text.replace(' ', "${IFS}");
     let git = |words: &[&str]| {

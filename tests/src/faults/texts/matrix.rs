@@ -15,9 +15,9 @@ pub enum Slot {
     AgentType,
     /// The colour of a definition, and what other programs enter into a roster.
     Color,
-    /// The name of a work tree.
+    /// The name of a worktree.
     WorkTree,
-    /// The branch from which a work tree is made.
+    /// The branch from which a worktree is made.
     Branch,
     /// The folder of a member.
     Folder,

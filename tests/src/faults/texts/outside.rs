@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::stage::World;
 
-/// Every path of a world outside of the places where state, work trees and sockets belong.
+/// Every path of a world outside of the places where state, worktrees and sockets belong.
 pub(super) fn outside(world: &World) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     collect(world.folder(), world.folder(), &mut found);

@@ -62,7 +62,7 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     })
 }
 
-/// Work trees of this repository whose team is gone. Only a person can tell what is to become of their work.
+/// Worktrees of this repository whose team is gone. Only a person can tell what is to become of their work.
 fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
     let worktrees = Worktrees::new(git, WorktreeSettings::default(), worktree_records(root));
@@ -74,7 +74,7 @@ fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     (!left.is_empty()).then(|| {
         let found = format!("of teams that are gone: {}", left.join(", "));
         let hint = "`swarm worktree list` says what they hold, `swarm worktree prune` removes those that hold nothing";
-        Finding::warning("work trees", found, hint)
+        Finding::warning("worktrees", found, hint)
     })
 }
 

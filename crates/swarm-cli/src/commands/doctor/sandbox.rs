@@ -15,7 +15,7 @@ pub(super) fn look(settings: &Settings) -> Finding {
 fn judge(level: SandboxLevel, used: SandboxUse, required: bool) -> Finding {
     let whose = match used {
         SandboxUse::Always => "the commands of every agent run in it",
-        SandboxUse::Worktree => "the commands of agents with a work tree of their own run in it",
+        SandboxUse::Worktree => "the commands of agents with a worktree of their own run in it",
         SandboxUse::Off => "off by `sandbox.bash`: commands of agents write wherever you may",
     };
     match level {
@@ -33,8 +33,8 @@ fn judge(level: SandboxLevel, used: SandboxUse, required: bool) -> Finding {
         ),
         SandboxLevel::Absent => Finding::warning(
             NAME,
-            "this kernel has no landlock: commands of agents write wherever you may, also out of their work trees",
-            "file tools hold to the work tree all the same; `sandbox.required` refuses to go without",
+            "this kernel has no landlock: commands of agents write wherever you may, also out of their worktrees",
+            "file tools hold to the worktree all the same; `sandbox.required` refuses to go without",
         ),
     }
 }
@@ -53,7 +53,7 @@ mod tests {
                 SandboxUse::Worktree,
                 false,
                 State::Ok,
-                "work tree of their own run in it",
+                "worktree of their own run in it",
             ),
             (Full, SandboxUse::Always, true, State::Ok, "every agent"),
             (

@@ -70,11 +70,11 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// Work trees of this repository whose team is gone. They may hold work, so they are only told of.
+/// Worktrees of this repository whose team is gone. They may hold work, so they are only told of.
 fn work_trees(app: &App) -> Vec<Find> {
     let left = abandoned(&deployment::worktrees(app), &*app.store, &app.env.cwd);
     let tell = |listed: swarm_worktree::ListedWorktree| {
-        let what = format!("work tree {}", listed.record.path.display());
+        let what = format!("worktree {}", listed.record.path.display());
         let why = format!(
             "the team of {} is gone; it is {}, and `swarm worktree prune` removes it if it holds nothing",
             listed.record.owner.describe(),

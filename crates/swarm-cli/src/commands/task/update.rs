@@ -108,7 +108,7 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets hooks look at a task that is to be completed, and merges the work tree of its owner. The owner hears of what is in
+/// Lets hooks look at a task that is to be completed, and merges the worktree of its owner. The owner hears of what is in
 /// the way of that.
 fn clear(
     app: &App,

@@ -1,11 +1,11 @@
-//! Work trees that nobody will come back to.
+//! Worktrees that nobody will come back to.
 
 use std::path::Path;
 
 use swarm_store::TeamStore;
 use swarm_worktree::{Condition, ListedWorktree, Worktrees};
 
-/// The work trees of the repository around a folder whose team is gone and in which nobody works. Outside of a repository,
+/// The worktrees of the repository around a folder whose team is gone and in which nobody works. Outside of a repository,
 /// and without git, there are none.
 pub(in crate::commands) fn abandoned(
     worktrees: &Worktrees,

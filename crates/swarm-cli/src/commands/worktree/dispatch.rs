@@ -1,4 +1,4 @@
-//! Which of the commands about work trees it is.
+//! Which of the commands about worktrees it is.
 
 use std::process::ExitCode;
 

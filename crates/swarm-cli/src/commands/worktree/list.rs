@@ -18,7 +18,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         app.out.json(&records)?;
     } else if listed.is_empty() {
         app.out
-            .say("there are no work trees; `swarm spawn NAME --worktree` makes one");
+            .say("there are no worktrees; `swarm spawn NAME --worktree` makes one");
     } else {
         app.out.table(&table(&listed))?;
         for one in &listed {

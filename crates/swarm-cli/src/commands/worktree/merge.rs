@@ -68,7 +68,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         app.out.json(&records)?;
     } else if failures.len() < records.len() {
         app.out
-            .say("`swarm worktree prune` removes the work trees in which nobody works and whose work is all merged");
+            .say("`swarm worktree prune` removes the worktrees in which nobody works and whose work is all merged");
     } else if records.is_empty() && passed_over.is_empty() {
         app.out.say("there is nothing to merge");
     }
@@ -82,7 +82,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The work trees in which nobody works at the moment, and those in which somebody does.
+/// The worktrees in which nobody works at the moment, and those in which somebody does.
 fn at_rest(app: &App, worktrees: &Worktrees) -> Result<(Vec<Slug>, Vec<Slug>), Failure> {
     let (mut at_rest, mut in_use) = (Vec::new(), Vec::new());
     for listed in worktrees.list(&app.env.cwd)?.0 {

@@ -1,4 +1,4 @@
-//! A lead that works in a work tree of its own.
+//! A lead that works in a worktree of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::commands::{called_off_by_signals, runtime};
 use crate::deployment::{identity, worktrees};
 use crate::failure::Failure;
 
-/// The work tree of a lead, from the start of its run to the end.
+/// The worktree of a lead, from the start of its run to the end.
 pub(in crate::commands) struct OwnWorktree {
     worktrees: Worktrees,
     created: Created,
@@ -87,7 +87,7 @@ impl OwnWorktree {
         worktree_notice(&self.created, Resident::Lead)
     }
 
-    /// The whole of its work tree.
+    /// The whole of its worktree.
     pub(in crate::commands) fn root(&self) -> PathBuf {
         self.created.record.path.clone()
     }
@@ -100,7 +100,7 @@ impl OwnWorktree {
         self.created.record.extend_env(env);
     }
 
-    /// The end of the run: the work tree goes if it holds nothing, and is kept otherwise.
+    /// The end of the run: the worktree goes if it holds nothing, and is kept otherwise.
     pub(in crate::commands) fn leave(self, app: &App) {
         match std::env::set_current_dir(&self.before) {
             Ok(()) => part(app, &self.worktrees, &self.created.record),
@@ -142,7 +142,7 @@ fn create(
     Ok(created)
 }
 
-/// The end of a run whose lead has moved into a work tree and not left it.
+/// The end of a run whose lead has moved into a worktree and not left it.
 pub(in crate::commands) fn leave_entered(app: &App) {
     let worktrees = worktrees(app);
     match worktrees.held_by(&app.env.cwd, &own_process()) {
@@ -151,11 +151,11 @@ pub(in crate::commands) fn leave_entered(app: &App) {
                 part(app, &worktrees, &record);
             }
         }
-        Err(error) => tracing::warn!(%error, "work trees of this process not found"),
+        Err(error) => tracing::warn!(%error, "worktrees of this process not found"),
     }
 }
 
-/// Takes a work tree away if it holds nothing that is not elsewhere, and says what became of it.
+/// Takes a worktree away if it holds nothing that is not elsewhere, and says what became of it.
 fn part(app: &App, worktrees: &Worktrees, record: &Record) {
     let path = record.path.display();
     let parted = worktrees.part(&record.path, &record.leaver(), app.clock.now());
@@ -167,20 +167,20 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
             let why: Vec<_> = why.iter().map(ToString::to_string).collect();
             let why = why.join("; ");
             if record.by_hook {
-                format!("swarm: the work tree is kept: {path} ({why}); `swarm worktree remove --force {slug}` has your hook take it away")
+                format!("swarm: the worktree is kept: {path} ({why}); `swarm worktree remove --force {slug}` has your hook take it away")
             } else if can_be_merged {
-                format!("swarm: the work tree is kept: {path} on {branch} ({why}); `swarm worktree merge {slug}` merges what is committed")
+                format!("swarm: the worktree is kept: {path} on {branch} ({why}); `swarm worktree merge {slug}` merges what is committed")
             } else {
-                format!("swarm: the work tree is kept: {path} on {branch} ({why})")
+                format!("swarm: the worktree is kept: {path} on {branch} ({why})")
             }
         }
         // Somebody else's by now.
         Ok(None) => return,
-        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the work tree {} held nothing new and is gone", record.slug),
+        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the worktree {} held nothing new and is gone", record.slug),
         Err(error) => kept(&record.path, &error.to_string()),
     });
 }
 
 fn kept(path: &Path, why: &str) -> String {
-    format!("swarm: the work tree {} is kept: {why}", path.display())
+    format!("swarm: the worktree {} is kept: {why}", path.display())
 }

@@ -94,7 +94,7 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
             .say(&format!("kept {}: {}", listed.record.slug, why(listed)));
     }
     if gone.is_empty() && kept.is_empty() && failed.is_empty() {
-        app.out.say("there are no work trees");
+        app.out.say("there are no worktrees");
     }
     ended(app, failed)
 }

@@ -1,11 +1,11 @@
-//! What flags say of a work tree.
+//! What flags say of a worktree.
 
 use swarm_supervisor::WorktreeWish;
 use swarm_worktree::{Slug, Uncommitted};
 
 use crate::failure::Failure;
 
-/// The name of a work tree, of which the option may do without: so it takes what stands behind it, and a prompt that does
+/// The name of a worktree, of which the option may do without: so it takes what stands behind it, and a prompt that does
 /// would be missed under another name.
 pub(in crate::commands) fn no_prompt(name: &str) -> Result<String, String> {
     if name.trim().contains(char::is_whitespace) {
@@ -14,7 +14,7 @@ pub(in crate::commands) fn no_prompt(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// The work tree that `--worktree [SLUG]` and `--snapshot` ask for; an empty name is the default one.
+/// The worktree that `--worktree [SLUG]` and `--snapshot` ask for; an empty name is the default one.
 pub(in crate::commands) fn wish(
     worktree: Option<&str>,
     snapshot: bool,

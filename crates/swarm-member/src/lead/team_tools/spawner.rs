@@ -113,7 +113,7 @@ impl TeammateSpawner for LeadSpawner {
             .filter(|dead| mode.covers(*dead));
         let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
         let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
-        // One that had a work tree of its own goes on there, or is told that it is gone.
+        // One that had a worktree of its own goes on there, or is told that it is gone.
         let dead_cwd = dead
             .filter(|dead| {
                 let had_tree = dead.worktree_path.is_some() && request.isolation.is_none();

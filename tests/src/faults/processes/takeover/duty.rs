@@ -11,14 +11,14 @@ pub enum Duty {
     Spawns,
     /// It has spawned a member who asks it for a permission.
     IsAsked,
-    /// It spawns a member with a work tree of its own.
+    /// It spawns a member with a worktree of its own.
     AddsTree,
 }
 
 /// What a member writes down once it may; each time it runs is a line.
 pub(super) const ALLOWED: &str = "allowed";
 
-/// What a member leaves in its work tree that no commit holds.
+/// What a member leaves in its worktree that no commit holds.
 pub(super) const PRECIOUS: &str = "precious";
 
 impl Duty {

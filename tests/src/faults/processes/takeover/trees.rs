@@ -1,4 +1,4 @@
-//! The work trees of a project: how far one has come, and what there is in the end.
+//! The worktrees of a project: how far one has come, and what there is in the end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ pub(super) fn make_project(world: &World) {
     world.commit_project();
 }
 
-/// Where a work tree lies.
+/// Where a worktree lies.
 pub(super) fn tree(world: &World, name: &str) -> PathBuf {
     world.project().join(".claude/worktrees").join(name)
 }
 
-/// Points that a work tree passes while it is made; which has been reached is seen on disk.
+/// Points that a worktree passes while it is made; which has been reached is seen on disk.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stage {
     /// Its record is written.
@@ -68,13 +68,13 @@ pub(super) fn assert_kept(world: &World, name: &str) {
     assert_eq!(kept.ok().as_deref(), Some("mine\n"), "{}", world.report());
 }
 
-/// Removes work trees that hold nothing; those of these members are left. A git that a killed lead had started may be at work in
+/// Removes worktrees that hold nothing; those of these members are left. A git that a killed lead had started may be at work in
 /// one for a moment still: it is kept then, and said why.
 #[track_caller]
 pub(super) fn prune_to(scene: &Scene, names: &[&str]) {
     scene
         .world
-        .wait_for("nobody makes a work tree any more", || {
+        .wait_for("nobody makes a worktree any more", || {
             let pruned = scene.world.swarm(&["worktree", "prune"]);
             let told = &pruned.ok().stderr;
             assert!(!told.lines().any(|line| line.ends_with(": ")), "{told}");
@@ -83,7 +83,7 @@ pub(super) fn prune_to(scene: &Scene, names: &[&str]) {
     assert_only(scene, names);
 }
 
-/// Work trees, branches and folders are those of these members and no others, and git is held up by nothing.
+/// Worktrees, branches and folders are those of these members and no others, and git is held up by nothing.
 #[track_caller]
 fn assert_only(scene: &Scene, names: &[&str]) {
     let world = &scene.world;

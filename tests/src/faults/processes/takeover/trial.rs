@@ -30,7 +30,7 @@ pub fn takeover(programs: &Programs, duty: Duty, blow: Blow, seed: Seed) {
     let place = *dice.pick(&[Place::Split, Place::Headless]);
     let on_lost = match duty {
         Duty::Spawns => *dice.pick(&ON_LOST),
-        // Who has ended asks nothing, and its work tree is nobody's.
+        // Who has ended asks nothing, and its worktree is nobody's.
         Duty::IsAsked | Duty::AddsTree => "park",
     };
     // A spawn that was cut short holds its name until its time is over.
@@ -133,7 +133,7 @@ impl Trial<'_> {
             }
             Duty::AddsTree => {
                 let stage = *dice.pick(&Stage::ALL);
-                world.wait_for("the work tree has come so far", || {
+                world.wait_for("the worktree has come so far", || {
                     stage.is_reached(world, "ann").then_some(())
                 });
             }
