@@ -19,7 +19,7 @@ const SUB_AGENT_MARK: &str = "SWARM_SUB_AGENT_ID";
 
 /// What a person does who is taken for an agent.
 const FROM_OUTSIDE: &str =
-    "run it in a terminal that no agent started, nor a tmux server that an agent started";
+    "run it in a terminal of your own, outside of agents and of tmux servers that agents started";
 
 /// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
