@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use swarm_model::{BlockKind, StoredBlock, StoredMessage};
+use swarm_model::{StoredBlock, StoredMessage};
 use swarm_protocol::AgentEvent;
 
-use super::meter::BYTES_A_TOKEN;
+use super::meter::{BYTES_A_TOKEN, block_size};
 use super::run::TAIL;
 use super::tail::beginning;
 use crate::history::CLEARED;
@@ -14,7 +14,7 @@ use crate::transcript::{Clearing, Entry};
 use crate::{EngineError, Session};
 
 /// Bytes of a result for which a placeholder is not much shorter.
-const SHORT: usize = 300;
+const SHORT: u64 = 300;
 
 /// A sweep has to free this part of the window: after it, the server reads what is left without its prompt cache once.
 const WORTHWHILE: u64 = 4;
@@ -50,7 +50,7 @@ impl Session {
 fn old_results(old: &[Arc<StoredMessage>], last: &[Arc<StoredMessage>]) -> (Vec<String>, u64) {
     let results = |messages: &'_ [Arc<StoredMessage>]| -> Vec<StoredBlock> {
         let blocks = messages.iter().flat_map(|message| &message.blocks);
-        let results = blocks.filter(|block| block.kind() == BlockKind::ToolResult);
+        let results = blocks.filter(|block| block.result_id().is_some());
         results.cloned().collect()
     };
     let kept = results(last);
@@ -60,11 +60,11 @@ fn old_results(old: &[Arc<StoredMessage>], last: &[Arc<StoredMessage>]) -> (Vec<
         .collect();
     let (mut calls, mut bytes) = (Vec::new(), 0);
     for result in results(old) {
-        let length = result.json().len();
+        let length = block_size(&result);
         let id = result.result_id().filter(|id| !kept.contains(&***id));
         if let Some(id) = id.filter(|_| length > SHORT) {
             calls.push(id.to_string());
-            bytes += length.saturating_sub(CLEARED.len()) as u64;
+            bytes += length.saturating_sub(CLEARED.len() as u64);
         }
     }
     (calls, bytes)

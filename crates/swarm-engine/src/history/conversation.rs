@@ -145,18 +145,17 @@ impl History {
             }
             let message = Arc::make_mut(message);
             for block in message.blocks.iter_mut().filter(|block| is_meant(block)) {
-                if let ContentBlock::ToolResult {
-                    tool_use_id,
+                let is_error = match block.block() {
+                    ContentBlock::ToolResult { is_error, .. } => is_error,
+                    ContentBlock::Other(value) => value["is_error"] == true,
+                    _ => continue,
+                };
+                let id = block.result_id().map(ToString::to_string);
+                *block = self.arena.store(&ContentBlock::ToolResult {
+                    tool_use_id: id.unwrap_or_default(),
+                    content: CLEARED.to_owned(),
                     is_error,
-                    ..
-                } = block.block()
-                {
-                    *block = self.arena.store(&ContentBlock::ToolResult {
-                        tool_use_id,
-                        content: CLEARED.to_owned(),
-                        is_error,
-                    });
-                }
+                });
             }
         }
     }
