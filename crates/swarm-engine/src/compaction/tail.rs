@@ -61,3 +61,60 @@ pub(super) fn files_read(messages: &[Arc<StoredMessage>]) -> Vec<String> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use swarm_model::{ContentBlock, Message};
+
+    use super::*;
+
+    /// A prompt, and answers with one or two calls, each with its results behind it.
+    fn conversation() -> Vec<Arc<StoredMessage>> {
+        let mut messages = vec![Message::user_text("go")];
+        for turn in 0..6 {
+            let ids: Vec<String> = (0..=turn % 2).map(|n| format!("{turn}-{n}")).collect();
+            let call = |id: &String| ContentBlock::ToolUse {
+                id: id.clone(),
+                name: "Read".into(),
+                input: json!({"file_path": format!("/{id}")}),
+            };
+            let result = |id: &String| ContentBlock::ToolResult {
+                tool_use_id: id.clone(),
+                content: "x".repeat(50 * (turn + 1)),
+                is_error: false,
+            };
+            messages.push(Message::assistant(ids.iter().map(call).collect()));
+            messages.push(Message {
+                role: Role::User,
+                content: ids.iter().map(result).collect(),
+            });
+        }
+        let stored = messages.into_iter().map(StoredMessage::from);
+        stored.map(Arc::new).collect()
+    }
+
+    #[test]
+    fn no_room_parts_a_call_from_its_result() {
+        let whole = conversation();
+        let all: u64 = whole.iter().map(|message| size(message)).sum();
+        let mut lengths = Vec::new();
+        for bytes in 0..all + 10 {
+            let tail = tail(&whole, bytes);
+            assert!(is_beginning(&tail[0]), "{bytes}");
+            let ids = |of: fn(&StoredBlock) -> Option<&Arc<str>>| -> Vec<Arc<str>> {
+                let blocks = tail.iter().flat_map(|message| &message.blocks);
+                blocks.filter_map(of).cloned().collect()
+            };
+            assert_eq!(ids(StoredBlock::call_id), ids(StoredBlock::result_id));
+            let kept: u64 = tail.iter().map(|message| size(message)).sum();
+            if tail.len() > 2 {
+                assert!(kept <= bytes, "{kept} in {bytes}");
+            }
+            lengths.push(tail.len());
+        }
+        lengths.dedup();
+        assert_eq!(lengths, [2, 4, 6, 8, 10, 12, 13]);
+        assert_eq!(files_read(&tail(&whole, 0)), ["/5-0", "/5-1"]);
+    }
+}

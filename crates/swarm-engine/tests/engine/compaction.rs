@@ -571,3 +571,21 @@ async fn a_sub_agent_compacts_its_own_conversation() {
     assert_valid(&asked.last().unwrap().messages);
     assert!(family.file(".jsonl").contains("compact_boundary"));
 }
+
+#[tokio::test]
+async fn a_window_that_prompt_and_tools_fill_is_named_as_the_reason() {
+    let mut talk = Talk::new(Some(WINDOW));
+    let mut session = talk.open();
+    take_turn(&mut session, 0).await;
+    drop(session);
+    let head = tokens(&talk.server.requests()[0]);
+    talk.window = Some(head * 125 / 100);
+    let mut session = talk.open();
+    let TurnOutcome::Failed { error, .. } = take_turn(&mut session, 1).await else {
+        panic!("there is no room for a conversation");
+    };
+    assert!(error.is_out_of_room());
+    let words = error.to_string();
+    assert!(words.contains("what has to be kept is about"), "{words}");
+    assert_eq!((talk.summaries(), talk.boundaries()), (3, 0));
+}
