@@ -11,6 +11,7 @@ use swarm_protocol::{Clock, SystemClock};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 
 use crate::failure::{Failure, with_causes};
+use crate::identity::Acting;
 use crate::output::{GlobalArgs, Output, plain, say};
 use crate::root_folder;
 
@@ -45,6 +46,8 @@ pub(crate) struct App {
     mcp_config: Vec<String>,
     /// What `--team` says.
     pub(crate) flag_team: Option<String>,
+    /// Who acts, where that is known and not to be found out: in the terminal of a lead.
+    pub(crate) acting: Option<Acting>,
     /// What `SWARM_TEAM` says.
     pub(crate) env_team: Option<String>,
 }
@@ -100,6 +103,7 @@ impl App {
             agents: flags.agents.map(str::to_owned),
             mcp_config: flags.mcp_config.to_vec(),
             flag_team: global.team.clone(),
+            acting: None,
             env_team,
         })
     }

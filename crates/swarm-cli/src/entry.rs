@@ -1,7 +1,7 @@
 //! The program `swarm`: arguments, the command, its exit code.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -13,7 +13,7 @@ use crate::deployment::VERSION;
 use crate::environment;
 use crate::failure::Failure;
 use crate::first_act::first_act;
-use crate::output::{Output, say, say_json, say_raw, written};
+use crate::output::{Output, failure_text, say, say_json, say_raw, written};
 use crate::{logging, output, team_hooks};
 
 /// Runs `swarm` and returns its exit code.
@@ -27,9 +27,11 @@ pub fn main_impl() -> ExitCode {
     if let Some(answered) = answer_shell(Args::with_all_arguments) {
         return answered;
     }
-    let args = match Args::try_parse() {
+    let has_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let words = written_out(std::env::args_os().collect(), has_terminal);
+    let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
-        Err(error) => return misread(&with_tip(error, std::env::args_os())),
+        Err(error) => return misread(&with_tip(error, words.into_iter())),
     };
     let json = args.global.json;
     match run(args) {
@@ -39,6 +41,32 @@ pub fn main_impl() -> ExitCode {
             ExitCode::from(failure.kind.exit_code().0)
         }
     }
+}
+
+/// Words that people try first, and the commands that they mean.
+const SHORT: [(&str, &[&str]); 4] = [
+    ("ls", &["team", "list"]),
+    ("tasks", &["task", "list"]),
+    ("stop", &["shutdown"]),
+    ("-p", &["run"]),
+];
+
+/// The words of the command line with a short form written out. `lead` is the command where there is none: at a terminal
+/// without any word, and where the first one is a prompt, which has a space in it.
+pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<OsString> {
+    let Some(first) = words.get(1) else {
+        if has_terminal {
+            words.push(OsString::from("lead"));
+        }
+        return words;
+    };
+    let first = first.to_string_lossy().into_owned();
+    if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == first) {
+        words.splice(1..2, full.iter().map(OsString::from));
+    } else if !first.starts_with('-') && first.trim().contains(char::is_whitespace) {
+        words.insert(1, OsString::from("lead"));
+    }
+    words
 }
 
 /// Whether the version is all that is asked for. Scripts ask for it often, and what all commands look like takes longer to
@@ -137,12 +165,7 @@ fn report(failure: &Failure, json: bool) {
         say_json(&failure.to_json());
         return;
     }
-    // A line of a text of others, a path for one, is not taken for one of ours.
-    let indented = |text: &str| output::plain(text).replace('\n', "\n  ");
-    say(&format!("swarm: {}", indented(&failure.message)));
-    if let Some(hint) = &failure.hint {
-        say(&format!("  {}", indented(hint)));
-    }
+    say(&failure_text(failure));
 }
 
 #[cfg(test)]
@@ -150,6 +173,31 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+
+    #[test]
+    fn short_forms_are_written_out_and_a_single_unknown_word_is_no_prompt() {
+        let full = |words: &[&str], has_terminal| {
+            let words = std::iter::once("swarm").chain(words.iter().copied());
+            let words = written_out(words.map(OsString::from).collect(), has_terminal);
+            let words = words.into_iter().skip(1);
+            words
+                .map(|word| word.into_string().unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(full(&[], true), ["lead"]);
+        assert_eq!(full(&[], false), [""; 0]);
+        assert_eq!(
+            full(&["fix it", "--json"], false),
+            ["lead", "fix it", "--json"]
+        );
+        assert_eq!(full(&["ls", "--json"], true), ["team", "list", "--json"]);
+        assert_eq!(full(&["tasks"], true), ["task", "list"]);
+        assert_eq!(full(&["stop", "bob"], true), ["shutdown", "bob"]);
+        assert_eq!(full(&["-p", "fix it"], true), ["run", "fix it"]);
+        for word in ["statsu", "--help", "--team a", ""] {
+            assert_eq!(full(&[word], true), [word]);
+        }
+    }
 
     #[test]
     fn the_version_alone_is_answered_as_the_parser_would() {

@@ -26,6 +26,8 @@ const FROM_OUTSIDE: &str =
 pub(crate) enum Acting {
     /// A person, or a program of a person.
     Person,
+    /// A person, or an agent that can type into the person's terminal, and why it can.
+    PersonOrAgent(String),
     /// A member that is alive.
     Member {
         /// Its team.
@@ -81,7 +83,9 @@ impl Acting {
     /// Refuses what members may not do. Another agent program may do it for its person, and a person from anywhere.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
         let (who, hint) = match self {
-            Self::Person | Self::Agent(_) | Self::Elsewhere(_) => return Ok(()),
+            Self::Person | Self::PersonOrAgent(_) | Self::Agent(_) | Self::Elsewhere(_) => {
+                return Ok(());
+            }
             Self::Member { team, name, .. } => (
                 format!("this is {name} of the team {team}"),
                 "an agent cannot answer, grant or end; ask the person or the lead",
@@ -99,6 +103,13 @@ impl Acting {
     pub(crate) fn require_no_agent(&self, what: &str) -> Result<(), Failure> {
         self.require_person(what)?;
         match self {
+            Self::PersonOrAgent(why) => {
+                let message = format!("`swarm {what}` is not taken here: {why}");
+                Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
+                    "run `swarm {what}` in a terminal outside of it, or allow this one with \
+                     `permissions.answer_in_place = \"always\"`"
+                )))
+            }
             Self::Agent(shown_by) => {
                 let message =
                     format!("`swarm {what}` is for people, and an agent runs it: {shown_by}");
@@ -156,13 +167,17 @@ struct Life {
 
 fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName>) -> Vec<Life> {
     let of = |team: &'a TeamName| {
-        store.names_on_disk(team).into_iter().filter_map(|name| {
-            Some(Life {
-                team: team.clone(),
-                record: store.life_record(team, &name)?,
-                name,
+        store
+            .team(team)
+            .names_on_disk()
+            .into_iter()
+            .filter_map(|name| {
+                Some(Life {
+                    team: team.clone(),
+                    record: store.team(team).life_record(&name)?,
+                    name,
+                })
             })
-        })
     };
     teams.into_iter().flat_map(of).collect()
 }
@@ -171,7 +186,7 @@ fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName
 fn elsewhere(store: &dyn TeamStore, lives: &[Life], on_any_host: bool) -> Option<String> {
     let own = PidSpace::own();
     let found = lives.iter().find(|life| {
-        let path = || store.life_path(&life.team, &life.name);
+        let path = || store.team(&life.team).life_path(&life.name);
         own.differs(&life.record.pid_space, on_any_host)
             && probe(&path()).is_ok_and(|found| found == Liveness::Alive)
     })?;
@@ -191,7 +206,7 @@ fn in_words(mark: &Mark) -> String {
 /// A lead of another program, which has no life lock, among the ancestors.
 fn foreign_lead(store: &dyn TeamStore, teams: &[TeamName], lineage: &Lineage) -> Option<String> {
     teams.iter().find_map(|team| {
-        let lead = store.config(team).ok()?.lead_process?;
+        let lead = store.team(team).config().ok()?.lead_process?;
         lineage.distance(lead.pid, &lead.proc_start)?;
         Some(format!(
             "the lead of the team {team} started it (process {})",

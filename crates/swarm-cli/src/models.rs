@@ -62,6 +62,7 @@ impl ModelFactory for Factory {
         Ok(ReadyModel {
             client,
             window: self.names.window(&full.to_string()),
+            max_output: self.names.max_output(&full.to_string()),
             name: full.model,
         })
     }

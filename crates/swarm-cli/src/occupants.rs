@@ -15,7 +15,7 @@ pub(crate) fn occupants(store: Arc<dyn TeamStore>) -> Occupants {
         let teams = teams.iter().chain(&remains);
         teams
             .flat_map(|team| {
-                let working = working_directories(&*store, team).into_iter();
+                let working = working_directories(&*store.team(team)).into_iter();
                 working.filter_map(|working| occupant(team, working))
             })
             .collect()

@@ -1,5 +1,6 @@
 //! Printing: data to stdout, words for people to stderr.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd;
@@ -22,7 +23,7 @@ const GLOBAL: &str = "Global options";
 #[derive(Debug, clap::Args)]
 pub(crate) struct GlobalArgs {
     /// Team to use [default: `SWARM_TEAM`, else the newest team of this repository or directory, else the newest team].
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "TEAM")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, value_name = "TEAM")]
     pub(crate) team: Option<String>,
     /// Print JSON, including errors.
     #[arg(long, global = true, help_heading = GLOBAL)]
@@ -97,6 +98,9 @@ impl Output {
         reason = "everything is printed through the same door"
     )]
     pub(crate) fn piece(self, text: &str) -> Result<(), Failure> {
+        if capture(text) {
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
@@ -177,6 +181,35 @@ pub(crate) fn say(text: &str) {
     }
 }
 
+thread_local! {
+    /// What this thread prints, while that is collected.
+    static CAPTURED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs something and collects what this thread prints meanwhile, for stdout and stderr.
+pub(crate) fn captured<T>(run: impl FnOnce() -> T) -> (T, String) {
+    CAPTURED.with_borrow_mut(|text| *text = Some(String::new()));
+    let done = run();
+    (done, CAPTURED.take().unwrap_or_default())
+}
+
+/// Collects a text, if this thread's output is collected.
+fn capture(text: &str) -> bool {
+    CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(|all| all.push_str(text)).is_some())
+}
+
+/// A failure as a person reads it, in one line or with a hint below.
+pub(crate) fn failure_text(failure: &Failure) -> String {
+    // A line of a text of others, a path for one, is not taken for one of ours.
+    let indented = |text: &str| plain(text).replace('\n', "\n  ");
+    let mut text = format!("swarm: {}", indented(&failure.message));
+    if let Some(hint) = &failure.hint {
+        // Writing into a String cannot fail.
+        let _infallible = write!(text, "\n  {}", indented(hint));
+    }
+    text
+}
+
 /// A JSON document on stderr.
 pub(crate) fn say_json(value: &serde_json::Value) {
     say_raw(&json_text(&value.to_string()));
@@ -200,6 +233,9 @@ fn json_text(text: &str) -> String {
 
 /// A line on stderr as it is. Nobody can be told when stderr itself is gone.
 pub(crate) fn say_raw(line: &str) {
+    if capture(&format!("{line}\n")) {
+        return;
+    }
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
 

@@ -63,7 +63,7 @@ impl TeamHooks {
 
     /// What the roster knows of the member; nothing, where the team is gone by now.
     fn subject(&self, one: &TeamHook) -> Subject {
-        let config = self.store.config(&one.team).ok();
+        let config = self.store.team(&one.team).config().ok();
         let member = config
             .as_ref()
             .and_then(|config| config.member(&one.member));

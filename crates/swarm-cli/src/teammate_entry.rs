@@ -73,7 +73,9 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = FileStore::new(args.root.clone(), Arc::clone(&clock));
-    let folder = store.member_dir(&args.agent_id.team, &args.agent_id.name);
+    let folder = store
+        .team(&args.agent_id.team)
+        .member_dir(&args.agent_id.name);
     let order = SpawnOrder::take(&folder.join(SpawnOrder::file_name(args.spawn_id)))?;
     if order.version != VERSION {
         anyhow::bail!(

@@ -116,7 +116,7 @@ impl App {
 
     /// Brings the records of a team in line. Where the disk takes nothing more, what is there can be looked at all the same.
     pub(crate) fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
-        match swarm_team::reconcile(&*self.store, &team) {
+        match swarm_team::reconcile(&*self.store.team(&team)) {
             Err(error) if error.is_for_want_of_room() => {
                 self.out.warn(&format!("swarm: {}", not_entered(&error)));
             }
@@ -134,13 +134,13 @@ impl App {
             }
             ([only], []) => return Ok(Unnamed::Only(only.clone())),
             ([], [only]) => {
-                if let Some(damage) = self.store.damage(only) {
+                if let Some(damage) = self.store.team(only).damage() {
                     return Err(without_roster(only, damage));
                 }
             }
             _ => {}
         }
-        let own = |team: &TeamName| !self.store.is_foreign(team);
+        let own = |team: &TeamName| !self.store.team(team).is_foreign();
         let teams = match teams.iter().filter(|team| own(team)).cloned().collect() {
             own if Vec::is_empty(&own) => teams,
             own => own,
@@ -151,7 +151,7 @@ impl App {
         let mut names = [teams, remains].concat();
         names.sort();
         let found = |team: TeamName| Found {
-            damage: self.store.damage(&team),
+            damage: self.store.team(&team).damage(),
             team,
         };
         let all: Vec<Found> = names.into_iter().map(found).collect();
@@ -161,7 +161,7 @@ impl App {
         }
         let mut sound = Vec::new();
         for one in all.iter().filter(|one| one.damage.is_none()) {
-            match self.store.config(&one.team) {
+            match self.store.team(&one.team).config() {
                 Ok(config) => sound.push(config),
                 // Deleted meanwhile.
                 Err(StoreError::TeamNotFound { .. }) => {}

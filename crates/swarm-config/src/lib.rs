@@ -22,7 +22,8 @@ pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{model_names, permitted_model, resolve_model};
 pub use settings::{
-    Fate, Given, Layer, ListedSetting, Origin, Places, Settings, ValuePlace, repository_folders,
+    AnswerInPlace, Fate, Given, Layer, ListedSetting, Origin, Places, Settings, ValuePlace,
+    repository_folders,
 };
 pub use skills::find_skills;
 pub use trust::{

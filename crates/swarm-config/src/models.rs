@@ -45,6 +45,7 @@ pub fn model_names(settings: &Settings, cwd: &Path, environment: Option<&str>) -
         environment: environment.map(str::to_owned),
         aliases: settings.aliases.clone(),
         windows: settings.windows.clone(),
+        outputs: settings.outputs.clone(),
         only: written.map(|written| {
             resolve_model(written, &settings.aliases, cwd)
                 .map_or_else(|_| written.to_owned(), |full| full.to_string())

@@ -51,7 +51,8 @@ pub use subagent::{
 };
 pub use totals::Totals;
 pub use transcript::{
-    BrokenTranscriptLine, TranscriptAuthor, TranscriptFile, find_transcript, transcript_path,
+    BrokenTranscriptLine, LeadSession, TranscriptAuthor, TranscriptFile, find_transcript,
+    lead_sessions, transcript_path,
 };
 pub use turn::{
     AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,

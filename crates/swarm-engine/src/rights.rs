@@ -277,6 +277,7 @@ mod tests {
                 input: &serde_json::json!({"command": command}),
                 read_only: false,
                 cwd: std::path::Path::new("/repo"),
+                starts_in: std::path::Path::new("/repo"),
                 anchors: Anchors::NONE,
                 home: None,
                 touches: &[],

@@ -47,6 +47,10 @@ pub struct Session {
     pub(crate) recent: Recent,
     /// What requests without an answer used, until the end of their turn is written down.
     pub(crate) unanswered: Usage,
+    /// Output limit of the last request.
+    pub(crate) asked_output: u32,
+    /// The conversation could not be compacted in this turn.
+    pub(crate) is_not_compacted: bool,
 }
 
 impl Session {
@@ -82,6 +86,8 @@ impl Session {
         let entries = transcript.take_entries();
         let sources = parts.instructions.clone();
         let mut session = Self {
+            asked_output: parts.limits.max_output_tokens,
+            is_not_compacted: false,
             instructions: sources
                 .map(|sources| Instructions::new(sources, &parts.tool_context.cwd)),
             touched: Mutex::default(),
@@ -247,6 +253,27 @@ impl Session {
     /// [`Session::run_turn`] takes it up again all the same when it is called.
     pub fn needs_turn(&self) -> bool {
         self.history.is_open()
+    }
+
+    /// The last text of the model, if there is one.
+    pub fn last_text(&self) -> Option<String> {
+        let messages = self.history.for_model();
+        let answers = messages.iter().rev();
+        let mut answers = answers.filter(|message| message.role == swarm_model::Role::Assistant);
+        answers.find_map(|message| {
+            let blocks = message.message().content.into_iter();
+            let texts = blocks.filter_map(|block| match block {
+                ContentBlock::Text { text } => Some(text),
+                _ => None,
+            });
+            let text = texts.collect::<Vec<_>>().join("\n\n");
+            (!text.trim().is_empty()).then_some(text)
+        })
+    }
+
+    /// Whether anything was said yet.
+    pub fn is_begun(&self) -> bool {
+        !self.history.is_empty()
     }
 
     /// What the whole conversation has used, former processes included.

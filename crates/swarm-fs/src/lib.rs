@@ -54,4 +54,5 @@ pub use replace::{
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use support::{DoorSupport, door_support, free_space, shared_file_system};
 pub use sync_handle::SyncHandle;
+pub use waiting::LockInterrupt;
 pub use watch::{FolderWatcher, NameFilter, Subscription};

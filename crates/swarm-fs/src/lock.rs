@@ -23,7 +23,7 @@ use crate::lockdir::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
 use crate::replace::{Prepared, open_folder, sweep_temporaries};
 use crate::support::shared_file_system;
-use crate::waiting::{Deadline, lock_exclusive};
+use crate::waiting::{Deadline, LockInterrupt, lock_exclusive};
 
 /// How many files are written before their contents are waited for together: each has a descriptor until then.
 const FILES_AT_ONCE: usize = 128;
@@ -36,9 +36,15 @@ pub struct LockOptions {
     /// Leave the flock out and trust the lock directories alone: for file systems where flock lies or the sticky
     /// bit does not hold, see [`crate::door_support`]. All processes that share a file must agree on it.
     pub directory_only: bool,
+    /// What cuts the waiting short.
+    pub interrupt: Option<LockInterrupt>,
 }
 
 impl LockOptions {
+    fn deadline(&self) -> Deadline<'_> {
+        Deadline::after(self.deadline).or_interrupt(self.interrupt.as_ref())
+    }
+
     /// The usual ones for files below `root`: on a file system where flock is not to be trusted, the lock directories
     /// alone. All processes come to the same, since they look at the same file system.
     pub fn below(root: &Path) -> Self {
@@ -54,6 +60,7 @@ impl Default for LockOptions {
         Self {
             deadline: Duration::from_secs(20),
             directory_only: false,
+            interrupt: None,
         }
     }
 }
@@ -80,7 +87,7 @@ pub fn with_lock<T, E: From<FsError>>(
     options: &LockOptions,
     work: impl FnOnce(&Held) -> Result<T, E>,
 ) -> Result<T, E> {
-    let deadline = Deadline::after(options.deadline);
+    let deadline = options.deadline();
     let (sidecar, opened) = open_sidecar(plan.sidecar)?;
     // Declared before the guard of the flock, so dropped after it: the next holder does not wait until they are freed.
     let mut removed = Vec::new();
@@ -120,7 +127,7 @@ fn open_sidecar(path: &Path) -> Result<(File, (u64, u64)), FsError> {
     opened.map(|(file, found)| (file, identity(&found)))
 }
 
-fn wait_for_flock(path: &Path, sidecar: &File, deadline: Deadline) -> Result<(), FsError> {
+fn wait_for_flock(path: &Path, sidecar: &File, deadline: Deadline<'_>) -> Result<(), FsError> {
     let locked =
         lock_exclusive(sidecar, deadline).map_err(|error| FsError::io(path, "lock", error))?;
     if locked {
@@ -138,7 +145,7 @@ fn under_sidecar<T, E: From<FsError>>(
     sidecar: &File,
     opened: (u64, u64),
     options: &LockOptions,
-    deadline: Deadline,
+    deadline: Deadline<'_>,
     removed: &mut Vec<File>,
     work: impl FnOnce(&Held) -> Result<T, E>,
 ) -> Result<T, E> {
@@ -306,7 +313,7 @@ impl Held {
         work: impl FnOnce(&Held) -> Result<T, E>,
     ) -> Result<T, E> {
         let before = self.directories.borrow().len();
-        let deadline = Deadline::after(self.options.deadline);
+        let deadline = self.options.deadline();
         let taken = data.iter().try_for_each(|data| self.take(data, deadline));
         let done = taken.map_err(E::from).and_then(|()| work(self));
         while self.directories.borrow().len() > before {
@@ -339,7 +346,7 @@ impl Held {
     }
 
     /// Takes a lock directory, unless we have it already.
-    fn take(&self, data: &Path, deadline: Deadline) -> Result<(), FsError> {
+    fn take(&self, data: &Path, deadline: Deadline<'_>) -> Result<(), FsError> {
         if self.any(|taken| taken.locks(data)) {
             return Ok(());
         }

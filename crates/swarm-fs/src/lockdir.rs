@@ -62,7 +62,7 @@ impl LockDir {
     pub(crate) fn take(
         data: &Path,
         protocol: Protocol,
-        deadline: Deadline,
+        deadline: Deadline<'_>,
     ) -> Result<Self, FsError> {
         let path = lock_path(data);
         let mut stale = StaleWatch::default();

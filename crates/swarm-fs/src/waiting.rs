@@ -8,19 +8,56 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// A point in time to wait for, and when the waiting began.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Deadline {
-    began: Instant,
-    limit: Duration,
+/// How long an interrupted process waits for a lock: enough for one that is only in use.
+const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
+
+/// Cuts waits for locks short: those in progress end, and later ones last a moment only. For a process that is to stop
+/// although somebody does not release a lock.
+#[derive(Debug, Clone, Default)]
+pub struct LockInterrupt(Arc<(Mutex<bool>, Condvar)>);
+
+impl LockInterrupt {
+    /// Cuts waits short from now on.
+    pub fn interrupt(&self) {
+        let (interrupted, changed) = &*self.0;
+        *interrupted.lock() = true;
+        changed.notify_all();
+    }
+
+    fn is_set(&self) -> bool {
+        *self.0.0.lock()
+    }
+
+    /// Sleeps, but not longer than until the interruption.
+    fn sleep(&self, pause: Duration) {
+        let (interrupted, changed) = &*self.0;
+        changed.wait_while_for(&mut interrupted.lock(), |set| !*set, pause);
+    }
 }
 
-impl Deadline {
+/// A point in time to wait for, and when the waiting began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline<'a> {
+    began: Instant,
+    limit: Duration,
+    interrupt: Option<&'a LockInterrupt>,
+}
+
+impl<'a> Deadline<'a> {
     pub(crate) fn after(limit: Duration) -> Self {
         Self {
             began: Instant::now(),
             limit,
+            interrupt: None,
         }
+    }
+
+    pub(crate) fn or_interrupt(self, interrupt: Option<&'a LockInterrupt>) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_some_and(LockInterrupt::is_set)
     }
 
     pub(crate) fn waited(&self) -> Duration {
@@ -28,7 +65,12 @@ impl Deadline {
     }
 
     pub(crate) fn left(&self) -> Duration {
-        self.limit.saturating_sub(self.waited())
+        let limit = if self.is_interrupted() {
+            self.limit.min(INTERRUPTED_LIMIT)
+        } else {
+            self.limit
+        };
+        limit.saturating_sub(self.waited())
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -52,7 +94,7 @@ const SPIN: Duration = Duration::from_micros(100);
 /// The kernel has no lock call with a time limit, and a loop of tries is both late and unfair. So a thread
 /// blocks on a second descriptor of the same open file: what it locks, `file` has locked. If the
 /// deadline comes first, the thread stays behind and lets go of the lock as soon as it gets it.
-pub(crate) fn lock_exclusive(file: &File, deadline: Deadline) -> io::Result<bool> {
+pub(crate) fn lock_exclusive(file: &File, deadline: Deadline<'_>) -> io::Result<bool> {
     let began = Instant::now();
     loop {
         let taken = retrying_interrupted(|| match file.try_lock() {
@@ -70,7 +112,7 @@ pub(crate) fn lock_exclusive(file: &File, deadline: Deadline) -> io::Result<bool
     }
 }
 
-fn lock_in_thread(file: File, deadline: Deadline) -> io::Result<bool> {
+fn lock_in_thread(file: File, deadline: Deadline<'_>) -> io::Result<bool> {
     let shared = Arc::new((Mutex::new(Stage::Waiting), Condvar::new()));
     let theirs = Arc::clone(&shared);
     thread::Builder::new()
@@ -88,8 +130,13 @@ fn lock_in_thread(file: File, deadline: Deadline) -> io::Result<bool> {
         })?;
     let (stage, changed) = &*shared;
     let mut stage = stage.lock();
-    let waits = |stage: &mut Stage| matches!(stage, Stage::Waiting);
-    changed.wait_while_for(&mut stage, waits, deadline.left());
+    while matches!(*stage, Stage::Waiting) && !deadline.is_over() {
+        let left = deadline.left();
+        let until_check = deadline
+            .interrupt
+            .map_or(left, |_| left.min(INTERRUPTED_LIMIT));
+        changed.wait_for(&mut stage, until_check);
+    }
     // Not by joining: the thread's end would be waited for with the lock held.
     match std::mem::replace(&mut *stage, Stage::GivenUp) {
         Stage::Over(outcome) => outcome.map(|()| true),
@@ -112,6 +159,10 @@ pub(crate) fn retrying_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -
     clippy::disallowed_methods,
     reason = "nothing wakes us when a foreign lock directory goes away"
 )]
-pub(crate) fn back_off(pause: Duration, deadline: Deadline) {
-    thread::sleep(pause.min(deadline.left()));
+pub(crate) fn back_off(pause: Duration, deadline: Deadline<'_>) {
+    let pause = pause.min(deadline.left());
+    match deadline.interrupt {
+        Some(interrupt) if !interrupt.is_set() => interrupt.sleep(pause),
+        _ => thread::sleep(pause),
+    }
 }

@@ -85,11 +85,11 @@ impl Tool for McpTool {
             Ok(answer) => {
                 let text = capped(answer.text, self.server.host().limits.result_chars);
                 if answer.is_error {
-                    return ToolOutput::error(text);
+                    return ToolOutput::error(text).with_pictures(answer.pictures);
                 }
                 let lines = text.lines().count();
                 let plural = if lines == 1 { "line" } else { "lines" };
-                ToolOutput::ok(text, format!("ok, {lines} {plural}"))
+                ToolOutput::ok(text, format!("ok, {lines} {plural}")).with_pictures(answer.pictures)
             }
             Err(error) => ToolOutput::error(format!("MCP server `{}`: {error}.", self.server.name)),
         }

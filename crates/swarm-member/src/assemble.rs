@@ -19,7 +19,8 @@ use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId};
 use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
-    Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits,
+    BackgroundCommands, Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool,
+    ToolContext, ToolLimits,
 };
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -126,14 +127,15 @@ impl MemberSetup {
     ) -> Result<Assembled, EngineError> {
         let seat = Arc::clone(&self.mail.seat);
         let hooks = self.hooks();
-        let tool_context = self.tool_context();
+        let commands = Arc::<BackgroundCommands>::default();
+        let tool_context = self.tool_context(Arc::clone(&commands));
         let instructions = self.instructions();
         let author = TranscriptAuthor {
             session: self.session,
             cwd: self.cwd,
             version: self.version,
             agent: Some(seat.name.clone()),
-            team: seat.team(),
+            team: seat.team().map(|team| team.name().clone()),
             spawn: Some(seat.spawn_id),
             sub_agent: None,
         };
@@ -143,6 +145,7 @@ impl MemberSetup {
             models: self.models,
             isolator: self.isolator,
             servers: Some(Arc::clone(servers.pool())),
+            commands,
             clock: Arc::clone(&seat.clock),
             root: self.root,
             platform: self.platform,
@@ -231,9 +234,9 @@ impl MemberSetup {
             })
     }
 
-    fn tool_context(&self) -> ToolContext {
+    fn tool_context(&self, commands: Arc<BackgroundCommands>) -> ToolContext {
         let seat = &self.mail.seat;
-        let team = seat.team();
+        let team = seat.team().map(|team| team.name().clone());
         let protected =
             without_unreadable(ProtectedPaths::new(&self.root), self.unreadable.clone());
         ToolContext {
@@ -243,8 +246,11 @@ impl MemberSetup {
             protected: Arc::new(protected),
             confine: self.confine.clone().map(Arc::new),
             guards: Arc::new(self.agent_config.shell.clone()),
+            shell: Arc::default(),
             files: Arc::new(Mutex::new(FileState::new())),
             modes: None,
+            scratch: Some(self.transcript.with_extension("").join("output").into()),
+            commands: Some(commands),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
             tool_use_id: String::new(),
@@ -267,11 +273,11 @@ impl Brief for TeamBrief {
     fn brief(&self) -> Option<String> {
         let seat = &self.0;
         let team = seat.team()?;
-        match team_brief(&*seat.store, &team, &seat.name) {
+        match team_brief(&*team, &seat.name) {
             Ok(text) => Some(text),
             Err(error) => {
                 // The summary has what the member knew of its team.
-                tracing::warn!(%team, member = %seat.name, %error, "no brief of the team");
+                tracing::warn!(team = %team.name(), member = %seat.name, %error, "no brief of the team");
                 None
             }
         }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use swarm_engine::PermissionGate;
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_policy::{PermissionOutcome, PermissionRequest};
-use swarm_protocol::{MemberState, TeamName};
-use swarm_store::StoreError;
+use swarm_protocol::MemberState;
+use swarm_store::{StoreError, Team};
 use swarm_team::{Wake, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 
@@ -46,8 +46,8 @@ impl Wake for AnswerWake {
 }
 
 impl PermissionBroker {
-    pub(crate) fn wake(&self, team: &TeamName) -> AnswerWake {
-        let requests = self.mail.seat.store.requests_folder(team);
+    pub(crate) fn wake(&self, team: &dyn Team) -> AnswerWake {
+        let requests = team.requests_folder();
         AnswerWake {
             inbox: self.inbox(team),
             requests: self
@@ -56,16 +56,16 @@ impl PermissionBroker {
         }
     }
 
-    fn inbox(&self, team: &TeamName) -> Subscription {
+    fn inbox(&self, team: &dyn Team) -> Subscription {
         let own = format!("{}.json", self.mail.seat.name).into();
-        let folder = self.mail.seat.store.inbox_folder(team);
+        let folder = team.inbox_folder();
         self.watcher
             .subscribe(&folder, NameFilter::Exact(vec![own]))
     }
 
     async fn queue(
         &self,
-        team: &TeamName,
+        team: &dyn Team,
         request: PermissionRequest,
         cancel: &CancellationToken,
     ) -> Result<PermissionOutcome, StoreError> {
@@ -99,7 +99,7 @@ impl PermissionBroker {
     }
 
     /// Resolves when the member is asked to shut down: the request needs no answer any more.
-    async fn shutdown_asked(&self, team: &TeamName) {
+    async fn shutdown_asked(&self, team: &dyn Team) {
         if self.mail.shutdown().is_none() {
             return std::future::pending().await;
         }
@@ -131,7 +131,7 @@ impl PermissionGate for PermissionBroker {
             Ok(team) => team,
             Err(error) => return not_asked(&error),
         };
-        let outcome = self.queue(&team, request, &cancel).await;
+        let outcome = self.queue(&*team, request, &cancel).await;
         self.reporter.state(MemberState::Working, None);
         outcome.unwrap_or_else(|error| not_asked(&error))
     }

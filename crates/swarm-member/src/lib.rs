@@ -13,6 +13,6 @@ mod servers;
 mod teammate;
 mod turn;
 
-pub use lead::{LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_headless};
+pub use lead::{Beginning, LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_lead};
 pub use reporter::PaneSink;
 pub use teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};

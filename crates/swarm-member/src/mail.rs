@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_engine::{Injected, Interjections, Withheld};
 use swarm_fs::SyncHandle;
-use swarm_protocol::{AgentEvent, InboxEntry, MemberName, MessageId, ShutdownRequest, TeamName};
-use swarm_store::{Draft, StoreError};
+use swarm_protocol::{AgentEvent, InboxEntry, MemberName, MessageId, ShutdownRequest};
+use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{Incoming, PendingShutdown, Seat, sort_mail, summary_of};
 
 use crate::deferred_writes::DeferredWrites;
@@ -28,11 +28,16 @@ pub(crate) enum Handling {
 /// How the mail of a lead differs from that of a teammate.
 pub(crate) trait MailRole: fmt::Debug + Send + Sync {
     /// Decides what happens to a message and acts on frames that the program handles.
-    fn handling(&self, team: &TeamName, incoming: &Incoming) -> Handling;
+    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling;
 
     /// The shutdown request to this member, if it can get one.
     fn shutdown(&self) -> Option<&PendingShutdown> {
         None
+    }
+
+    /// Whether what is typed into this member's terminal is a prompt to the model, as it stands. Else it is a message.
+    fn takes_prompts(&self) -> bool {
+        false
     }
 
     /// Called for each message before it is added to the conversation.
@@ -50,6 +55,8 @@ pub(crate) struct MailHandler {
     without_inbox: Mutex<Vec<Incoming>>,
     /// Requests to compact the conversation, which stay unread until that is done.
     compaction: Mutex<Option<CompactionAsk>>,
+    /// The same, asked for in this member's terminal.
+    typed_compaction: Mutex<Option<CompactionAsk>>,
     writes: DeferredWrites,
 }
 
@@ -69,6 +76,7 @@ impl MailHandler {
             typed: Mutex::default(),
             without_inbox: Mutex::default(),
             compaction: Mutex::default(),
+            typed_compaction: Mutex::default(),
             writes: DeferredWrites::default(),
         }
     }
@@ -105,8 +113,8 @@ impl MailHandler {
         std::mem::take(&mut *self.without_inbox.lock())
     }
 
-    fn unread(&self, team: &TeamName) -> Result<Vec<Incoming>, StoreError> {
-        let unread = self.seat.store.take_unread(team, &self.seat.name)?;
+    fn unread(&self, team: &dyn Team) -> Result<Vec<Incoming>, StoreError> {
+        let unread = team.take_unread(&self.seat.name)?;
         Ok(sort_mail(unread))
     }
 
@@ -122,27 +130,36 @@ impl MailHandler {
         let mut messages = Vec::new();
         let mut handled = Vec::new();
         let mut compaction: Option<CompactionAsk> = None;
-        for incoming in self.unread(&team)? {
+        for incoming in self.unread(&*team)? {
             if let Some(request) = incoming.compact_request() {
                 let ask = compaction.get_or_insert_default();
                 ask.instructions.clone_from(&request.instructions);
                 ask.ids.extend(incoming.id().cloned());
                 continue;
             }
-            match self.role.handling(&team, &incoming) {
+            match self.role.handling(&*team, &incoming) {
                 Handling::Acknowledge => handled.extend(incoming.id().cloned()),
                 Handling::Read => messages.push(incoming),
                 Handling::KeepUnread => {}
             }
         }
         *self.compaction.lock() = compaction;
-        self.acknowledge(&team, &handled)?;
+        self.acknowledge(&*team, &handled)?;
         Ok(messages)
     }
 
-    /// What the last look at the inbox found of requests to compact the conversation.
+    /// Records that the person at this member's terminal wants the conversation compacted.
+    pub(crate) fn ask_compaction(&self, instructions: Option<String>) {
+        *self.typed_compaction.lock() = Some(CompactionAsk {
+            instructions,
+            ids: Vec::new(),
+        });
+    }
+
+    /// What was asked last of compacting the conversation: in the terminal, or by what the last look at the inbox found.
     pub(crate) fn compaction(&self) -> Option<CompactionAsk> {
-        self.compaction.lock().clone()
+        let typed = self.typed_compaction.lock().clone();
+        typed.or_else(|| self.compaction.lock().clone())
     }
 
     /// The conversation was compacted, or could not be.
@@ -150,9 +167,12 @@ impl MailHandler {
     /// # Errors
     /// The failure to mark the requests as read.
     pub(crate) fn compaction_done(&self, ask: &CompactionAsk) -> Result<(), StoreError> {
+        if self.typed_compaction.lock().take().is_some() {
+            return Ok(());
+        }
         *self.compaction.lock() = None;
         match self.seat.team() {
-            Some(team) => self.acknowledge(&team, &ask.ids),
+            Some(team) => self.acknowledge(&*team, &ask.ids),
             None => Ok(()),
         }
     }
@@ -163,7 +183,7 @@ impl MailHandler {
         let Some(team) = self.seat.team() else {
             return Ok(self.take_typed());
         };
-        let mut urgent = self.unread(&team)?;
+        let mut urgent = self.unread(&*team)?;
         urgent.retain(|incoming| match incoming.shutdown_request() {
             Some(request) => self
                 .shutdown()
@@ -196,12 +216,12 @@ impl MailHandler {
             return Ok(());
         };
         let requests: Vec<MessageId> = self
-            .unread(&team)?
+            .unread(&*team)?
             .iter()
             .filter(|incoming| incoming.shutdown_request().is_some())
             .filter_map(|incoming| incoming.id().cloned())
             .collect();
-        self.acknowledge(&team, &requests)
+        self.acknowledge(&*team, &requests)
     }
 
     /// The shutdown request that waits for an answer, in the inbox or already taken. Changes nothing in the inbox.
@@ -209,7 +229,7 @@ impl MailHandler {
         let (Some(pending), Some(team)) = (self.shutdown(), self.seat.team()) else {
             return Ok(None);
         };
-        let inbox = self.seat.store.inbox(&team, &self.seat.name)?;
+        let inbox = team.inbox(&self.seat.name)?;
         let unread = inbox.unread().cloned().collect();
         let newest = sort_mail(unread)
             .into_iter()
@@ -225,11 +245,20 @@ impl MailHandler {
             self.role.reads(incoming);
             self.seat.emit(self.shown(incoming));
             Injected {
-                text: incoming.render(),
+                text: self.words(incoming),
                 message_ids: incoming.id().cloned().into_iter().collect(),
             }
         });
         injected.collect()
+    }
+
+    /// A message as the model reads it.
+    fn words(&self, incoming: &Incoming) -> String {
+        if self.role.takes_prompts() && self.is_typed_here(incoming) {
+            incoming.entry.text.clone()
+        } else {
+            incoming.render()
+        }
     }
 
     fn shown(&self, incoming: &Incoming) -> AgentEvent {
@@ -237,7 +266,7 @@ impl MailHandler {
             return incoming.shown(&self.seat.name);
         }
         AgentEvent::MailIn {
-            from: "you, typed here".to_owned(),
+            from: "you".to_owned(),
             color: None,
             line: incoming.line(),
             more: None,
@@ -266,7 +295,7 @@ impl MailHandler {
                 tracing::warn!(member = %seat.name, %error, "mail not kept");
                 return Ok(());
             }
-            seat.store.delivered(&team, &seat.name, &ids).map(drop)
+            team.delivered(&seat.name, &ids).map(drop)
         })
     }
 
@@ -298,8 +327,14 @@ impl MailHandler {
             let is_it =
                 |one: &&Withheld| incoming.id().is_some_and(|id| one.message_ids.contains(id));
             let entry = &incoming.entry;
+            let withheld = withheld.iter().find(is_it);
+            if let Some(one) = withheld.filter(|_| self.is_typed_here(incoming)) {
+                let line = format!("a hook withheld what you typed: {}", one.why);
+                self.seat.emit(AgentEvent::Notice { line });
+                continue;
+            }
             let (Some(one), Ok(sender), Some(team)) = (
-                withheld.iter().find(is_it),
+                withheld,
                 MemberName::parse(entry.from.trim()),
                 self.seat.team(),
             ) else {
@@ -312,17 +347,17 @@ impl MailHandler {
             );
             let notice = Draft::system_of(name.as_str(), text)
                 .with_summary(format!("{name} was not shown your message"));
-            if let Err(error) = self.seat.store.send(&team, &sender, notice) {
+            if let Err(error) = team.send(&sender, notice) {
                 tracing::warn!(member = %name, %sender, %error, "sender not told");
             }
         }
     }
 
-    fn acknowledge(&self, team: &TeamName, ids: &[MessageId]) -> Result<(), StoreError> {
+    fn acknowledge(&self, team: &dyn Team, ids: &[MessageId]) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }
-        self.seat.store.ack(team, &self.seat.name, ids).map(drop)
+        team.ack(&self.seat.name, ids).map(drop)
     }
 }
 

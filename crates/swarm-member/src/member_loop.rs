@@ -8,6 +8,7 @@ use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_policy::HookEvent;
 use swarm_protocol::{Event, MemberState, TeamName};
+use swarm_store::Team;
 use swarm_team::{Incoming, Seat};
 use tokio_util::sync::CancellationToken;
 
@@ -81,13 +82,15 @@ impl<R: Role> MemberLoop<R> {
             return Ok(Some(end));
         }
         self.receive_from_sub_agents()?;
-        let messages = self.take_mail()?;
+        let mut messages = self.take_mail()?;
         if let Some(end) = R::mail_taken(self)? {
             return Ok(Some(end));
         }
+        // What was taken from the inbox is unread still, and comes again.
         if self.compact_if_asked().await? {
             return Ok(None);
         }
+        messages.extend(self.mail.take_typed());
         let is_asked = !messages.is_empty();
         self.receive(messages).await?;
         let may_turn = is_asked || !self.role.is_suspended();
@@ -109,7 +112,8 @@ impl<R: Role> MemberLoop<R> {
     /// Reads mail that has arrived since the step began. Returns whether there is something new to do.
     pub(crate) async fn receive_again(&mut self) -> Result<bool, R::Error> {
         let has_ended = self.receive_from_sub_agents()?;
-        let messages = self.take_mail()?;
+        let mut messages = self.take_mail()?;
+        messages.extend(self.mail.take_typed());
         let is_new = self.receive(messages).await?;
         self.mail.begin_writes();
         Ok(has_ended || is_new || self.mail.compaction().is_some())
@@ -143,7 +147,6 @@ impl<R: Role> MemberLoop<R> {
         self.person.post_all();
         self.inbox.follow(self.mail.seat.team());
         let mut messages = self.mail.take()?;
-        messages.extend(self.mail.take_typed());
         messages.retain(|message| self.role.reads_now(&self.mail, message));
         Ok(messages)
     }
@@ -172,7 +175,7 @@ impl<R: Role> MemberLoop<R> {
             let initial = self.initial_prompt.clone().map(Injected::prompt);
             let prompts = initial.into_iter().chain(self.mail.inject(&fresh));
             let prompts: Vec<_> = prompts.collect();
-            let delivery = if R::MAIL_FIRES_PROMPT_HOOKS {
+            let delivery = if self.role.mail_fires_prompt_hooks() {
                 let context = self.context.clone();
                 let submitted = self.session.submit(context, prompts, &self.stop).await?;
                 self.context.clear();
@@ -219,8 +222,8 @@ impl<R: Role> MemberLoop<R> {
         let Some(team) = seat.team() else {
             return;
         };
-        if let Err(error) = seat.store.journal(&team, event) {
-            tracing::warn!(%team, member = %seat.name, %error, "event not journalled");
+        if let Err(error) = team.journal(event) {
+            tracing::warn!(team = %team.name(), member = %seat.name, %error, "event not journalled");
         }
     }
 
@@ -228,12 +231,19 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn rest(&mut self) {
         let background = self.sub_agents.background();
         let state = if background.is_empty() {
-            self.role.idle_state()
+            let (state, detail) = self.role.idle_state();
+            (state, detail.or_else(|| self.commands()))
         } else {
             (MemberState::Background, Some(background.join(", ")))
         };
         self.report(state);
         self.wait(None).await;
+    }
+
+    /// The commands that run in the background, for the state of a member that does nothing else.
+    fn commands(&self) -> Option<String> {
+        let commands = self.sub_agents.commands();
+        (!commands.is_empty()).then(|| format!("in the background: {}", commands.join(", ")))
     }
 
     /// Reports a state, unless it was the last one reported.
@@ -320,14 +330,15 @@ impl InboxWatch {
     }
 
     /// Watches the inbox of this team from now on.
-    pub(crate) fn follow(&mut self, team: Option<TeamName>) {
-        if self.watched.as_ref().map(|(team, _)| team) == team.as_ref() {
+    pub(crate) fn follow(&mut self, team: Option<Arc<dyn Team>>) {
+        let known = self.watched.as_ref().map(|(team, _)| team);
+        if known == team.as_ref().map(|team| team.name()) {
             return;
         }
         self.watched = team.map(|team| {
             let filter = NameFilter::Exact(vec![format!("{}.json", self.seat.name).into()]);
-            let folder = self.seat.store.inbox_folder(&team);
-            (team, self.watcher.subscribe(&folder, filter))
+            let folder = team.inbox_folder();
+            (team.name().clone(), self.watcher.subscribe(&folder, filter))
         });
     }
 

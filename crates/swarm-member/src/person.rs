@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
-use swarm_protocol::{LEAD_NAME, PERSON, TeamName};
-use swarm_store::{Draft, StoreError};
+use swarm_protocol::{LEAD_NAME, PERSON};
+use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
-use swarm_ui::PaneInput;
+use swarm_ui::{PaneInput, command_in};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::mail::MailHandler;
@@ -20,6 +20,10 @@ use crate::reporter::Reporter;
 
 /// The reason given with a shutdown request.
 const ASKED_HERE: &str = "asked for in its pane";
+
+/// What is said to any other command.
+const COMMANDS: &str =
+    "commands here: /compact [INSTRUCTIONS]. Everything else is a command of `swarm` in a shell";
 
 /// The person at the member's terminal, if it has one.
 #[derive(Debug)]
@@ -63,11 +67,33 @@ impl Person {
 
     /// Puts an input into the inbox. `when` says when a line will be read, where that is not immediately.
     pub(crate) fn take(&mut self, input: PaneInput, when: Option<&str>) {
+        let Some(input) = self.unless_command(input) else {
+            return;
+        };
         if let (PaneInput::Line(text), Some(when)) = (&input, when) {
             self.reporter.notice(format!("you: {text} ({when})"));
         }
         self.waiting.push_back(input);
         self.post();
+    }
+
+    /// The input, unless it is a command to the program, which is carried out. The model never sees one.
+    fn unless_command(&self, input: PaneInput) -> Option<PaneInput> {
+        let PaneInput::Line(line) = &input else {
+            return Some(input);
+        };
+        let Some((name, rest)) = command_in(line) else {
+            return Some(input);
+        };
+        if name == "compact" {
+            let instructions = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
+            self.mail.ask_compaction(instructions);
+            let line = "the conversation will be compacted when the turn has ended";
+            self.reporter.notice(line);
+        } else {
+            self.reporter.notice(COMMANDS);
+        }
+        None
     }
 
     /// Puts everything into the inbox that was typed until now. Between turns only: during a turn an interruption is the
@@ -78,7 +104,7 @@ impl Person {
             .as_mut()
             .and_then(|inputs| inputs.try_recv().ok())
         {
-            self.waiting.push_back(input);
+            self.waiting.extend(self.unless_command(input));
         }
         self.post();
     }
@@ -92,7 +118,7 @@ impl Person {
                 self.waiting.push_back(input);
                 continue;
             }
-            match self.try_post(team.as_ref(), &input) {
+            match self.try_post(team.as_deref(), &input) {
                 Ok(()) => {}
                 Err(StoreError::MessageTooLarge { bytes, limit, .. }) => {
                     self.reporter.notice(too_large(bytes, limit));
@@ -111,7 +137,7 @@ impl Person {
         self.told = kind;
     }
 
-    fn try_post(&self, team: Option<&TeamName>, input: &PaneInput) -> Result<(), StoreError> {
+    fn try_post(&self, team: Option<&dyn Team>, input: &PaneInput) -> Result<(), StoreError> {
         let seat = &self.mail.seat;
         match (input, team) {
             (PaneInput::Line(text), team) => {
@@ -122,9 +148,7 @@ impl Person {
                     Draft::new(LEAD_NAME, text).urgent()
                 };
                 match team {
-                    Some(team) => self
-                        .mail
-                        .add_typed(seat.store.send(team, &seat.name, draft)?),
+                    Some(team) => self.mail.add_typed(team.send(&seat.name, draft)?),
                     None => self.mail.keep_typed(draft),
                 }
             }
@@ -136,10 +160,16 @@ impl Person {
                     by: PERSON,
                     force: false,
                 };
-                request_shutdown(&*seat.store, team, &seat.name, now, ask)?;
+                request_shutdown(team, &seat.name, now, ask)?;
             }
             // Between turns there is nothing to interrupt or to wait for; during a turn the turn handles it.
-            (PaneInput::Interrupt | PaneInput::Background | PaneInput::Shutdown, _) => {}
+            (
+                PaneInput::Interrupt
+                | PaneInput::Background
+                | PaneInput::Shutdown
+                | PaneInput::Choice { .. },
+                _,
+            ) => {}
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_engine::EventSink;
-use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, TeamName, Usage};
-use swarm_store::TeamStore;
+use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, Usage};
+use swarm_store::Team;
 use swarm_team::{StateKeeper, enter_compaction, enter_sub_agent};
 use swarm_ui::PaneView;
 
@@ -16,8 +16,7 @@ pub(crate) struct ReporterParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) name: MemberName,
     /// The present team; a lead may have none yet.
-    pub(crate) team: Box<dyn Fn() -> Option<TeamName> + Send + Sync>,
-    pub(crate) store: Arc<dyn TeamStore>,
+    pub(crate) team: Box<dyn Fn() -> Option<Arc<dyn Team>> + Send + Sync>,
     pub(crate) keeper: StateKeeper,
     /// The view: a pane, or the terminal of a run.
     pub(crate) view: Arc<dyn EventSink>,
@@ -70,7 +69,7 @@ impl Reporter {
     /// Reports a state that [`Self::state_later`] has only shown.
     pub(crate) fn catch_up(&self) {
         if let Some(team) = (self.parts.team)() {
-            self.parts.keeper.catch_up(&team);
+            self.parts.keeper.catch_up(&*team);
         }
     }
 
@@ -111,13 +110,12 @@ impl EventSink for Reporter {
         self.show(&event);
         let team = (self.parts.team)();
         if let Some(team) = &team {
-            let (store, name) = (&*self.parts.store, &self.parts.name);
-            enter_sub_agent(store, team, name, &event);
-            enter_compaction(store, team, name, &event);
+            enter_sub_agent(&**team, &self.parts.name, &event);
+            enter_compaction(&**team, &self.parts.name, &event);
         }
         self.parts
             .keeper
-            .follow(&event, team.as_ref(), self.parts.clock.now());
+            .follow(&event, team.as_deref(), self.parts.clock.now());
     }
 }
 

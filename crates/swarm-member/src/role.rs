@@ -31,7 +31,9 @@ pub(crate) trait Role: Sized {
     type TurnEvent;
 
     /// Whether messages pass the user's `UserPromptSubmit` hooks before the model reads them.
-    const MAIL_FIRES_PROMPT_HOOKS: bool;
+    fn mail_fires_prompt_hooks(&self) -> bool {
+        true
+    }
 
     /// Runs at the beginning of each step, before the mail is read.
     fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;

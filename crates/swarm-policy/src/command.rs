@@ -44,7 +44,7 @@ pub(crate) fn restriction<'r>(
         let reads = everything.reads.iter().map(|path| (path, ToolKind::Read));
         let writes = everything.writes.iter().map(|path| (path, ToolKind::Edit));
         reads.chain(writes).find_map(|(word, kind)| {
-            let path = shell::spelled(word, question.cwd, question.home);
+            let path = shell::spelled(word, question.starts_in, question.home);
             // As it is spelled, and where links lead: a rule about either name concerns the file.
             let mut places = question.files.leads_to(&path, false).unwrap_or_default();
             places.insert(0, path);
@@ -107,12 +107,18 @@ impl<'a> Reading<'a> {
         let git_doubt = if shell::moves_and_runs_git(parts) {
             Some("the command line also changes the directory")
         } else if runs_git {
-            question.files.git_doubt(question.cwd)
+            question.files.git_doubt(question.starts_in)
         } else {
             None
         };
         Self {
-            reach: Reach::of(parts, question.cwd, question.home, question.files, watched),
+            reach: Reach::of(
+                parts,
+                question.starts_in,
+                question.home,
+                question.files,
+                watched,
+            ),
             watched,
             git_doubt,
         }

@@ -19,12 +19,23 @@ pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) ->
         return Decision::Deny { why };
     }
     let decision = match question.command() {
-        Some(command) => decide_command(mode, rules, question, command),
+        Some(command) => placed(question, decide_command(mode, rules, question, command)),
         None => decide_tool(mode, rules, question),
     };
     match decision {
         Decision::Ask { why, .. } if mode == PermissionMode::DontAsk => Decision::Deny {
             why: format!("{why}, and mode dontAsk refuses what it would have to ask about"),
+        },
+        decision => decision,
+    }
+}
+
+/// The decision about a command, with the directory in which it starts if one cannot expect that.
+fn placed(question: &Question<'_>, decision: Decision) -> Decision {
+    match decision {
+        Decision::Ask { why, suggestions } if question.starts_in != question.cwd => Decision::Ask {
+            why: format!("{why} (it starts in {})", question.starts_in.display()),
+            suggestions,
         },
         decision => decision,
     }

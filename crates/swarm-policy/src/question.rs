@@ -17,6 +17,8 @@ pub struct Question<'a> {
     pub input: &'a Value,
     /// The agent's working folder, absolute and without symbolic links in it, like the paths it is compared with.
     pub cwd: &'a Path,
+    /// The directory in which a shell command starts: the working directory, or where earlier commands have moved.
+    pub starts_in: &'a Path,
     /// Where relative patterns start besides the working folder.
     pub anchors: &'a Anchors,
     /// The user's home folder, for rules that begin with `~/`.

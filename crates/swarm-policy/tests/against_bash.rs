@@ -93,6 +93,7 @@ fn allowed(command: &str) -> bool {
         tool: "Bash",
         input: &input,
         cwd: Path::new("/work"),
+        starts_in: Path::new("/work"),
         anchors: swarm_policy::Anchors::NONE,
         home: None,
         touches: &[],

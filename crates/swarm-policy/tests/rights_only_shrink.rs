@@ -149,6 +149,7 @@ fn ask(mode: PermissionMode, rules: &RuleSet, call: &(&str, Value, ToolKind)) ->
         tool,
         input,
         cwd: Path::new("/work"),
+        starts_in: Path::new("/work"),
         anchors: swarm_policy::Anchors::NONE,
         home: None,
         touches: &[],

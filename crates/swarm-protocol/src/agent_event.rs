@@ -146,6 +146,20 @@ pub enum AgentEvent {
         /// Milliseconds of that time.
         duration_ms: u64,
     },
+    /// A member of the team asks for permission.
+    Asked {
+        /// The member.
+        from: String,
+        /// What it asks for.
+        line: String,
+        /// The id of the request, in short.
+        id: String,
+    },
+    /// What a command printed that a person typed into the terminal of a lead.
+    CommandOutput {
+        /// All of it.
+        text: String,
+    },
     /// A line from the program.
     Notice {
         /// What it says.

@@ -2,12 +2,12 @@
 
 use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
+use crate::file_team::FileTeam;
 use crate::member_files::has_stopped;
 use crate::reconcile::Departure;
-use crate::team_files::TeamFiles;
-use crate::{Draft, Result};
+use crate::{Draft, Journal, Presence, Result};
 
-impl TeamFiles<'_> {
+impl FileTeam {
     /// Writes to the lead that a member died. The message has the id of the spawn, so that it is sent once however
     /// often this is called: whoever enters a death may be killed before the roster says that it is entered.
     pub(crate) fn tell_of_death(&self, departure: &Departure) -> Result<()> {

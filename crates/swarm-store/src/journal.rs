@@ -3,8 +3,8 @@
 use swarm_fs::PendingSync;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 
-use crate::team_files::TeamFiles;
-use crate::{Result, record};
+use crate::file_team::FileTeam;
+use crate::{Journal, Result, record};
 
 /// Events as read.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,21 @@ pub struct BrokenJournalLine {
     pub reason: String,
 }
 
-impl TeamFiles<'_> {
+impl Journal for FileTeam {
+    fn journal(&self, event: Event) -> Result<()> {
+        self.record_all([event])
+    }
+
+    fn events_from(&self, from: u64) -> Result<Events> {
+        let bytes = swarm_fs::read_optional_from(&self.at.journal(), from)?;
+        if bytes.is_none() && !self.exists() {
+            return Err(self.not_found());
+        }
+        Ok(parse_lines(&bytes.unwrap_or_default(), from))
+    }
+}
+
+impl FileTeam {
     /// Enters one event.
     pub(crate) fn record(&self, event: Event) -> Result<()> {
         self.record_all([event])
@@ -53,11 +67,12 @@ impl TeamFiles<'_> {
         if lines.is_empty() {
             return Ok(PendingSync::default());
         }
-        self.refuse_links()?;
-        let entered = swarm_fs::append(&path, &lines)?;
+        self.refuse_links().map_err(|error| self.explain(error))?;
+        let entered =
+            swarm_fs::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
         if !self.is_aside {
             for entry in &entries {
-                self.store.testify(self.team, &entry.event);
+                self.store.testify(&self.team, &entry.event);
             }
         }
         Ok(entered)
@@ -77,18 +92,10 @@ impl TeamFiles<'_> {
         self.enter(events.clone()).unwrap_or_else(|error| {
             tracing::error!(team = %self.team, %error, events = events.len(), "what was done is missing from the journal");
             for event in events.iter().filter(|_| !self.is_aside) {
-                self.store.testify(self.team, event);
+                self.store.testify(&self.team, event);
             }
             PendingSync::default()
         })
-    }
-
-    pub(crate) fn events_from(&self, from: u64) -> Result<Events> {
-        let bytes = swarm_fs::read_optional_from(&self.at.journal(), from)?;
-        if bytes.is_none() && !self.exists() {
-            return Err(self.not_found());
-        }
-        Ok(parse_lines(&bytes.unwrap_or_default(), from))
     }
 
     /// The last event that is `wanted` and whose line has this text in it. No other line is parsed.

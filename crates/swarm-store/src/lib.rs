@@ -1,18 +1,18 @@
 //! The only owner of `teams/` and `tasks/`: mailbox, task list, roster, journal, reconcile.
 //!
-//! [`TeamStore`] is what the other crates speak to; [`FileStore`] keeps a team in Claude Code's own files. Everything
-//! is synchronous and may block on a lock, so an async caller gives it a blocking thread. Locks are taken in one
-//! order only: roster before task list before inbox, the task list before a task.
+//! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject ([`Roster`],
+//! [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Presence`]). [`FileStore`] keeps a team in Claude Code's
+//! own files. Locks are taken in one order only: roster before task list before inbox, the task list before a task.
 
 mod death_news;
 mod error;
 mod file_store;
+mod file_team;
 mod journal;
 mod layout;
 mod limits;
 mod mailbox;
 mod member_files;
-mod pause;
 pub mod process;
 mod reconcile;
 mod record;
@@ -21,7 +21,6 @@ mod roster;
 mod store;
 mod tasks;
 mod team;
-mod team_files;
 
 pub use error::{Result, StoreError};
 pub use file_store::FileStore;
@@ -33,6 +32,8 @@ pub use reconcile::{Departure, ReconcileReport, RolledBack};
 pub use record::BrokenFile;
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
-pub use store::TeamStore;
+pub use store::{
+    Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamFolders, TeamStore,
+};
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, tasks_in_journal};
 pub use team::{Leftover, NewTeam, TeamDamage};

@@ -1,16 +1,17 @@
 //! What members write about themselves, and what is known of each.
 
 use std::path::Path;
+use std::{fs, io};
 
 use serde::Serialize;
-use swarm_fs::{LifeHolder, Liveness};
+use swarm_fs::{FsError, LifeHolder, Liveness};
 use swarm_protocol::{
     Hello, LifeRecord, Member, MemberName, MemberState, PauseMark, RightsReport, StateReport,
     TeamConfig,
 };
 
-use crate::team_files::{TeamFiles, refuse_linked_folder};
-use crate::{BrokenFile, Result, StoreError, process, record};
+use crate::file_team::{FileTeam, refuse_linked_folder};
+use crate::{BrokenFile, Presence, Result, Roster, StoreError, process, record};
 
 /// A member with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,70 +45,118 @@ pub struct TeamView {
     pub is_foreign: bool,
     /// Everybody in it, in its order.
     pub members: Vec<MemberView>,
-    /// Whether something happened that nobody has recorded yet: [`crate::TeamStore::reconcile`] does.
+    /// Whether something happened that nobody has recorded yet: [`crate::Team::reconcile`] does.
     pub is_out_of_line: bool,
 }
 
-impl TeamFiles<'_> {
-    pub(crate) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
-        write_passing(&self.at.hello(name), hello)
+impl Presence for FileTeam {
+    fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
+        self.write_passing(&self.at.hello(name), hello)
     }
 
-    pub(crate) fn hello(&self, name: &MemberName) -> Result<Option<Hello>> {
+    fn hello(&self, name: &MemberName) -> Result<Option<Hello>> {
         self.read_own(&self.at.hello(name))
+    }
+
+    fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
+        self.write_passing(&self.at.rights(name), rights)
+    }
+
+    fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>> {
+        self.read_own(&self.at.rights(name))
+    }
+
+    fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()> {
+        self.write_passing(&self.at.state(name), state)
+    }
+
+    fn state(&self, name: &MemberName) -> Result<Option<StateReport>> {
+        self.read_own(&self.at.state(name))
+    }
+
+    fn paused(&self, name: &MemberName) -> Result<Option<PauseMark>> {
+        let config = self.config()?;
+        self.pause_of(self.member_of(&config, name)?)
+    }
+
+    fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>> {
+        let mark: Option<PauseMark> = record::read(&self.at.paused(&member.name))?;
+        let spawn = member.spawn_id();
+        Ok(mark.filter(|mark| spawn.is_none_or(|spawn| spawn == mark.spawn_id)))
+    }
+
+    fn liveness(&self, name: &MemberName) -> Result<Liveness> {
+        let config = self.config()?;
+        let member = self.member_of(&config, name)?;
+        Ok(self.life_in(&config, member)?.0)
+    }
+
+    fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
+        record::read(&self.at.life(name)).ok().flatten()
+    }
+
+    fn names_on_disk(&self) -> Vec<MemberName> {
+        let names = swarm_fs::names_in(&self.at.members());
+        let names = names.ok().flatten().unwrap_or_default().into_iter();
+        names
+            .filter_map(|name| MemberName::parse(name.to_str()?).ok())
+            .collect()
+    }
+
+    fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder> {
+        let path = self.at.life(name);
+        let taken = self
+            .refuse_links()
+            .and_then(|()| refuse_linked_folder(&path))
+            .and_then(|()| Ok(LifeHolder::take(&path, content)?));
+        taken.map_err(|error| self.explain(error))
+    }
+}
+
+impl FileTeam {
+    pub(crate) fn remove_pause(&self, name: &MemberName) -> Result<()> {
+        let path = self.at.paused(name);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::Fs(FsError::Io {
+                    path,
+                    op: "remove",
+                    source,
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what a process reports about itself, which means nothing after a reboot.
+    fn write_passing<T: Serialize>(&self, path: &Path, content: &T) -> Result<()> {
+        let content = record::pretty(path, content)?;
+        let written = refuse_linked_folder(path)
+            .and_then(|()| Ok(swarm_fs::replace_passing(path, &content)?));
+        written.map_err(|error| self.explain(error))
     }
 
     /// Keeps the entry of a member that leaves the roster, with its conversation.
     pub(crate) fn write_former(&self, member: &Member) -> Result<()> {
         let path = self.at.former(&member.name);
         swarm_fs::ensure_private_dir(&self.at.member(&member.name))?;
-        if let Err(error) = self.former(&member.name) {
+        if let Err(error) = self.former_member(&member.name) {
             let kept = swarm_fs::set_aside(&path)?;
             tracing::warn!(%error, kept = %kept.display(), "record of a former member set aside");
         }
         write_alone(&path, member)
     }
 
-    pub(crate) fn former(&self, name: &MemberName) -> Result<Option<Member>> {
-        self.read_own(&self.at.former(name))
-    }
-
-    pub(crate) fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
-        write_passing(&self.at.rights(name), rights)
-    }
-
-    pub(crate) fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>> {
-        self.read_own(&self.at.rights(name))
-    }
-
-    pub(crate) fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()> {
-        write_passing(&self.at.state(name), state)
-    }
-
-    pub(crate) fn state(&self, name: &MemberName) -> Result<Option<StateReport>> {
-        self.read_own(&self.at.state(name))
-    }
-
-    fn read_own<T: serde::de::DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
+    pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &Path,
+    ) -> Result<Option<T>> {
         // It is written in place: what was seen may be half of something.
         let found = record::read(path).or_else(|_| record::read(path))?;
         if found.is_none() && !self.exists() {
             return Err(self.not_found());
         }
         Ok(found)
-    }
-
-    pub(crate) fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder> {
-        let path = self.at.life(name);
-        self.refuse_links()?;
-        refuse_linked_folder(&path)?;
-        Ok(LifeHolder::take(&path, content)?)
-    }
-
-    pub(crate) fn liveness(&self, name: &MemberName) -> Result<Liveness> {
-        let config = self.config()?;
-        let member = self.member_of(&config, name)?;
-        Ok(self.life_in(&config, member)?.0)
     }
 
     /// Whether the present spawn of a member lives. A life file in the hands of another spawn of the same name
@@ -184,26 +233,7 @@ impl TeamFiles<'_> {
         }
     }
 
-    /// Looks at everything that members have files for, once each.
-    pub(crate) fn look(&self) -> Result<TeamView> {
-        let config = self.config()?;
-        let members = config.members.iter();
-        let members: Vec<MemberView> = members
-            .map(|member| self.view_of(&config, member))
-            .collect::<Result<_>>()?;
-        let mut is_out_of_line = false;
-        for view in &members {
-            is_out_of_line |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
-        }
-        Ok(TeamView {
-            is_foreign: self.is_foreign(),
-            config,
-            members,
-            is_out_of_line,
-        })
-    }
-
-    fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
+    pub(crate) fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
         let (life, holder) = self.life_in(config, member)?;
         // What the last lead process left behind says nothing about the person who leads after it, except that it failed.
         let by_hand =
@@ -283,15 +313,6 @@ pub(crate) fn has_stopped(report: &StateReport) -> bool {
 pub(crate) fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
     refuse_linked_folder(path)?;
     Ok(swarm_fs::replace_alone(
-        path,
-        &record::pretty(path, content)?,
-    )?)
-}
-
-/// Writes what a process has to say of itself: it means nothing once the machine has been off.
-fn write_passing<T: Serialize>(path: &Path, content: &T) -> Result<()> {
-    refuse_linked_folder(path)?;
-    Ok(swarm_fs::replace_passing(
         path,
         &record::pretty(path, content)?,
     )?)

@@ -5,10 +5,10 @@ use swarm_protocol::{
     Event, Member, MemberName, MemberState, SpawnId, StateReport, TaskId, TeamConfig,
 };
 
+use crate::file_team::FileTeam;
 use crate::member_files::has_stopped;
 use crate::tasks::Returned;
-use crate::team_files::TeamFiles;
-use crate::{Result, process};
+use crate::{Presence, Result, process};
 
 /// What a reconcile did. Empty when everything was in line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,18 +59,7 @@ pub(crate) enum Finding {
     Ended(SpawnId),
 }
 
-impl TeamFiles<'_> {
-    pub(crate) fn reconcile(&self, done: &mut ReconcileReport) -> Result<()> {
-        // A look without the lock first: nearly every time there is nothing to do.
-        if self.findings(&self.config()?, |_| true)?.is_empty() {
-            return Ok(());
-        }
-        self.with_roster_lock(|held| {
-            let mut config = self.read_config()?;
-            self.reconcile_some(held, &mut config, |_| true, done)
-        })
-    }
-
+impl FileTeam {
     /// The same for some members, under the roster's lock. Every step can be done again when it was cut short: the
     /// journal is asked before a death is entered, and tasks are given back once. What is found and cannot be put right
     /// is found again by the next one; everything else is put right all the same, and `done` has it once the roster says so.
@@ -114,7 +103,7 @@ impl TeamFiles<'_> {
         outcome
     }
 
-    fn findings(
+    pub(crate) fn findings(
         &self,
         config: &TeamConfig,
         only: impl Fn(&MemberName) -> bool,
@@ -191,7 +180,7 @@ impl TeamFiles<'_> {
         reason: &str,
     ) -> Result<Vec<TaskId>> {
         let returned = Returned {
-            owner: member.id_in(self.team),
+            owner: member.id_in(&self.team),
             spawn_id: Some(spawn_id),
             failed_because: (!in_order).then(|| format!("{} {reason}", member.name)),
         };

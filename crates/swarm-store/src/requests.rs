@@ -7,8 +7,8 @@ use swarm_protocol::{
 };
 
 use crate::error::answered;
-use crate::team_files::{TeamFiles, is_surely_there};
-use crate::{BrokenFile, Result, StoreError, record};
+use crate::file_team::{FileTeam, is_surely_there};
+use crate::{BrokenFile, RequestQueue, Result, StoreError, record};
 
 /// How much of a call's input and of a reason the journal repeats, in bytes.
 const EXCERPT: usize = 1024;
@@ -36,8 +36,8 @@ pub enum AnswerLookup {
     Rejected(String),
 }
 
-impl TeamFiles<'_> {
-    pub(crate) fn open_request(&self, request: &RequestRecord) -> Result<()> {
+impl RequestQueue for FileTeam {
+    fn open_request(&self, request: RequestRecord) -> Result<()> {
         let path = self.at.request(checked(&request.id)?);
         self.with_requests_lock(|held| {
             if is_surely_there(&path)? {
@@ -45,7 +45,7 @@ impl TeamFiles<'_> {
                     id: request.id.clone(),
                 });
             }
-            held.replace(&path, &record::pretty(&path, request)?)?;
+            held.replace(&path, &record::pretty(&path, &request)?)?;
             let RequestKind::Permission { tool, input, .. } = &request.request;
             self.record_done([Event::RequestOpened {
                 request: request.id.clone(),
@@ -58,7 +58,7 @@ impl TeamFiles<'_> {
         })
     }
 
-    pub(crate) fn requests(&self) -> Result<RequestList> {
+    fn requests(&self) -> Result<RequestList> {
         let folder = self.at.requests();
         let mut list = RequestList::default();
         let names = match swarm_fs::names_in(&folder) {
@@ -86,7 +86,7 @@ impl TeamFiles<'_> {
         Ok(list)
     }
 
-    pub(crate) fn request(&self, id: &RequestId) -> Result<RequestRecord> {
+    fn request(&self, id: &RequestId) -> Result<RequestRecord> {
         match record::read(&self.at.request(checked(id)?))? {
             Some(request) => Ok(request),
             None if !self.exists() => Err(self.not_found()),
@@ -94,7 +94,7 @@ impl TeamFiles<'_> {
         }
     }
 
-    pub(crate) fn answer_request(
+    fn answer_request(
         &self,
         id: &RequestId,
         shown: Option<&RequestKind>,
@@ -118,9 +118,7 @@ impl TeamFiles<'_> {
         })
     }
 
-    /// Looks for the answer to a request. Whoever may write the team's files can write an answer into the request, so it
-    /// counts only if the command that answered has entered it in the journal, for the call that was asked.
-    pub(crate) fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup> {
+    fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup> {
         let found = self.request(&asked.id)?;
         if found.state == RequestState::Open {
             return Ok(AnswerLookup::Pending);
@@ -143,6 +141,13 @@ impl TeamFiles<'_> {
         })
     }
 
+    fn close_request(&self, id: &RequestId) -> Result<()> {
+        let path = self.at.request(checked(id)?);
+        self.with_requests_lock(|held| Ok(held.remove(&path)?))
+    }
+}
+
+impl FileTeam {
     /// Why the answer in the file is none; `None` for one that counts.
     fn why_not(&self, found: &RequestRecord, asked: &RequestRecord) -> Result<Option<String>> {
         let RequestState::Answered { answer, .. } = &found.state else {
@@ -177,11 +182,6 @@ impl TeamFiles<'_> {
             id.as_str(),
             |event| matches!(event, Event::RequestAnswered { request, .. } if request == id),
         )
-    }
-
-    pub(crate) fn close_request(&self, id: &RequestId) -> Result<()> {
-        let path = self.at.request(checked(id)?);
-        self.with_requests_lock(|held| Ok(held.remove(&path)?))
     }
 
     /// Takes the requests of a spawn that has ended out of the queue: nobody waits for their answers any more.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{LifeHolder, Liveness};
+use swarm_fs::{LifeHolder, Liveness, LockInterrupt};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
     MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestKind, RequestRecord,
@@ -14,17 +14,14 @@ use swarm_protocol::{
 
 use crate::{
     Actor, AnswerLookup, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted,
-    ReconcileReport, RemovedMember, RequestList, Result, StoreError, TaskChange, TaskList,
-    TaskUpdated, TeamDamage, TeamView,
+    ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList, TaskUpdated,
+    TeamDamage, TeamView,
 };
 
-/// Everything that is remembered about teams. One handle serves all teams under one root and all threads.
-///
-/// Every method may block for as long as another process holds a lock, up to the store's deadline, and every method
-/// of a team that does not exist fails with [`StoreError::TeamNotFound`].
+/// Persistent team state below one root. One store serves all teams and all threads.
 pub trait TeamStore: Send + Sync + Debug {
-    /// The same teams for somebody in haste: no lock is waited for longer than `at_most`.
-    fn in_haste(&self, at_most: Duration) -> Arc<dyn TeamStore>;
+    /// Returns the handle of a team, which need not exist.
+    fn team(&self, name: &TeamName) -> Arc<dyn Team>;
 
     /// Makes a team with its lead as the only member, its inboxes and its task list. The team appears whole or
     /// not at all, and an existing one is never touched.
@@ -40,44 +37,85 @@ pub trait TeamStore: Send + Sync + Debug {
     /// The same, and the names of folders that were teams of ours and have no roster any more.
     fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)>;
 
+    /// Finds what killed processes left between the files of all teams, and removes it with `clear`: folders of teams
+    /// that were being made or deleted, orders that no child took, temporary files, empty folders. Tells of each
+    /// whether it could be removed.
+    fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>>;
+}
+
+/// One team: operations on the whole of it here, the others in one trait per subject.
+///
+/// Every method may block while another process holds a lock, up to the store's deadline. If the team does not exist,
+/// every method that can fail returns [`StoreError::TeamNotFound`].
+pub trait Team:
+    Roster + Mailbox + TaskBoard + RequestQueue + Journal + Presence + TeamFolders + Send + Sync + Debug
+{
+    /// Returns its name.
+    fn name(&self) -> &TeamName;
+
+    /// Returns a handle that waits at most `at_most` for each lock.
+    fn with_lock_timeout(&self, at_most: Duration) -> Arc<dyn Team>;
+
+    /// Returns a handle whose waits for locks `interrupt` cuts short.
+    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn Team>;
+
     /// What is wrong with a team that cannot be used; `None` for a sound one, and where there is none.
-    fn damage(&self, team: &TeamName) -> Option<TeamDamage>;
+    fn damage(&self) -> Option<TeamDamage>;
 
     /// Whether another program made a team: it can be looked at, and every change is refused with
     /// [`StoreError::ForeignTeam`].
-    fn is_foreign(&self, team: &TeamName) -> bool;
-
-    /// The roster as it stands.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] when the file is not a roster; it is left as it is.
-    fn config(&self, team: &TeamName) -> Result<TeamConfig>;
+    fn is_foreign(&self) -> bool;
 
     /// Ends a team: tasks and journal move to an archive whose folder is returned, or are dropped with `purge`.
     ///
     /// # Errors
     /// [`StoreError::LeadAlive`] while another process than the caller's leads, even with `force`: it would go on
     /// without its team. [`StoreError::TeamBusy`] while members live or are being spawned, unless `force`.
-    fn delete_team(&self, team: &TeamName, purge: bool, force: bool) -> Result<Option<PathBuf>>;
+    fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>>;
 
-    /// Whether [`Self::delete_team`] would refuse as things stand. Changes nothing.
+    /// Whether [`Self::delete`] would refuse as things stand. Changes nothing.
     ///
     /// # Errors
     /// As there.
-    fn may_delete(&self, team: &TeamName, force: bool) -> Result<()>;
+    fn may_delete(&self, force: bool) -> Result<()>;
 
-    /// Finds what killed processes left between the files of all teams, and removes it with `clear`: folders of teams
-    /// that were being made or deleted, orders that no child took, temporary files, empty folders. Tells of each
-    /// whether it could be removed.
-    fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>>;
+    /// Brings the records in line with who is alive: one journal event for each death, its tasks given back, one message
+    /// to the lead if it was unexpected; expired reservations of dead spawners rolled back. Whoever comes second finds
+    /// nothing left to do, and what a killed one left half done is finished. What was done is added to `done`, also
+    /// where something else could not be done.
+    ///
+    /// # Errors
+    /// The first of them; what it is about is found again by the next one.
+    fn reconcile_noting(&self, done: &mut ReconcileReport) -> Result<()>;
 
-    /// Changes the roster under its lock and returns it as written. Nothing is written when `change` fails or changes
-    /// nothing.
-    fn update_config(
-        &self,
-        team: &TeamName,
-        change: &mut dyn FnMut(&mut TeamConfig) -> Result<(), StoreError>,
-    ) -> Result<TeamConfig>;
+    /// [`Self::reconcile_noting`] for those who only want to know what was done when all of it was.
+    ///
+    /// # Errors
+    /// As there.
+    fn reconcile(&self) -> Result<ReconcileReport> {
+        let mut done = ReconcileReport::default();
+        self.reconcile_noting(&mut done).map(|()| done)
+    }
+
+    /// The roster and every member with what is known of it, in the roster's order.
+    fn look(&self) -> Result<TeamView>;
+
+    /// The members alone.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    fn member_view(&self) -> Result<Vec<MemberView>> {
+        Ok(self.look()?.members)
+    }
+}
+
+/// The members of a team, the process that leads it, and spawns under way.
+pub trait Roster {
+    /// The roster as it stands.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the file is not a roster; it is left as it is.
+    fn config(&self) -> Result<TeamConfig>;
 
     /// Holds a place in the roster for a spawn: entry, colour, inbox with the prompt as first message. An entry of a
     /// dead member of that name is replaced, and comes back if the spawn is aborted. What this brought in line about the
@@ -85,19 +123,14 @@ pub trait TeamStore: Send + Sync + Debug {
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] when the name, or one that would share its files, is in use.
-    fn reserve_noting(
-        &self,
-        team: &TeamName,
-        new: NewMember,
-        done: &mut ReconcileReport,
-    ) -> Result<Member>;
+    fn reserve_noting(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member>;
 
     /// [`Self::reserve_noting`] where nothing can have been left by an earlier one of that name.
     ///
     /// # Errors
     /// As there.
-    fn reserve(&self, team: &TeamName, new: NewMember) -> Result<Member> {
-        self.reserve_noting(team, new, &mut ReconcileReport::default())
+    fn reserve(&self, new: NewMember) -> Result<Member> {
+        self.reserve_noting(new, &mut ReconcileReport::default())
     }
 
     /// Makes a reserved member a full one: fills in where it runs and takes the reservation away. A second commit of
@@ -107,7 +140,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// [`StoreError::SpawnGone`] when the reservation was rolled back.
     fn commit_spawn(
         &self,
-        team: &TeamName,
         spawn: &SpawnId,
         pane: PaneId,
         backend: BackendType,
@@ -116,135 +148,121 @@ pub trait TeamStore: Send + Sync + Debug {
 
     /// Undoes a reservation: roster and inbox are as before it. Mail that others sent to the reserved member
     /// meanwhile is kept. Unknown and committed spawns are left alone; tells whether anything was undone.
-    fn abort_spawn(&self, team: &TeamName, spawn: &SpawnId, reason: &str) -> Result<bool>;
+    fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool>;
 
     /// Takes a member out of the roster and gives its open tasks back, attempts unchanged. With `spawn`, only when the
     /// entry is still of that spawn. `None` when there was nothing to remove. Its inbox stays.
     fn remove_member(
         &self,
-        team: &TeamName,
         name: &MemberName,
         spawn: Option<&SpawnId>,
     ) -> Result<Option<RemovedMember>>;
 
+    /// The last entry of a name that was taken out of the roster.
+    fn former_member(&self, name: &MemberName) -> Result<Option<Member>>;
+
     /// Notes whether a member is in a turn (`isActive`).
-    fn set_active(&self, team: &TeamName, name: &MemberName, active: bool) -> Result<()>;
+    fn set_active(&self, name: &MemberName, active: bool) -> Result<()>;
 
     /// Notes which process leads, or that none does.
     ///
     /// # Errors
     /// [`StoreError::LeadAlive`] when another process that still runs has the lead.
-    fn set_lead_process(&self, team: &TeamName, lead: Option<LeadProcess>) -> Result<()>;
+    fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()>;
+
+    /// Notes the conversation and the model of the process that leads.
+    fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()>;
 
     /// Notes that no process leads, in place of this lead that was found lost.
     ///
     /// # Errors
     /// [`StoreError::LeadAlive`] when a process leads all the same, or has taken the lead since.
-    fn clear_lost_lead(&self, team: &TeamName, lost: &LeadProcess) -> Result<()>;
+    fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()>;
 
-    /// Brings the records in line with who is alive: one journal event for each death, its tasks given back, one message
-    /// to the lead if it was unexpected; expired reservations of dead spawners rolled back. Whoever comes second finds
-    /// nothing left to do, and what a killed one left half done is finished. What was done is added to `done`, also
-    /// where something else could not be done.
+    /// Marks a member's present spawn as to be paused, or takes the mark away. Returns the mark that was there; one that
+    /// is there already is kept.
     ///
     /// # Errors
-    /// The first of them; what it is about is found again by the next one.
-    fn reconcile_noting(&self, team: &TeamName, done: &mut ReconcileReport) -> Result<()>;
+    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] when the mark is for another spawn.
+    fn set_paused(&self, name: &MemberName, mark: Option<&PauseMark>) -> Result<Option<PauseMark>>;
+}
 
-    /// [`Self::reconcile_noting`] for those who only want to know what was done when all of it was.
-    ///
-    /// # Errors
-    /// As there.
-    fn reconcile(&self, team: &TeamName) -> Result<ReconcileReport> {
-        let mut done = ReconcileReport::default();
-        self.reconcile_noting(team, &mut done).map(|()| done)
-    }
-
+/// The inboxes of the members.
+pub trait Mailbox {
     /// Puts a message into a member's inbox. It is on disk on return, unread.
     ///
     /// # Errors
     /// [`StoreError::MemberNotFound`], which lists the known names; [`StoreError::InboxFull`];
     /// [`StoreError::MessageTooLarge`].
-    fn post(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<Posted>;
+    fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted>;
 
     /// [`Self::post`] to several members side by side, each with a message of its own. Returns the outcomes in the same order:
     /// a member that cannot be written to keeps no other from getting its message.
     ///
     /// # Errors
     /// When the roster cannot be read; nothing was sent then.
-    fn post_all(
-        &self,
-        team: &TeamName,
-        letters: &[(MemberName, Draft)],
-    ) -> Result<Vec<Result<Posted>>>;
+    fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>>;
 
     /// [`Self::post`] for those who only want the id.
     ///
     /// # Errors
     /// As there.
-    fn send(&self, team: &TeamName, to: &MemberName, draft: Draft) -> Result<MessageId> {
-        Ok(self.post(team, to, draft)?.msg_id)
+    fn send(&self, to: &MemberName, draft: Draft) -> Result<MessageId> {
+        Ok(self.post(to, draft)?.msg_id)
     }
 
     /// An inbox as it stands; changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when the file is no inbox at all; it is left as it is.
-    fn inbox(&self, team: &TeamName, name: &MemberName) -> Result<Inbox>;
+    fn inbox(&self, name: &MemberName) -> Result<Inbox>;
+
+    /// The same while nobody writes: what its writers enter in the journal is there on return.
+    ///
+    /// # Errors
+    /// As [`Self::inbox`].
+    fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox>;
 
     /// Messages that were acknowledged and moved out of the inbox, oldest first. One may also still be in the inbox. Lines
     /// that are no message are left out.
     ///
     /// # Errors
     /// When the archive cannot be read.
-    fn archived_mail(&self, team: &TeamName, name: &MemberName) -> Result<Vec<InboxEntry>>;
-
-    /// The same while nobody writes: what its writers enter in the journal is there on return.
-    ///
-    /// # Errors
-    /// As [`Self::inbox`].
-    fn inbox_at_rest(&self, team: &TeamName, name: &MemberName) -> Result<Inbox>;
+    fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>>;
 
     /// The unread entries, oldest first, each with an id. Nothing is marked read, so the same entries come again
     /// until they are acknowledged. Elements that are no entries are set aside and entered in the journal.
-    fn take_unread(&self, team: &TeamName, name: &MemberName) -> Result<Vec<InboxEntry>>;
+    fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>>;
 
     /// Acknowledges entries and moves old ones beyond the bound to the archive. Returns the ids that were unread
     /// until this call: of two readers that acknowledge the same entry, one gets its id.
-    fn ack(&self, team: &TeamName, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
+    fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 
     /// The same by somebody who is not the receiver, as long as no program is.
     ///
     /// # Errors
     /// [`StoreError::ReadByProgram`] while the receiver lives or is being started: it would never see them.
-    fn ack_by_hand(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        ids: &[MessageId],
-    ) -> Result<Vec<MessageId>>;
+    fn ack_by_hand(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 
     /// Notes that entries are in the receiver's durable transcript: enters that in the journal, and acknowledges them
     /// after it. Entries that are acknowledged already are left alone; returns the ids of the others.
-    fn delivered(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        ids: &[MessageId],
-    ) -> Result<Vec<MessageId>>;
+    fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
+}
 
+/// The task list.
+pub trait TaskBoard {
     /// Makes tasks in the order given, all or none, even if the process is killed half-way. Their numbers are
     /// consecutive, so a blocker may also be a task of the same call.
     ///
     /// # Errors
     /// [`StoreError::TaskNotFound`] for an unknown blocker, [`StoreError::Cycle`].
-    fn create_tasks(&self, team: &TeamName, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>>;
+    fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>>;
 
     /// The whole list by number, and the files in it that are no tasks.
-    fn tasks(&self, team: &TeamName) -> Result<TaskList>;
+    fn tasks(&self) -> Result<TaskList>;
 
     /// One task.
-    fn task(&self, team: &TeamName, id: &TaskId) -> Result<Task>;
+    fn task(&self, id: &TaskId) -> Result<Task>;
 
     /// Changes a task. A task that becomes completed names the tasks that it unblocked; the caller wakes their
     /// owners.
@@ -252,121 +270,49 @@ pub trait TeamStore: Send + Sync + Debug {
     /// # Errors
     /// [`StoreError::Blocked`], [`StoreError::NotYours`], [`StoreError::TaskFailed`], [`StoreError::TaskResolved`],
     /// [`StoreError::Cycle`], [`StoreError::TaskNotFound`].
-    fn update_task(
-        &self,
-        team: &TeamName,
-        id: &TaskId,
-        change: TaskChange,
-        by: &Actor,
-    ) -> Result<TaskUpdated>;
+    fn update_task(&self, id: &TaskId, change: TaskChange, by: &Actor) -> Result<TaskUpdated>;
 
-    /// Whether [`TeamStore::update_task`] could make this change now; nothing is written.
+    /// Whether [`Self::update_task`] could make this change now; nothing is written.
     ///
     /// # Errors
     /// As there.
-    fn check_update(
-        &self,
-        team: &TeamName,
-        id: &TaskId,
-        change: &TaskChange,
-        by: &Actor,
-    ) -> Result<()>;
+    fn check_update(&self, id: &TaskId, change: &TaskChange, by: &Actor) -> Result<()>;
 
     /// Makes the actor the owner and the task `in_progress`, if it is free. Claiming what the same spawn already has
     /// changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Taken`], [`StoreError::Blocked`], [`StoreError::TaskFailed`], [`StoreError::TaskResolved`].
-    fn claim(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Task>;
+    fn claim(&self, id: &TaskId, by: &Actor) -> Result<Task>;
 
     /// Claims the lowest-numbered free task: first those assigned to the actor, then those of nobody. `None` when
     /// there is none.
-    fn claim_next(&self, team: &TeamName, by: &Actor) -> Result<Option<Task>>;
+    fn claim_next(&self, by: &Actor) -> Result<Option<Task>>;
 
     /// Gives a task back: pending, without owner, no longer failed.
     ///
     /// # Errors
     /// [`StoreError::NotYours`], [`StoreError::TaskResolved`].
-    fn release(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Task>;
+    fn release(&self, id: &TaskId, by: &Actor) -> Result<Task>;
 
     /// Deletes a task and every edge to it. Returns the tasks that are unblocked by that. Its number is never used
     /// again.
-    fn delete_task(&self, team: &TeamName, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
+    fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
+}
 
-    /// The last entry of a name that was taken out of the roster.
-    fn former_member(&self, team: &TeamName, name: &MemberName) -> Result<Option<Member>>;
-
-    /// Writes `hello.json`; only the member itself does.
-    fn write_hello(&self, team: &TeamName, name: &MemberName, hello: &Hello) -> Result<()>;
-
-    /// The last hello, possibly of an earlier spawn.
-    fn hello(&self, team: &TeamName, name: &MemberName) -> Result<Option<Hello>>;
-
-    /// Writes `rights.json`; only the member itself does.
-    fn write_rights(&self, team: &TeamName, name: &MemberName, rights: &RightsReport)
-    -> Result<()>;
-
-    /// The last rights that a member wrote down, possibly of an earlier spawn.
-    fn rights(&self, team: &TeamName, name: &MemberName) -> Result<Option<RightsReport>>;
-
-    /// Writes `state.json`; only the member itself does.
-    fn write_state(&self, team: &TeamName, name: &MemberName, state: &StateReport) -> Result<()>;
-
-    /// The last state report, possibly of an earlier spawn.
-    fn state(&self, team: &TeamName, name: &MemberName) -> Result<Option<StateReport>>;
-
-    /// Marks a member's present spawn as to be paused, or takes the mark away. Returns the mark that was there; one that
-    /// is there already is kept.
-    ///
-    /// # Errors
-    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] when the mark is for another spawn.
-    fn set_paused(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        mark: Option<&PauseMark>,
-    ) -> Result<Option<PauseMark>>;
-
-    /// The mark of the member's present spawn, if it is to be paused.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] when the mark cannot be read; it is left as it is.
-    fn paused(&self, team: &TeamName, name: &MemberName) -> Result<Option<PauseMark>>;
-
-    /// The same for a member whose place in the roster is known.
-    fn pause_of(&self, team: &TeamName, member: &Member) -> Result<Option<PauseMark>>;
-
-    /// Whether the member's present spawn lives, by its life lock.
-    fn liveness(&self, team: &TeamName, name: &MemberName) -> Result<Liveness>;
-
-    /// What a member's life file says, where there is one that can be read. Whether that process lives is another question.
-    fn life_record(&self, team: &TeamName, name: &MemberName) -> Option<LifeRecord>;
-
-    /// The names of everybody who has files there, whether in the roster or not.
-    fn names_on_disk(&self, team: &TeamName) -> Vec<MemberName>;
-
-    /// The roster and every member with what is known of it, in the roster's order.
-    fn look(&self, team: &TeamName) -> Result<TeamView>;
-
-    /// The members alone.
-    ///
-    /// # Errors
-    /// As [`TeamStore::look`].
-    fn member_view(&self, team: &TeamName) -> Result<Vec<MemberView>> {
-        Ok(self.look(team)?.members)
-    }
-
+/// The requests that wait for a person.
+pub trait RequestQueue {
     /// Puts a request into the queue.
     ///
     /// # Errors
     /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`].
-    fn open_request(&self, team: &TeamName, request: RequestRecord) -> Result<()>;
+    fn open_request(&self, request: RequestRecord) -> Result<()>;
 
     /// The requests on file, oldest first, open and answered ones.
-    fn requests(&self, team: &TeamName) -> Result<RequestList>;
+    fn requests(&self) -> Result<RequestList>;
 
     /// One request.
-    fn request(&self, team: &TeamName, id: &RequestId) -> Result<RequestRecord>;
+    fn request(&self, id: &RequestId) -> Result<RequestRecord>;
 
     /// Answers a request. Exactly one answer wins. With `shown`, the call that a person saw, only a request for that call
     /// is answered.
@@ -376,7 +322,6 @@ pub trait TeamStore: Send + Sync + Debug {
     /// [`StoreError::RequestChanged`].
     fn answer_request(
         &self,
-        team: &TeamName,
         id: &RequestId,
         shown: Option<&RequestKind>,
         answer: Answer,
@@ -388,45 +333,90 @@ pub trait TeamStore: Send + Sync + Debug {
     ///
     /// # Errors
     /// [`StoreError::RequestNotFound`], [`StoreError::Damaged`].
-    fn look_up_answer(&self, team: &TeamName, asked: &RequestRecord) -> Result<AnswerLookup>;
+    fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup>;
 
     /// Takes a request out of the queue once its answer has been heard. One that is gone already is fine.
-    fn close_request(&self, team: &TeamName, id: &RequestId) -> Result<()>;
+    fn close_request(&self, id: &RequestId) -> Result<()>;
+}
 
+/// The record of what happened in a team.
+pub trait Journal {
     /// Enters an event; it is on disk on return.
-    fn journal(&self, team: &TeamName, event: Event) -> Result<()>;
+    fn journal(&self, event: Event) -> Result<()>;
 
     /// All events, oldest first. Lines that cannot be read are reported beside them.
-    fn events(&self, team: &TeamName) -> Result<Events> {
-        self.events_from(team, 0)
+    fn events(&self) -> Result<Events> {
+        self.events_from(0)
     }
 
     /// The events that were entered after the position `from`, which is [`Events::next`] of an earlier call or 0.
     /// A last line that is not complete yet is left for the next call.
-    fn events_from(&self, team: &TeamName, from: u64) -> Result<Events>;
+    fn events_from(&self, from: u64) -> Result<Events>;
+}
 
-    /// The team's folder, which holds `config.json`.
-    fn team_folder(&self, team: &TeamName) -> PathBuf;
+/// What members report about themselves, and whether they live.
+pub trait Presence {
+    /// Writes `hello.json`; only the member itself does.
+    fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()>;
 
-    /// The folder of the inboxes; a member's is `<name>.json` in it.
-    fn inbox_folder(&self, team: &TeamName) -> PathBuf;
+    /// The last hello, possibly of an earlier spawn.
+    fn hello(&self, name: &MemberName) -> Result<Option<Hello>>;
 
-    /// The folder of the task files.
-    fn tasks_folder(&self, team: &TeamName) -> PathBuf;
+    /// Writes `rights.json`; only the member itself does.
+    fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()>;
 
-    /// The folder of the requests.
-    fn requests_folder(&self, team: &TeamName) -> PathBuf;
+    /// The last rights that a member wrote down, possibly of an earlier spawn.
+    fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>>;
 
-    /// The folder of a member's own files.
-    fn member_dir(&self, team: &TeamName, name: &MemberName) -> PathBuf;
+    /// Writes `state.json`; only the member itself does.
+    fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()>;
+
+    /// The last state report, possibly of an earlier spawn.
+    fn state(&self, name: &MemberName) -> Result<Option<StateReport>>;
+
+    /// The mark of the member's present spawn, if it is to be paused.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the mark cannot be read; it is left as it is.
+    fn paused(&self, name: &MemberName) -> Result<Option<PauseMark>>;
+
+    /// The same for a member whose place in the roster is known.
+    fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>>;
+
+    /// Whether the member's present spawn lives, by its life lock.
+    fn liveness(&self, name: &MemberName) -> Result<Liveness>;
+
+    /// What a member's life file says, where there is one that can be read. Whether that process lives is another question.
+    fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
+
+    /// The names of everybody who has files there, whether in the roster or not.
+    fn names_on_disk(&self) -> Vec<MemberName>;
 
     /// Takes a member's life lock for this process, see [`LifeHolder::take`], and puts `content` into its file. In a
     /// team of which a folder is a link it is refused.
-    fn take_life(&self, team: &TeamName, name: &MemberName, content: &[u8]) -> Result<LifeHolder>;
+    fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder>;
+}
+
+/// Where the files of a team are.
+pub trait TeamFolders {
+    /// The team's folder, which holds `config.json`.
+    fn team_folder(&self) -> PathBuf;
+
+    /// The folder of the inboxes; a member's is `<name>.json` in it.
+    fn inbox_folder(&self) -> PathBuf;
+
+    /// The folder of the task files.
+    fn tasks_folder(&self) -> PathBuf;
+
+    /// The folder of the requests.
+    fn requests_folder(&self) -> PathBuf;
+
+    /// The folder of a member's own files.
+    fn member_dir(&self, name: &MemberName) -> PathBuf;
 
     /// The file that a member locks for as long as it lives.
-    fn life_path(&self, team: &TeamName, name: &MemberName) -> PathBuf;
+    fn life_path(&self, name: &MemberName) -> PathBuf;
 
     /// The journal's file.
-    fn journal_path(&self, team: &TeamName) -> PathBuf;
+    fn journal_path(&self) -> PathBuf;
 }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use swarm_fs::Liveness;
 use swarm_protocol::{
-    Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState, Task,
+    Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState,
+    SpawnId, Task, TaskId, TeamName,
 };
-use swarm_protocol::{SpawnId, TaskId, TeamName};
-use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList, TeamStore};
+use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList, Team};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Deployment, LeadError, SpawnOptions, SpawnedMember, spawn};
@@ -45,22 +45,22 @@ pub struct DeadMember {
 ///
 /// # Errors
 /// Whatever the store says.
-pub fn handover(store: &dyn TeamStore, team: &TeamName) -> Result<Handover, StoreError> {
-    let tasks = store.tasks(team)?;
-    let events = store.events(team)?.entries;
+pub fn handover(team: &dyn Team) -> Result<Handover, StoreError> {
+    let tasks = team.tasks()?;
+    let events = team.events()?.entries;
     let lost = lost_tasks(&events);
     let told = told_by_person(&events);
-    let mut requests = store.requests(team)?.requests;
+    let mut requests = team.requests()?.requests;
     requests.retain(|request| request.state == RequestState::Open);
     let (mut live, mut dead, mut unread) = (Vec::new(), Vec::new(), None);
-    for view in store.member_view(team)? {
+    for view in team.member_view()? {
         if view.member.name.is_lead() {
             unread = view.unread;
         } else if view.liveness == Liveness::Dead && view.member.swarm.is_some() {
             let released = view.member.spawn_id().and_then(|spawn| lost.get(&spawn));
             let released = released.map_or(&[][..], Vec::as_slice);
             dead.push(DeadMember {
-                tasks: tasks_of(&view.member, team, &tasks, released),
+                tasks: tasks_of(&view.member, team.name(), &tasks, released),
                 stopped_by_person: view.state == MemberState::Stopped
                     && told.contains(&view.member.name),
                 member: view.member,
@@ -70,7 +70,7 @@ pub fn handover(store: &dyn TeamStore, team: &TeamName) -> Result<Handover, Stor
         }
     }
     Ok(Handover {
-        team: team.clone(),
+        team: team.name().clone(),
         unread,
         live,
         dead,
@@ -202,8 +202,8 @@ pub async fn bring_back(
         .known_mode()
         .filter(|mode| deployment.ceiling.covers(*mode));
     // A death that is recorded only later would take the tasks away again.
-    swarm_team::reconcile(&*deployment.store, team)?;
-    let tasks = give_back(&*deployment.store, team, dead);
+    swarm_team::reconcile(&*deployment.store.team(team))?;
+    let tasks = give_back(&*deployment.store.team(team), dead);
     let options = SpawnOptions {
         name: member.name.clone(),
         agent_type: member.agent_type.clone(),
@@ -227,7 +227,7 @@ pub async fn bring_back(
         Err(error) => {
             // Whoever has the name was brought back by somebody else, for the same tasks.
             if !matches!(error, LeadError::Store(StoreError::NameTaken { .. })) {
-                take_away(&*deployment.store, team, member, &tasks);
+                take_away(&*deployment.store.team(team), member, &tasks);
             }
             Err(error)
         }
@@ -241,21 +241,21 @@ struct Given {
 }
 
 /// In the member's own name, which may take what is nobody's and nothing else.
-fn give_back(store: &dyn TeamStore, team: &TeamName, dead: &DeadMember) -> Vec<Given> {
+fn give_back(team: &dyn Team, dead: &DeadMember) -> Vec<Given> {
     let name = &dead.member.name;
-    let itself = Actor::member(team, name.clone(), None);
+    let itself = Actor::member(team.name(), name.clone(), None);
     let give = |task: &Task| {
         let change = TaskChange {
             owner: Some(name.clone()),
             ..TaskChange::default()
         };
-        match store.update_task(team, &task.id, change, &itself) {
+        match team.update_task(&task.id, change, &itself) {
             Ok(updated) => Some(Given {
                 is_new: updated.changed_fields.contains(&"owner"),
                 task: updated.task,
             }),
             Err(error) => {
-                tracing::info!(%team, member = %name, task = %task.id, %error, "task not given back to its owner");
+                tracing::info!(team = %team.name(), member = %name, task = %task.id, %error, "task not given back to its owner");
                 None
             }
         }
@@ -263,11 +263,11 @@ fn give_back(store: &dyn TeamStore, team: &TeamName, dead: &DeadMember) -> Vec<G
     dead.tasks.iter().filter_map(give).collect()
 }
 
-fn take_away(store: &dyn TeamStore, team: &TeamName, member: &Member, tasks: &[Given]) {
-    let itself = Actor::member(team, member.name.clone(), None);
+fn take_away(team: &dyn Team, member: &Member, tasks: &[Given]) {
+    let itself = Actor::member(team.name(), member.name.clone(), None);
     for Given { task, .. } in tasks.iter().filter(|given| given.is_new) {
-        if let Err(error) = store.release(team, &task.id, &itself) {
-            tracing::warn!(%team, member = %member.name, task = %task.id, %error, "task stays with a dead member");
+        if let Err(error) = team.release(&task.id, &itself) {
+            tracing::warn!(team = %team.name(), member = %member.name, task = %task.id, %error, "task stays with a dead member");
         }
     }
 }

@@ -147,7 +147,8 @@ impl Leadership {
     pub fn take_over(&self, team: TeamName) -> Result<(), StoreError> {
         let mut held = self.held.lock();
         let dep = &self.deployment;
-        let config = dep.store.config(&team)?;
+        let files = dep.store.team(&team);
+        let config = files.config()?;
         let alive = |pid: Option<u32>| StoreError::LeadAlive {
             team: team.clone(),
             pid: pid.unwrap_or_default(),
@@ -156,7 +157,7 @@ impl Leadership {
             LeadStanding::Led { pid } => return Err(alive(pid)),
             LeadStanding::Unknown { pid } => return Err(alive(Some(pid))),
             LeadStanding::Foreign { .. } => {
-                let path = dep.store.team_folder(&team);
+                let path = files.team_folder();
                 return Err(StoreError::ForeignTeam { path });
             }
             LeadStanding::Lost { .. } | LeadStanding::ByHand => {}
@@ -167,22 +168,12 @@ impl Leadership {
             taken => taken?,
         };
         let process = dep.process.lead_process(&*dep.clock);
-        dep.store.set_lead_process(&team, Some(process))?;
-        let session = self.session.to_string();
-        dep.store.update_config(&team, &mut |config| {
-            config.lead_session_id = Some(session.clone());
-            if let Some(lead) = config.member_mut(&MemberName::lead()) {
-                lead.model = Some(self.model.clone());
-            }
-            Ok(())
+        files.set_lead_process(Some(process))?;
+        files.set_lead_session(&self.session.to_string(), &self.model)?;
+        files.journal(Event::LeadTaken {
+            by: swarm_protocol::LEAD_NAME.to_owned(),
+            pid: Some(dep.process.pid),
         })?;
-        dep.store.journal(
-            &team,
-            Event::LeadTaken {
-                by: swarm_protocol::LEAD_NAME.to_owned(),
-                pid: Some(dep.process.pid),
-            },
-        )?;
         *held = Some(Held {
             asked: team.clone(),
             team,
@@ -204,7 +195,7 @@ impl Leadership {
         // Ids, numbers and strings always serialize.
         let content = serde_json::to_vec(&record).unwrap_or_default();
         let store = &self.deployment.store;
-        store.take_life(team, &MemberName::lead(), &content)
+        store.team(team).take_life(&MemberName::lead(), &content)
     }
 
     /// Gives the lead up; the team stays.
@@ -213,7 +204,10 @@ impl Leadership {
     /// Whatever the store says.
     pub fn resign(&self) -> Result<(), StoreError> {
         if let Some(held) = self.held.lock().take() {
-            self.deployment.store.set_lead_process(&held.team, None)?;
+            self.deployment
+                .store
+                .team(&held.team)
+                .set_lead_process(None)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::{StoreError, Team};
 
 use crate::LeadError;
 
@@ -12,11 +12,11 @@ use crate::LeadError;
 /// # Errors
 /// What the change returns, and [`LeadError::BrokeDown`] when the thread did not come to its end.
 pub(crate) async fn off_thread<T: Send + 'static>(
-    store: &Arc<dyn TeamStore>,
-    change: impl FnOnce(&dyn TeamStore) -> Result<T, StoreError> + Send + 'static,
+    team: &Arc<dyn Team>,
+    change: impl FnOnce(&dyn Team) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, LeadError> {
-    let store = Arc::clone(store);
-    match tokio::task::spawn_blocking(move || change(&*store)).await {
+    let team = Arc::clone(team);
+    match tokio::task::spawn_blocking(move || change(&*team)).await {
         Ok(done) => Ok(done?),
         Err(error) => Err(LeadError::BrokeDown(error.to_string())),
     }

@@ -3,17 +3,16 @@
 
 use std::sync::Arc;
 
-use swarm_protocol::TeamName;
-use swarm_store::{ReconcileReport, StoreError, TeamStore};
+use swarm_store::{ReconcileReport, StoreError, Team};
 use tokio::task::{JoinError, JoinHandle};
 
 /// A reconcile under way on a thread of its own.
 pub type Reconciling = JoinHandle<Result<ReconcileReport, StoreError>>;
 
 /// Begins one. It goes on when nobody waits for it.
-pub fn begin_reconcile(store: &Arc<dyn TeamStore>, team: &TeamName) -> Reconciling {
-    let (store, team) = (Arc::clone(store), team.clone());
-    tokio::task::spawn_blocking(move || swarm_team::reconcile(&*store, &team))
+pub fn begin_reconcile(team: &Arc<dyn Team>) -> Reconciling {
+    let team = Arc::clone(team);
+    tokio::task::spawn_blocking(move || swarm_team::reconcile(&*team))
 }
 
 /// What came of one that has ended.
@@ -33,9 +32,6 @@ pub fn reconcile_outcome(
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn reconcile_team(
-    store: &Arc<dyn TeamStore>,
-    team: &TeamName,
-) -> Result<ReconcileReport, StoreError> {
-    reconcile_outcome(begin_reconcile(store, team).await)
+pub async fn reconcile_team(team: &Arc<dyn Team>) -> Result<ReconcileReport, StoreError> {
+    reconcile_outcome(begin_reconcile(team).await)
 }

@@ -1,7 +1,7 @@
 //! A team in a few lines, for a model that has lost sight of it.
 
-use swarm_protocol::{MemberName, RequestState, Task, TeamName};
-use swarm_store::{StoreError, TaskList, TeamStore};
+use swarm_protocol::{MemberName, RequestState, Task};
+use swarm_store::{StoreError, TaskList, Team};
 
 /// Bytes of the lines of one part. All parts with their headings have less than 2 KiB.
 const MEMBERS: usize = 600;
@@ -16,12 +16,8 @@ const LINE: usize = 120;
 ///
 /// # Errors
 /// [`StoreError`] where the team's files cannot be read.
-pub fn team_brief(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    reader: &MemberName,
-) -> Result<String, StoreError> {
-    let members = store.member_view(team)?;
+pub fn team_brief(team: &dyn Team, reader: &MemberName) -> Result<String, StoreError> {
+    let members = team.member_view()?;
     let others = members.iter().filter(|view| view.member.name != *reader);
     let members: Vec<String> = others
         .map(|view| {
@@ -30,18 +26,18 @@ pub fn team_brief(
             format!("{}{kind}: {}", view.member.name, view.state.name())
         })
         .collect();
-    let list = store.tasks(team)?;
+    let list = team.tasks()?;
     let open = list.tasks.iter();
     let open = open.filter(|task| !list.state(task).is_terminal());
     let tasks: Vec<String> = open.map(|task| task_line(task, &list)).collect();
-    let requests = store.requests(team)?.requests.into_iter();
+    let requests = team.requests()?.requests.into_iter();
     let requests: Vec<String> = requests
         .filter(|request| request.state == RequestState::Open)
         .map(|request| format!("{} asks: {}", request.from, request.description))
         .collect();
     let parts = [
         part(
-            &format!("You are {reader} of team {team}. Other members"),
+            &format!("You are {reader} of team {}. Other members", team.name()),
             &members,
             MEMBERS,
         ),

@@ -1,8 +1,8 @@
 //! What comes before a task is completed.
 
 use swarm_hooks::AgentHooks;
-use swarm_protocol::{TaskId, TaskStatus, TeamName};
-use swarm_store::{Actor, StoreError, TaskChange, TeamStore};
+use swarm_protocol::{TaskId, TaskStatus};
+use swarm_store::{Actor, StoreError, TaskChange, Team};
 use tokio_util::sync::CancellationToken;
 
 use crate::WorkMerger;
@@ -12,10 +12,8 @@ use crate::task_hooks::completed_hooks;
 /// A change that may complete a task, and who looks at it before.
 #[derive(Debug, Clone, Copy)]
 pub struct Completion<'a> {
-    /// The one owner of the files.
-    pub store: &'a dyn TeamStore,
     /// The team.
-    pub team: &'a TeamName,
+    pub team: &'a dyn Team,
     /// The task.
     pub id: TaskId,
     /// What shall change.
@@ -54,17 +52,15 @@ impl Completion<'_> {
         if self.change.status != Some(TaskStatus::Completed) {
             return Ok(());
         }
-        let Self {
-            store, team, id, ..
-        } = self;
-        let check = || store.check_update(team, &id, self.change, self.by);
+        let Self { team, id, .. } = self;
+        let check = || team.check_update(&id, self.change, self.by);
         check()?;
-        completed_hooks(store, team, &id, hooks, cancel)
+        completed_hooks(team, &id, hooks, cancel)
             .await
             .map_err(CompletionError::Hook)?;
         // A hook may take minutes, in which others change the list.
         check()?;
-        require_merged(store, team, &id, self.by, self.merger)
+        require_merged(team, &id, self.by, self.merger)
             .await
             .map_err(CompletionError::Merge)
     }

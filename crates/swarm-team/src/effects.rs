@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use swarm_fs::process;
 use swarm_protocol::{
-    ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, TeamName, UnixMs,
+    ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, UnixMs,
 };
-use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamStore, TeamView};
+use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView};
 
 use crate::SpawnOrder;
 use crate::marked::processes_of_members;
@@ -21,8 +21,7 @@ const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 /// # Errors
 /// Whatever the store says.
 pub fn announce_assignment(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     task: &Task,
     by: &MemberName,
     now: UnixMs,
@@ -30,12 +29,12 @@ pub fn announce_assignment(
     if task.owner.is_none() {
         return Ok(());
     }
-    let config = store.config(team)?;
+    let config = team.config()?;
     let mut members = config.members.iter();
-    let Some(owner) = members.find(|member| task.is_owned_by(&member.id_in(team))) else {
+    let Some(owner) = members.find(|member| task.is_owned_by(&member.id_in(team.name()))) else {
         return Ok(());
     };
-    let state = store.tasks(team)?.state(task);
+    let state = team.tasks()?.state(task);
     if &owner.name == by || state == TaskState::Blocked || state.is_terminal() {
         return Ok(());
     }
@@ -46,8 +45,7 @@ pub fn announce_assignment(
         assigned_by: by.to_string(),
         timestamp: now.iso(),
     });
-    store
-        .send(team, &owner.name, Draft::control(by.as_str(), &frame))
+    team.send(&owner.name, Draft::control(by.as_str(), &frame))
         .map(drop)
 }
 
@@ -57,20 +55,19 @@ pub fn announce_assignment(
 /// # Errors
 /// The first of whatever the store says; the tasks are free all the same.
 pub fn announce_unblocked(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     tasks: &[Task],
     by: &MemberName,
 ) -> Result<(), StoreError> {
     if tasks.is_empty() {
         return Ok(());
     }
-    let members = store.member_view(team)?;
+    let members = team.member_view()?;
     let mut told = Ok(());
     for task in tasks {
         let (text, receivers) = news_of(task, &members, team);
         for name in receivers.into_iter().filter(|name| *name != by) {
-            told = told.and(store.send(team, name, system(&text)).map(drop));
+            told = told.and(team.send(name, system(&text)).map(drop));
         }
     }
     told
@@ -80,10 +77,10 @@ pub fn announce_unblocked(
 fn news_of<'a>(
     task: &Task,
     members: &'a [MemberView],
-    team: &TeamName,
+    team: &dyn Team,
 ) -> (String, Vec<&'a MemberName>) {
     let (id, subject) = (task.id, &task.subject);
-    let owns = |view: &&MemberView| task.is_owned_by(&view.member.id_in(team));
+    let owns = |view: &&MemberView| task.is_owned_by(&view.member.id_in(team.name()));
     if let Some(owner) = members.iter().find(owns) {
         let text = format!(
             "Task #{id} ({subject}) is yours and no longer blocked: start on it.\n{}",
@@ -108,14 +105,14 @@ fn system(text: &str) -> Draft {
 
 /// Ends what spawns that are no more have left: what a dead member's shell left running, and what a spawner that died had begun
 /// to start. All at the same time, so that the processes of this machine are looked through once.
-fn clean_up_after(store: &dyn TeamStore, team: &TeamName, spawns: &[(&MemberName, SpawnId)]) {
+fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
     if spawns.is_empty() {
         return;
     }
-    let target = processes_of_members(store, team, spawns.iter().copied());
+    let target = processes_of_members(team, spawns.iter().copied());
     let ended = process::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
-        tracing::error!(%team, left = ended.left, "processes of spawns that are no more are left");
+        tracing::error!(team = %team.name(), left = ended.left, "processes of spawns that are no more are left");
     }
 }
 
@@ -125,17 +122,14 @@ fn clean_up_after(store: &dyn TeamStore, team: &TeamName, spawns: &[(&MemberName
 ///
 /// # Errors
 /// As [`reconcile`] otherwise.
-pub fn look(
-    store: &dyn TeamStore,
-    team: &TeamName,
-) -> Result<(TeamView, Option<StoreError>), StoreError> {
-    let view = store.look(team)?;
+pub fn look(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreError> {
+    let view = team.look()?;
     if !view.is_out_of_line {
         return Ok((view, None));
     }
-    match reconcile(store, team) {
-        Ok(_) => Ok((store.look(team)?, None)),
-        Err(error) if error.is_for_want_of_room() => Ok((store.look(team)?, Some(error))),
+    match reconcile(team) {
+        Ok(_) => Ok((team.look()?, None)),
+        Err(error) if error.is_for_want_of_room() => Ok((team.look()?, Some(error))),
         Err(error) => Err(error),
     }
 }
@@ -145,40 +139,36 @@ pub fn look(
 ///
 /// # Errors
 /// The first of whatever the store says; every death is entered that can be, and what those left is ended.
-pub fn reconcile(store: &dyn TeamStore, team: &TeamName) -> Result<ReconcileReport, StoreError> {
+pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
     let mut done = ReconcileReport::default();
-    let outcome = store.reconcile_noting(team, &mut done);
-    attend(store, team, &done);
+    let outcome = team.reconcile_noting(&mut done);
+    attend(team, &done);
     outcome.map(|()| done)
 }
 
 /// Holds a place for a spawn, and ends what an earlier one of that name left running.
 ///
 /// # Errors
-/// Whatever [`TeamStore::reserve_noting`] says.
-pub fn reserve(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    new: NewMember,
-) -> Result<Member, StoreError> {
+/// Whatever [`swarm_store::Roster::reserve_noting`] says.
+pub fn reserve(team: &dyn Team, new: NewMember) -> Result<Member, StoreError> {
     let mut done = ReconcileReport::default();
-    let reserved = store.reserve_noting(team, new, &mut done);
-    attend(store, team, &done);
+    let reserved = team.reserve_noting(new, &mut done);
+    attend(team, &done);
     reserved
 }
 
 /// Looks after what members that died and spawns that were undone have left beside the records.
-fn attend(store: &dyn TeamStore, team: &TeamName, done: &ReconcileReport) {
+fn attend(team: &dyn Team, done: &ReconcileReport) {
     for undone in &done.rolled_back {
         // Its spawner died, perhaps before the child took its order, with the keys in it.
-        let folder = store.member_dir(team, &undone.member);
+        let folder = team.member_dir(&undone.member);
         if let Err(error) = SpawnOrder::discard(&folder, undone.spawn_id) {
-            tracing::error!(%team, member = %undone.member, %error, "spawn order not removed");
+            tracing::error!(team = %team.name(), member = %undone.member, %error, "spawn order not removed");
         }
     }
     let undone = done.rolled_back.iter();
     let undone = undone.map(|undone| (&undone.member, undone.spawn_id));
     let died = done.died.iter().filter(|departure| !departure.in_order);
     let died = died.map(|departure| (&departure.member, departure.spawn_id));
-    clean_up_after(store, team, &undone.chain(died).collect::<Vec<_>>());
+    clean_up_after(team, &undone.chain(died).collect::<Vec<_>>());
 }

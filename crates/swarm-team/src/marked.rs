@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 
 use swarm_fs::process::{KnownProcesses, Process, Target, pid_space};
 use swarm_fs::{Liveness, probe_and_read};
-use swarm_protocol::{
-    LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId, TeamName,
-};
-use swarm_store::TeamStore;
+use swarm_protocol::{LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId};
+use swarm_store::Team;
 
 /// What bears the mark of a spawn of the teams below a root folder. Those of another root bear the same mark where that root, or
 /// this one, is a copy; they are not meant.
@@ -18,37 +16,27 @@ pub fn processes_of_spawn(root: &Path, spawn: SpawnId) -> Target {
 
 /// The processes of some spawns of members: who holds the life lock for one of them, and what bears their marks.
 pub fn processes_of_members<'a>(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     members: impl IntoIterator<Item = (&'a MemberName, SpawnId)>,
 ) -> Target {
     let (lives, spawns) = members
         .into_iter()
-        .map(|(name, spawn)| (store.life_path(team, name), spawn))
+        .map(|(name, spawn)| (team.life_path(name), spawn))
         .unzip();
-    living_or_marked(store, team, lives, spawns)
+    living_or_marked(team, lives, spawns)
 }
 
 /// The same for spawns of a team whose members' names are not known.
-pub fn processes_of_spawns(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    spawns: impl IntoIterator<Item = SpawnId>,
-) -> Target {
-    let names = store.names_on_disk(team).into_iter();
+pub fn processes_of_spawns(team: &dyn Team, spawns: impl IntoIterator<Item = SpawnId>) -> Target {
+    let names = team.names_on_disk().into_iter();
     let names = names.filter(|name| !name.is_lead());
-    let lives = names.map(|name| store.life_path(team, &name)).collect();
-    living_or_marked(store, team, lives, spawns.into_iter().collect())
+    let lives = names.map(|name| team.life_path(&name)).collect();
+    living_or_marked(team, lives, spawns.into_iter().collect())
 }
 
 /// Who holds one of these life locks for one of these spawns, and what bears their marks.
-fn living_or_marked(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    lives: Vec<PathBuf>,
-    spawns: HashSet<SpawnId>,
-) -> Target {
-    let target = marked(root_of(&store.team_folder(team)), spawns.iter().copied());
+fn living_or_marked(team: &dyn Team, lives: Vec<PathBuf>, spawns: HashSet<SpawnId>) -> Target {
+    let target = marked(root_of(&team.team_folder()), spawns.iter().copied());
     let find = move || {
         let holders = lives.iter().filter_map(|path| life_holder(path));
         let holders = holders.filter(|(spawn, _)| spawns.contains(spawn));
@@ -104,16 +92,16 @@ fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
 
 /// The processes of all members of a team that live in our pid namespace, whether or not they are in its roster. Without
 /// the lead.
-pub fn life_holders(store: &dyn TeamStore, team: &TeamName) -> Vec<MemberProcess> {
-    let names = store.names_on_disk(team).into_iter();
+pub fn life_holders(team: &dyn Team) -> Vec<MemberProcess> {
+    let names = team.names_on_disk().into_iter();
     names
         .filter(|name| !name.is_lead())
-        .filter_map(|name| holder_of(store, team, name))
+        .filter_map(|name| holder_of(team, name))
         .collect()
 }
 
-fn holder_of(store: &dyn TeamStore, team: &TeamName, name: MemberName) -> Option<MemberProcess> {
-    let (spawn_id, process) = life_holder(&store.life_path(team, &name))?;
+fn holder_of(team: &dyn Team, name: MemberName) -> Option<MemberProcess> {
+    let (spawn_id, process) = life_holder(&team.life_path(&name))?;
     Some(MemberProcess {
         name,
         spawn_id,
@@ -123,18 +111,15 @@ fn holder_of(store: &dyn TeamStore, team: &TeamName, name: MemberName) -> Option
 
 /// Where the members of a team that are running work, and its lead process: the process of each and its recorded working
 /// directory, which nobody can look up in `/proc`.
-pub fn working_directories(
-    store: &dyn TeamStore,
-    team: &TeamName,
-) -> Vec<(MemberProcess, PathBuf)> {
-    let names = store.names_on_disk(team).into_iter();
-    let holders = names.filter_map(|name| holder_of(store, team, name));
+pub fn working_directories(team: &dyn Team) -> Vec<(MemberProcess, PathBuf)> {
+    let names = team.names_on_disk().into_iter();
+    let holders = names.filter_map(|name| holder_of(team, name));
     let cwd = |holder: &MemberProcess| {
         if holder.name.is_lead() {
-            let config = store.config(team).ok()?;
+            let config = team.config().ok()?;
             return Some(config.member(&holder.name)?.cwd.clone());
         }
-        let hello = store.hello(team, &holder.name).ok()??;
+        let hello = team.hello(&holder.name).ok()??;
         (hello.spawn_id == holder.spawn_id).then_some(hello.cwd)
     };
     holders

@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use swarm_hooks::{AgentHooks, Hooks, Subject};
 use swarm_protocol::{AgentId, MemberName, PermissionMode, TaskId, TaskStatus};
+use swarm_store::Team;
 
 use crate::Seat;
 
@@ -30,18 +31,18 @@ fn describe(seat: &Weak<Seat>, subject: &mut Subject) {
     let Some(seat) = seat.upgrade() else { return };
     subject.member = Some(seat.name.clone());
     let Some(team) = seat.team() else { return };
-    subject.agent_id = Some(AgentId::new(seat.name.clone(), team.clone()).to_string());
+    subject.agent_id = Some(AgentId::new(seat.name.clone(), team.name().clone()).to_string());
     if !seat.is_lead() {
-        subject.parent = Some(AgentId::new(MemberName::lead(), team.clone()).to_string());
+        subject.parent = Some(AgentId::new(MemberName::lead(), team.name().clone()).to_string());
     }
-    subject.task = task(&seat, &team);
-    subject.team = Some(team);
+    subject.task = task(&seat, &*team);
+    subject.team = Some(team.name().clone());
 }
 
 /// The first task that the member has in progress.
-fn task(seat: &Seat, team: &swarm_protocol::TeamName) -> Option<TaskId> {
-    let own = AgentId::new(seat.name.clone(), team.clone());
-    let list = seat.store.tasks(team).ok()?;
+fn task(seat: &Seat, team: &dyn Team) -> Option<TaskId> {
+    let own = AgentId::new(seat.name.clone(), team.name().clone());
+    let list = team.tasks().ok()?;
     let mut tasks = list.tasks.iter();
     let task = tasks.find(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&own));
     task.map(|task| task.id)

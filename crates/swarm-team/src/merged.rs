@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use async_trait::async_trait;
-use swarm_protocol::{TaskId, TaskStatus, TeamName};
-use swarm_store::{Actor, Draft, TeamStore};
+use swarm_protocol::{TaskId, TaskStatus};
+use swarm_store::{Actor, Draft, Team};
 
 use crate::send::{summary_of, told};
 
@@ -23,8 +23,7 @@ pub trait WorkMerger: Send + Sync + fmt::Debug {
 /// # Errors
 /// What is in the way, for the one who asked.
 pub(crate) async fn require_merged(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     id: &TaskId,
     by: &Actor,
     merger: Option<&dyn WorkMerger>,
@@ -32,14 +31,14 @@ pub(crate) async fn require_merged(
     let Some(merger) = merger else {
         return Ok(());
     };
-    let task = store.task(team, id).map_err(|error| told(&error))?;
+    let task = team.task(id).map_err(|error| told(&error))?;
     if task.status == TaskStatus::Completed {
         return Ok(());
     }
-    let config = store.config(team).map_err(|error| told(&error))?;
+    let config = team.config().map_err(|error| told(&error))?;
     let mut members = config.members.iter();
     let owner = match &task.owner {
-        Some(_) => members.find(|member| task.is_owned_by(&member.id_in(team))),
+        Some(_) => members.find(|member| task.is_owned_by(&member.id_in(team.name()))),
         None => members.find(|member| &member.name == by.name()),
     };
     // Whoever may not complete it does not merge it either; the task list says why.
@@ -59,7 +58,7 @@ pub(crate) async fn require_merged(
     if &owner.name != by.name() && !owner.name.is_lead() {
         let text = format!("{refused}. It stays yours; complete it again once that is mended.");
         let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
-        if let Err(error) = store.send(team, &owner.name, message) {
+        if let Err(error) = team.send(&owner.name, message) {
             return Err(format!(
                 "{refused}; {} was not told of it: {}",
                 owner.name,

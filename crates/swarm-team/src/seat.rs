@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use swarm_fs::{Liveness, probe};
+use swarm_fs::{Liveness, LockInterrupt, probe};
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
-use swarm_store::{Actor, Draft, StoreError, TeamStore};
+use swarm_store::{Actor, Draft, StoreError, Team, TeamStore};
 
 use crate::WorkMerger;
 
@@ -47,7 +47,9 @@ pub struct Seat {
     pub spawn_id: SpawnId,
     /// Its colour, which its messages carry. The lead's carry none.
     pub color: Option<Color>,
-    team: Mutex<Option<TeamName>>,
+    team: Mutex<Option<Arc<dyn Team>>>,
+    /// Cuts the waits of the team's handle for locks short.
+    lock_interrupt: LockInterrupt,
     creator: Option<Arc<dyn TeamCreator>>,
     hooks: OnceLock<AgentHooks>,
     events: Box<EventFn>,
@@ -61,7 +63,10 @@ impl fmt::Debug for Seat {
         f.debug_struct("Seat")
             .field("name", &self.name)
             .field("spawn_id", &self.spawn_id)
-            .field("team", &*self.team.lock())
+            .field(
+                "team",
+                &self.team.lock().as_ref().map(|team| team.name().clone()),
+            )
             .finish_non_exhaustive()
     }
 }
@@ -76,13 +81,16 @@ impl Seat {
         color: Option<Color>,
         events: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
+        let lock_interrupt = LockInterrupt::default();
+        let team = store.team(&agent.team);
         Self {
+            team: Mutex::new(Some(team.with_lock_interrupt(&lock_interrupt))),
+            lock_interrupt,
             store,
             clock,
             name: agent.name.clone(),
             spawn_id,
             color,
-            team: Mutex::new(Some(agent.team.clone())),
             creator: None,
             hooks: OnceLock::new(),
             events: Box::new(events),
@@ -100,13 +108,16 @@ impl Seat {
         creator: Arc<dyn TeamCreator>,
         events: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
+        let lock_interrupt = LockInterrupt::default();
+        let team = team.map(|team| store.team(&team).with_lock_interrupt(&lock_interrupt));
         Self {
+            team: Mutex::new(team),
+            lock_interrupt,
             store,
             clock,
             name: MemberName::lead(),
             spawn_id,
             color: None,
-            team: Mutex::new(team),
             creator: Some(creator),
             hooks: OnceLock::new(),
             events: Box::new(events),
@@ -116,7 +127,7 @@ impl Seat {
     }
 
     /// The team, if there is one.
-    pub fn team(&self) -> Option<TeamName> {
+    pub fn team(&self) -> Option<Arc<dyn Team>> {
         self.team.lock().clone()
     }
 
@@ -124,19 +135,38 @@ impl Seat {
     ///
     /// # Errors
     /// [`NoTeam`] when there is none and none can be made.
-    pub fn team_or_found(&self) -> Result<TeamName, NoTeam> {
+    pub fn team_or_found(&self) -> Result<Arc<dyn Team>, NoTeam> {
         let mut team = self.team.lock();
         if let Some(team) = &*team {
-            return Ok(team.clone());
+            return Ok(Arc::clone(team));
         }
         let created = self.creator.as_ref().ok_or(NoTeam::None)?.create_team()?;
-        *team = Some(created.clone());
+        let created = self.handle(&created);
+        *team = Some(Arc::clone(&created));
         Ok(created)
     }
 
-    /// Takes a seat in `team`, or leaves it.
-    pub fn set_team(&self, team: Option<TeamName>) {
-        *self.team.lock() = team;
+    /// Takes a seat in a team.
+    pub fn join(&self, team: &TeamName) -> Arc<dyn Team> {
+        let team = self.handle(team);
+        *self.team.lock() = Some(Arc::clone(&team));
+        team
+    }
+
+    fn handle(&self, team: &TeamName) -> Arc<dyn Team> {
+        self.store
+            .team(team)
+            .with_lock_interrupt(&self.lock_interrupt)
+    }
+
+    /// What cuts the member's waits for locks short when it is to stop.
+    pub fn lock_interrupt(&self) -> &LockInterrupt {
+        &self.lock_interrupt
+    }
+
+    /// Leaves the team.
+    pub fn leave(&self) {
+        *self.team.lock() = None;
     }
 
     /// Gives the member its hooks; the first word counts.
@@ -181,9 +211,9 @@ impl Seat {
     ///
     /// # Errors
     /// Whatever the store says.
-    pub fn note_who_leads(&self, team: &TeamName) -> Result<(), StoreError> {
+    pub fn note_who_leads(&self, team: &dyn Team) -> Result<(), StoreError> {
         if self.led_by_another.get().is_none() {
-            let led = is_led_by_another_program(&*self.store, team)?;
+            let led = is_led_by_another_program(team)?;
             self.led_by_another.get_or_init(|| led);
         }
         Ok(())
@@ -191,9 +221,9 @@ impl Seat {
 
     /// Whether an answer counts that came by mail alone: only where another program leads, and has done so since the
     /// member started. An agent that removes the life file of a lead of ours gains nothing by it.
-    pub(crate) fn takes_mailed_answers(&self, team: &TeamName) -> Result<bool, StoreError> {
+    pub(crate) fn takes_mailed_answers(&self, team: &dyn Team) -> Result<bool, StoreError> {
         let led_at_start = self.led_by_another.get().copied().unwrap_or(true);
-        Ok(led_at_start && is_led_by_another_program(&*self.store, team)?)
+        Ok(led_at_start && is_led_by_another_program(team)?)
     }
 
     /// Shows something to whoever watches.
@@ -211,9 +241,9 @@ impl Seat {
 }
 
 /// Whether the team's lead is a process that is not ours: it has no life lock, and its answers come by mail alone.
-fn is_led_by_another_program(store: &dyn TeamStore, team: &TeamName) -> Result<bool, StoreError> {
-    let config = store.config(team)?;
+fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
+    let config = team.config()?;
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
-    let life = store.life_path(team, &MemberName::lead());
+    let life = team.life_path(&MemberName::lead());
     Ok(is_led && probe(&life)? == Liveness::Foreign)
 }

@@ -1,7 +1,7 @@
 //! Who may be written to, and the sending of prose.
 
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
-use swarm_store::{Draft, Posted, StoreError, TeamStore};
+use swarm_store::{Draft, Posted, StoreError, Team};
 
 use crate::{NoTeam, ReceiverStatus, Seat};
 
@@ -140,8 +140,7 @@ pub struct Delivered {
 /// # Errors
 /// Whatever the store says; nothing was queued then.
 pub fn post(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     receivers: Vec<MemberName>,
     draft: impl Fn(&MemberName) -> Draft,
 ) -> Result<Delivered, StoreError> {
@@ -152,13 +151,13 @@ pub fn post(
     let letters: Vec<_> = receivers.into_iter().map(letter).collect();
     // Before it is sent: an idle receiver is at work on the message before it could be looked at afterwards. What cannot
     // be told of receivers is no reason not to send.
-    let views = store.member_view(team).unwrap_or_default();
+    let views = team.member_view().unwrap_or_default();
     let receiver = |name: &MemberName, urgent: bool| {
         let view = views.iter().find(|view| &view.member.name == name)?;
         Some(ReceiverStatus::of(view, urgent))
     };
     let mut delivered = Delivered::default();
-    let outcomes = store.post_all(team, &letters)?;
+    let outcomes = team.post_all(&letters)?;
     for ((to, draft), outcome) in letters.into_iter().zip(outcomes) {
         match outcome {
             Ok(posted) => delivered.sent.push(Sent {
@@ -204,7 +203,7 @@ pub fn send_text(seat: &Seat, to: &str, prose: Prose<'_>) -> Result<Vec<Sent>, S
         return Err(SendError::Empty);
     }
     let team = seat.team_or_found()?;
-    let receivers = receivers(seat, &team, to)?;
+    let receivers = receivers(seat, &*team, to)?;
     let draft = Draft {
         from: seat.name.to_string(),
         text: prose.text.to_owned(),
@@ -216,7 +215,7 @@ pub fn send_text(seat: &Seat, to: &str, prose: Prose<'_>) -> Result<Vec<Sent>, S
             ..SwarmMark::default()
         },
     };
-    let Delivered { sent, mut failed } = post(&*seat.store, &team, receivers, |_| draft.clone())?;
+    let Delivered { sent, mut failed } = post(&*team, receivers, |_| draft.clone())?;
     for one in &sent {
         seat.note_sent(&one.to, draft.summary.as_deref().unwrap_or_default());
     }
@@ -251,10 +250,10 @@ pub fn everybody_but(
     Ok(names)
 }
 
-fn receivers(seat: &Seat, team: &TeamName, to: &str) -> Result<Vec<MemberName>, SendError> {
-    match Recipient::parse(to, team)? {
+fn receivers(seat: &Seat, team: &dyn Team, to: &str) -> Result<Vec<MemberName>, SendError> {
+    match Recipient::parse(to, team.name())? {
         Recipient::Member(name) if name == seat.name => Err(SendError::ToSelf(name)),
         Recipient::Member(name) => Ok(vec![name]),
-        Recipient::Everybody => everybody_but(&seat.name, &seat.store.config(team)?),
+        Recipient::Everybody => everybody_but(&seat.name, &team.config()?),
     }
 }

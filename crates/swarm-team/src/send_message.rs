@@ -7,7 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use swarm_protocol::{LEAD_NAME, MemberName, RequestId, TeamName, ToolKind};
+use swarm_protocol::{LEAD_NAME, MemberName, RequestId, ToolKind};
+use swarm_store::Team;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::send::{summary_of, told};
@@ -20,7 +21,7 @@ use crate::{
 pub struct SendMessageTool {
     seat: Arc<Seat>,
     shutdown: Option<Arc<PendingShutdown>>,
-    /// Sub-agents of this process, who are asked for before members are.
+    /// Sub-agents of this process. A member's name is the member's.
     background: Option<Weak<dyn BackgroundAgents>>,
 }
 
@@ -117,10 +118,25 @@ impl SendMessageTool {
         self
     }
 
-    /// What became of a text to a sub-agent; none where `to` is no sub-agent.
+    /// Whether a name is that of a member of the team.
+    fn is_member(&self, name: &str) -> bool {
+        let (team, name) = (self.seat.team(), MemberName::parse(name));
+        let (Some(team), Ok(name)) = (team, name) else {
+            return false;
+        };
+        team.config()
+            .is_ok_and(|config| config.member(&name).is_some())
+    }
+
+    /// What became of a text to a sub-agent; none where `to` is a member or nobody.
     async fn to_sub_agent(&self, to: &str, text: &str) -> Option<ToolOutput> {
         let agents = self.background.as_ref()?.upgrade()?;
-        Some(match agents.send(to.trim(), text).await? {
+        let to = to.trim();
+        // The team is read only where both may be meant.
+        if !agents.knows(to) || self.is_member(to) {
+            return None;
+        }
+        Some(match agents.send(to, text).await? {
             Ok(message) => {
                 let out = json!({ "success": true, "message": message });
                 ToolOutput::ok(out.to_string(), message)
@@ -152,14 +168,14 @@ impl SendMessageTool {
             return refused("there is no team yet");
         };
         if to.trim() == "*" {
-            return self.request_of_all(&team, reason);
+            return self.request_of_all(&*team, reason);
         }
         let target = match MemberName::teammate(to.trim()) {
             Ok(name) => name,
             Err(error) => return refused(&error.to_string()),
         };
         let now = self.seat.clock.now();
-        match request_shutdown(&*self.seat.store, &team, &target, now, by_lead(reason)) {
+        match request_shutdown(&*team, &target, now, by_lead(reason)) {
             Ok(request_id) => {
                 self.seat.note_sent(&target, "shutdown request");
                 let message =
@@ -175,15 +191,15 @@ impl SendMessageTool {
     }
 
     /// Asks every teammate; one that cannot be asked keeps nobody else from being asked.
-    fn request_of_all(&self, team: &TeamName, reason: Option<&str>) -> ToolOutput {
-        let config = match self.seat.store.config(team) {
+    fn request_of_all(&self, team: &dyn Team, reason: Option<&str>) -> ToolOutput {
+        let config = match team.config() {
             Ok(config) => config,
             Err(error) => return refused(&told(&error)),
         };
         let now = self.seat.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
         for member in config.teammates() {
-            match request_shutdown(&*self.seat.store, team, &member.name, now, by_lead(reason)) {
+            match request_shutdown(team, &member.name, now, by_lead(reason)) {
                 Ok(request_id) => {
                     self.seat.note_sent(&member.name, "shutdown request");
                     asked.push(json!({ "target": member.name, "request_id": request_id }));
@@ -203,6 +219,7 @@ impl SendMessageTool {
             content: out.to_string(),
             is_error: !all_asked,
             one_line: line,
+            pictures: Vec::new(),
         }
     }
 
@@ -226,7 +243,7 @@ impl SendMessageTool {
         let Some(team) = self.seat.team() else {
             return refused("there is no team");
         };
-        match reject_shutdown(&self.seat, &team, id, reason) {
+        match reject_shutdown(&self.seat, &*team, id, reason) {
             Ok(()) => {
                 shutdown.close();
                 let out = json!({
@@ -254,6 +271,7 @@ fn refused(why: &str) -> ToolOutput {
         content: json!({ "success": false, "message": why }).to_string(),
         is_error: true,
         one_line: why.lines().next().unwrap_or_default().to_owned(),
+        pictures: Vec::new(),
     }
 }
 

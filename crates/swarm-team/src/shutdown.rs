@@ -4,9 +4,9 @@
 use parking_lot::Mutex;
 use swarm_protocol::{
     BackendType, ControlFrame, Event, LEAD_NAME, MemberName, PaneId, RequestId, ShutdownApproved,
-    ShutdownRejected, ShutdownRequest, TeamName, UnixMs,
+    ShutdownRejected, ShutdownRequest, UnixMs,
 };
-use swarm_store::{Draft, StoreError, TeamStore};
+use swarm_store::{Draft, StoreError, Team};
 
 use crate::Seat;
 
@@ -26,8 +26,7 @@ pub struct ShutdownAsk<'a> {
 /// # Errors
 /// Whatever the store says, such as an unknown member.
 pub fn request_shutdown(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     member: &MemberName,
     now: UnixMs,
     ask: ShutdownAsk<'_>,
@@ -40,14 +39,14 @@ pub fn request_shutdown(
         timestamp: now.iso(),
         force: ask.force,
     });
-    store.send(team, member, Draft::control(LEAD_NAME, &frame).urgent())?;
+    team.send(member, Draft::control(LEAD_NAME, &frame).urgent())?;
     let event = Event::ShutdownRequested {
         member: member.clone(),
         request: request_id.clone(),
         by: ask.by.to_owned(),
         reason: ask.reason.map(str::to_owned),
     };
-    store.journal(team, event)?;
+    team.journal(event)?;
     Ok(request_id)
 }
 
@@ -57,7 +56,7 @@ pub fn request_shutdown(
 /// Whatever the store says.
 pub fn approve_shutdown(
     seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     request: &ShutdownRequest,
     pane: Option<PaneId>,
     backend: &BackendType,
@@ -69,8 +68,7 @@ pub fn approve_shutdown(
         pane_id: pane,
         backend_type: Some(backend.name().to_owned()),
     });
-    seat.store
-        .send(team, &MemberName::lead(), seat.control(&frame))
+    team.send(&MemberName::lead(), seat.control(&frame))
         .map(drop)
 }
 
@@ -81,7 +79,7 @@ pub fn approve_shutdown(
 /// Whatever the store says; the lead was not told then.
 pub fn reject_shutdown(
     seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     request_id: &RequestId,
     reason: &str,
 ) -> Result<(), StoreError> {
@@ -91,14 +89,13 @@ pub fn reject_shutdown(
         reason: reason.to_owned(),
         timestamp: seat.clock.now().iso(),
     });
-    seat.store
-        .send(team, &MemberName::lead(), seat.control(&frame))?;
+    team.send(&MemberName::lead(), seat.control(&frame))?;
     let event = Event::ShutdownRejected {
         member: seat.name.clone(),
         reason: reason.to_owned(),
     };
-    if let Err(error) = seat.store.journal(team, event) {
-        tracing::warn!(%team, member = %seat.name, %error, "refusal not entered in the journal");
+    if let Err(error) = team.journal(event) {
+        tracing::warn!(team = %team.name(), member = %seat.name, %error, "refusal not entered in the journal");
     }
     Ok(())
 }

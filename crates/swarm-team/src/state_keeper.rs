@@ -1,17 +1,12 @@
 //! Keeps a member's state report in line with what its agent does.
 
-use std::sync::Arc;
-
 use parking_lot::Mutex;
-use swarm_protocol::{
-    AgentEvent, MemberName, MemberState, SpawnId, StateReport, TeamName, UnixMs, Usage,
-};
-use swarm_store::TeamStore;
+use swarm_protocol::{AgentEvent, MemberName, MemberState, SpawnId, StateReport, UnixMs, Usage};
+use swarm_store::Team;
 
 /// The state report of one member, written when it changes in a way that others can see.
 #[derive(Debug)]
 pub struct StateKeeper {
-    store: Arc<dyn TeamStore>,
     name: MemberName,
     kept: Mutex<Kept>,
 }
@@ -25,12 +20,7 @@ struct Kept {
 
 impl StateKeeper {
     /// A keeper for one spawn of a member, which is starting.
-    pub fn new(
-        store: Arc<dyn TeamStore>,
-        name: MemberName,
-        spawn_id: SpawnId,
-        now: UnixMs,
-    ) -> Self {
+    pub fn new(name: MemberName, spawn_id: SpawnId, now: UnixMs) -> Self {
         let report = StateReport {
             spawn_id,
             state: MemberState::Starting,
@@ -43,7 +33,6 @@ impl StateKeeper {
             context: None,
         };
         Self {
-            store,
             name,
             kept: Mutex::new(Kept {
                 report,
@@ -58,7 +47,7 @@ impl StateKeeper {
     }
 
     /// Follows an event. Writes the report into the files of `team` when there is something new to see.
-    pub fn follow(&self, event: &AgentEvent, team: Option<&TeamName>, now: UnixMs) {
+    pub fn follow(&self, event: &AgentEvent, team: Option<&dyn Team>, now: UnixMs) {
         let mut kept = self.kept.lock();
         if follow(&mut kept.report, event, now)
             && let Some(team) = team
@@ -74,19 +63,19 @@ impl StateKeeper {
     }
 
     /// Writes the report if there is something new in it.
-    pub fn catch_up(&self, team: &TeamName) {
+    pub fn catch_up(&self, team: &dyn Team) {
         let mut kept = self.kept.lock();
         if kept.is_ahead {
             self.write(team, &mut kept);
         }
     }
 
-    fn write(&self, team: &TeamName, kept: &mut Kept) {
+    fn write(&self, team: &dyn Team, kept: &mut Kept) {
         kept.is_ahead = false;
         let report = &kept.report;
-        if let Err(error) = self.store.write_state(team, &self.name, report) {
+        if let Err(error) = team.write_state(&self.name, report) {
             // A state that cannot be written is stale at worst; neither life nor mail rests on it.
-            tracing::warn!(%team, member = %self.name, %error, "state report not written");
+            tracing::warn!(team = %team.name(), member = %self.name, %error, "state report not written");
         }
     }
 }

@@ -1,16 +1,11 @@
 //! The journal's account of what happens inside an agent: ends of sub-agents, and compactions.
 
-use swarm_protocol::{AgentEvent, Event, MemberName, TeamName};
-use swarm_store::TeamStore;
+use swarm_protocol::{AgentEvent, Event, MemberName};
+use swarm_store::Team;
 
 /// Enters in the journal that a sub-agent of `member` has ended; other events are passed over. The journal is an account
 /// of what happened, and nothing may fail for want of it.
-pub fn enter_sub_agent(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    member: &MemberName,
-    event: &AgentEvent,
-) {
+pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
     let AgentEvent::SubAgentEnded {
         id,
         agent_type,
@@ -22,29 +17,21 @@ pub fn enter_sub_agent(
     else {
         return;
     };
-    let entered = store.journal(
-        team,
-        Event::SubAgentEnded {
-            member: member.clone(),
-            agent: id.clone(),
-            agent_type: agent_type.clone(),
-            outcome: outcome.clone(),
-            usage: *usage,
-            model: model.clone(),
-        },
-    );
+    let entered = team.journal(Event::SubAgentEnded {
+        member: member.clone(),
+        agent: id.clone(),
+        agent_type: agent_type.clone(),
+        outcome: outcome.clone(),
+        usage: *usage,
+        model: model.clone(),
+    });
     if let Err(error) = entered {
-        tracing::warn!(%team, %member, %error, "the end of a sub-agent was not entered in the journal");
+        tracing::warn!(team = %team.name(), %member, %error, "the end of a sub-agent was not entered in the journal");
     }
 }
 
 /// The same for a compaction of the member's own conversation.
-pub fn enter_compaction(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    member: &MemberName,
-    event: &AgentEvent,
-) {
+pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
     let AgentEvent::Compacted {
         trigger,
         before,
@@ -53,16 +40,13 @@ pub fn enter_compaction(
     else {
         return;
     };
-    let entered = store.journal(
-        team,
-        Event::Compacted {
-            member: member.clone(),
-            trigger: trigger.clone(),
-            pre_tokens: *before,
-            tokens: *after,
-        },
-    );
+    let entered = team.journal(Event::Compacted {
+        member: member.clone(),
+        trigger: trigger.clone(),
+        pre_tokens: *before,
+        tokens: *after,
+    });
     if let Err(error) = entered {
-        tracing::warn!(%team, %member, %error, "a compaction was not entered in the journal");
+        tracing::warn!(team = %team.name(), %member, %error, "a compaction was not entered in the journal");
     }
 }

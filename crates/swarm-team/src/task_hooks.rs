@@ -3,8 +3,8 @@
 
 use swarm_hooks::AgentHooks;
 use swarm_policy::HookEvent;
-use swarm_protocol::{TaskId, TaskStatus, TeamName};
-use swarm_store::{Actor, TeamStore};
+use swarm_protocol::{TaskId, TaskStatus};
+use swarm_store::{Actor, Team};
 use tokio_util::sync::CancellationToken;
 
 /// Lets hooks look at tasks that were just made. Where one of them is refused all are taken back, as one change makes
@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// # Errors
 /// The hook's words, or why the tasks could not be taken back.
 pub async fn created_hooks(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     ids: &[TaskId],
     hooks: &AgentHooks,
     actor: &Actor,
@@ -25,7 +24,7 @@ pub async fn created_hooks(
     }
     let mut refused = Vec::new();
     for id in ids {
-        let task = store.task(team, id).map_err(|error| error.to_string())?;
+        let task = team.task(id).map_err(|error| error.to_string())?;
         let outcome = hooks.fire_task(HookEvent::TaskCreated, &task, cancel).await;
         // It may end an agent in Claude Code neither.
         let why = outcome.refusal();
@@ -36,7 +35,7 @@ pub async fn created_hooks(
         return Ok(());
     }
     for id in ids {
-        if let Err(error) = store.delete_task(team, id, actor) {
+        if let Err(error) = team.delete_task(id, actor) {
             refused.push(format!("task #{id} could not be taken back: {error}"));
         }
     }
@@ -48,8 +47,7 @@ pub async fn created_hooks(
 /// # Errors
 /// The hook's words; the task stays as it is.
 pub(crate) async fn completed_hooks(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     id: &TaskId,
     hooks: &AgentHooks,
     cancel: &CancellationToken,
@@ -57,7 +55,7 @@ pub(crate) async fn completed_hooks(
     if !hooks.any(HookEvent::TaskCompleted, None) {
         return Ok(());
     }
-    let task = store.task(team, id).map_err(|error| error.to_string())?;
+    let task = team.task(id).map_err(|error| error.to_string())?;
     if task.status == TaskStatus::Completed {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! What a call may use of the world.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +9,15 @@ use parking_lot::Mutex;
 use swarm_protocol::{AgentId, MemberName, ShellGuards, TeamName};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Checkout, Confinement, FileState, ModeSwitch, ProtectedPaths};
+use crate::{
+    AgentShell, BackgroundCommands, Checkout, Confinement, FileState, ModeSwitch, ProtectedPaths,
+};
 
 /// Everything a call is given besides its input. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The working folder, absolute and without symbolic links in it. Relative paths in an input start here, and shell
-    /// commands run here.
+    /// The working directory, absolute and without symbolic links in it. Relative paths in an input start here, and so does
+    /// the first shell command.
     pub cwd: PathBuf,
     /// The environment of shell commands: exactly this, nothing of our own process.
     pub env: Arc<BTreeMap<String, String>>,
@@ -27,12 +29,18 @@ pub struct ToolContext {
     pub confine: Option<Arc<Confinement>>,
     /// What surrounds its shell commands.
     pub guards: Arc<ShellGuards>,
+    /// Where its shell is.
+    pub shell: Arc<AgentShell>,
     /// Which files this agent has read, and how they were then.
     pub files: Arc<Mutex<FileState>>,
     /// The caller's permission mode, where its tools may change it; filled in per call.
     pub modes: Option<Arc<dyn ModeSwitch>>,
     /// Ends the call when the turn is interrupted.
     pub cancel: CancellationToken,
+    /// The directory for output that is too long for a result.
+    pub scratch: Option<Arc<Path>>,
+    /// Its commands in the background. An agent without them can have none.
+    pub commands: Option<Arc<BackgroundCommands>>,
     /// Bounds on time and size.
     pub limits: ToolLimits,
     /// The model's id of this call.
@@ -71,6 +79,8 @@ pub struct ToolLimits {
     pub grep_chars: usize,
     /// Characters of a command's output that Bash returns.
     pub bash_chars: usize,
+    /// Bytes of a command's output that are kept in a file.
+    pub bash_file_bytes: u64,
     /// Time limit of a command that names none.
     pub bash_timeout: Duration,
     /// The longest time limit that a command may name.
@@ -92,6 +102,7 @@ impl Default for ToolLimits {
             grep_line_chars: 500,
             grep_chars: 40_000,
             bash_chars: 30_000,
+            bash_file_bytes: 64 * 1024 * 1024,
             bash_timeout: Duration::from_mins(2),
             bash_timeout_max: Duration::from_mins(10),
             kill_grace: Duration::from_secs(2),

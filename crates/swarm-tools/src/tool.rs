@@ -9,8 +9,8 @@ use swarm_protocol::ToolKind;
 
 use crate::one_line::one_line;
 use crate::{
-    AskUserQuestion, Bash, Confinement, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep, Read,
-    TodoWrite, ToolContext, Write,
+    AskUserQuestion, Bash, Confinement, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep, Picture,
+    Read, TodoWrite, ToolContext, Write,
 };
 
 /// Something a model can call.
@@ -90,6 +90,8 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// The outcome for a pane, such as `ok, 12 lines`. Short and free of control characters.
     pub one_line: String,
+    /// Pictures that the model sees behind the text.
+    pub pictures: Vec<Picture>,
 }
 
 impl ToolOutput {
@@ -99,6 +101,7 @@ impl ToolOutput {
             content: content.into(),
             is_error: false,
             one_line: one_line.into(),
+            pictures: Vec::new(),
         }
     }
 
@@ -114,7 +117,15 @@ impl ToolOutput {
             content,
             is_error: true,
             one_line,
+            pictures: Vec::new(),
         }
+    }
+
+    /// The same with pictures behind the text.
+    #[must_use]
+    pub fn with_pictures(mut self, pictures: Vec<Picture>) -> Self {
+        self.pictures = pictures;
+        self
     }
 }
 

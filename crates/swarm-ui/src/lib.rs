@@ -12,7 +12,10 @@ mod style;
 mod theme;
 mod width;
 
-pub use console::{Console, ConsoleWriter, Outlet, PaneInput, read_keys, read_keys_when};
+pub use console::{
+    Choice, Console, ConsoleWriter, Dialog, Outlet, PaneInput, command_in, read_keys,
+    read_keys_when,
+};
 pub use pane::{PaneHeader, PaneView};
 pub use sanitize::{clean_line, clean_text};
 pub use theme::{Theme, WidthSource};

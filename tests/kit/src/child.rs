@@ -91,7 +91,7 @@ pub fn play_child() {
     report_state(&store, &team(), &member, spawn, MemberState::Idle);
     match told(LOCK).as_deref() {
         Some("inbox") => {
-            let folder = store.team_folder(&team());
+            let folder = store.team(&team()).team_folder();
             let plan = LockPlan {
                 sidecar: &folder.join("swarm/locks").join(format!("inbox-{member}")),
                 data: &[],
@@ -99,7 +99,7 @@ pub fn play_child() {
             with_lock::<(), FsError>(&plan, &LockOptions::default(), |_| live_on()).unwrap();
         }
         Some("roster") => {
-            store.update_config(&team(), &mut |_| live_on()).unwrap();
+            store.update_config(&team(), |_| live_on()).unwrap();
         }
         _ => live_on(),
     }

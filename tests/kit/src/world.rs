@@ -45,6 +45,24 @@ impl Events {
         });
         notices.collect()
     }
+
+    /// Questions of members, each with its sender, call and id.
+    pub fn asked(&self) -> Vec<[String; 3]> {
+        let events = self.0.lock();
+        let asked = events.iter().filter_map(|event| match event {
+            AgentEvent::Asked { from, line, id } => Some([from, line, id].map(Clone::clone)),
+            _ => None,
+        });
+        asked.collect()
+    }
+
+    pub fn turns_ended(&self) -> usize {
+        let events = self.0.lock();
+        let ends = events
+            .iter()
+            .filter(|event| matches!(event, AgentEvent::TurnEnded { .. }));
+        ends.count()
+    }
 }
 
 impl EventSink for Events {
@@ -118,23 +136,27 @@ impl World {
     }
 
     pub fn has(&self, member: &str) -> bool {
-        let config = self.store.config(&team()).unwrap();
+        let config = self.store.team(&team()).config().unwrap();
         config.member(&name(member)).is_some()
     }
 
     pub fn mail(&self, member: &str) -> Vec<Incoming> {
-        let inbox = self.store.inbox(&team(), &name(member)).unwrap();
+        let inbox = self.store.team(&team()).inbox(&name(member)).unwrap();
         sort_mail(inbox.entries)
     }
 
     pub fn unread(&self, member: &str) -> usize {
-        let inbox = self.store.inbox(&team(), &name(member)).unwrap();
+        let inbox = self.store.team(&team()).inbox(&name(member)).unwrap();
         inbox.unread().count()
     }
 
     /// Adds an entry without a mark to the lead's inbox, as another program would.
     pub fn write_raw(&self, from: &str, text: &str) {
-        let path = self.store.inbox_folder(&team()).join("team-lead.json");
+        let path = self
+            .store
+            .team(&team())
+            .inbox_folder()
+            .join("team-lead.json");
         let bytes = std::fs::read(&path).unwrap_or_else(|_| b"[]".to_vec());
         let mut entries: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
         entries.push(serde_json::json!({"from": from, "text": text, "timestamp": "2026-11-20T17:53:21.411Z", "read": false}));
@@ -143,7 +165,13 @@ impl World {
     }
 
     pub fn journal(&self) -> Vec<Event> {
-        let entries = self.store.events(&team()).unwrap().entries.into_iter();
+        let entries = self
+            .store
+            .team(&team())
+            .events()
+            .unwrap()
+            .entries
+            .into_iter();
         entries.map(|entry| entry.event).collect()
     }
 
@@ -165,9 +193,13 @@ impl World {
             ..NewTask::default()
         };
         let person = Actor::person(&team());
-        let id = self.store.create_tasks(&team(), &[new], &person).unwrap()[0];
+        let id = self
+            .store
+            .team(&team())
+            .create_tasks(&[new], &person)
+            .unwrap()[0];
         let actor = Actor::member(&team(), name(member), Some(spawn));
-        self.store.claim(&team(), &id, &actor).unwrap();
+        self.store.team(&team()).claim(&id, &actor).unwrap();
         id
     }
 
@@ -188,7 +220,10 @@ impl World {
             if answer == Answer::Approve {
                 report_state(&store, &team(), &member, spawn, MemberState::Stopping);
             }
-            store.send(&team(), &MemberName::lead(), draft).unwrap();
+            store
+                .team(&team())
+                .send(&MemberName::lead(), draft)
+                .unwrap();
             life
         })
     }
@@ -225,7 +260,7 @@ impl Answer {
 
 /// The shutdown request in a member's inbox.
 pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
-    let unread = store.take_unread(&team(), &name(member)).unwrap();
+    let unread = store.team(&team()).take_unread(&name(member)).unwrap();
     sort_mail(unread)
         .into_iter()
         .find_map(|incoming| incoming.shutdown_request().cloned())
@@ -245,7 +280,10 @@ pub fn idle_notice(store: &FileStore, member: &str, result: Option<&str>) {
         open_tasks: Vec::new(),
     });
     let draft = Draft::control(member, &frame);
-    store.send(&team(), &MemberName::lead(), draft).unwrap();
+    store
+        .team(&team())
+        .send(&MemberName::lead(), draft)
+        .unwrap();
 }
 
 pub fn reserve(
@@ -263,13 +301,14 @@ pub fn reserve(
         session_id: Some(SessionId::random()),
         ..NewMember::new(name(member), spawn_id, held, cwd)
     };
-    store.reserve(&team(), new).unwrap();
+    store.team(&team()).reserve(new).unwrap();
     spawn_id
 }
 
 pub fn commit(store: &FileStore, spawn: SpawnId) {
     store
-        .commit_spawn(&team(), &spawn, PaneId::none(), BackendType::Headless, None)
+        .team(&team())
+        .commit_spawn(&spawn, PaneId::none(), BackendType::Headless, None)
         .unwrap();
 }
 
@@ -287,7 +326,7 @@ pub fn hold_life(
         host: "here".to_owned(),
         pid_space: String::new(),
     };
-    let path = store.life_path(team, &name(member));
+    let path = store.team(team).life_path(&name(member));
     LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
 }
 
@@ -309,7 +348,10 @@ pub fn report_state(
         usage: Usage::default(),
         context: None,
     };
-    store.write_state(team, &name(member), &report).unwrap();
+    store
+        .team(team)
+        .write_state(&name(member), &report)
+        .unwrap();
 }
 
 fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment {

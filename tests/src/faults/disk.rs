@@ -95,7 +95,7 @@ pub(super) fn fill(mut told: Told) -> Result<()> {
     let mut refused = 0;
     while refused < 10 {
         let draft = Draft::new("a", "x".repeat(300));
-        match store.send(team, &me, draft) {
+        match store.team(team).send(&me, draft) {
             Ok(_) => log.say("sent")?,
             Err(error) => {
                 refused += 1;
@@ -105,19 +105,19 @@ pub(super) fn fill(mut told: Told) -> Result<()> {
     }
     log.say(&format!(
         "there {}",
-        store.inbox(team, &me)?.unread().count()
+        store.team(team).inbox(&me)?.unread().count()
     ))?;
     ground.assert_whole();
     // Somebody makes room.
     std::fs::remove_file(&ballast)?;
-    let unread = store.take_unread(team, &me)?;
+    let unread = store.team(team).take_unread(&me)?;
     let ids: Vec<_> = unread
         .into_iter()
         .filter_map(|entry| entry.msg_id)
         .collect();
     log.say(&format!(
         "acked {}",
-        store.delivered(team, &me, &ids)?.len()
+        store.team(team).delivered(&me, &ids)?.len()
     ))?;
     // A team can be deleted to make room: on a disk without a free byte.
     let filler = ground.root.join("filler");
@@ -128,7 +128,7 @@ pub(super) fn fill(mut told: Told) -> Result<()> {
         }
         size -= 512;
     }
-    let deleted = store.delete_team(team, true, true);
+    let deleted = store.team(team).delete(true, true);
     log.say(&format!("deleted {} {deleted:?}", deleted.is_ok()))?;
     anyhow::ensure!(deleted.is_err() || !ground.root.join("teams").join(TEAM).exists());
     Ok(())

@@ -171,6 +171,7 @@ pub(super) fn fight(folder: &Path, log: &Path, locking: Locking, words: &[String
     let options = LockOptions {
         deadline: PATIENCE,
         directory_only: locking == Locking::DirectoryOnly,
+        ..LockOptions::default()
     };
     thread::scope(|scope| {
         for lane in 0..lanes {

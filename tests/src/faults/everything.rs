@@ -54,12 +54,13 @@ pub fn furnished() -> Ground {
     ground.task("second", &[1]);
     for text in ["one", "two"] {
         store
-            .send(team, &name(READER), Draft::new("a", text))
+            .team(team)
+            .send(&name(READER), Draft::new("a", text))
             .expect("sent");
     }
     let mut waiting = new_member("waiting");
     waiting.prompt = Some(Draft::new("a", "begin"));
-    store.reserve(team, waiting).expect("a place");
+    store.team(team).reserve(waiting).expect("a place");
     let mark = PauseMark {
         reason: None,
         spawn_id: spawn,
@@ -67,7 +68,8 @@ pub fn furnished() -> Ground {
         at: UnixMs(1),
     };
     store
-        .set_paused(team, &name(READER), Some(&mark))
+        .team(team)
+        .set_paused(&name(READER), Some(&mark))
         .expect("a mark");
     for path in FILES.map(|path| ground.root.join(path)) {
         if !path.exists() {
@@ -232,35 +234,42 @@ pub(super) fn try_all(mut told: Told) -> Result<()> {
         log.say(&format!("{what}: {}", said.replace('\n', " ")))
     };
     outcome("teams", store.teams().map(drop))?;
-    outcome("config", store.config(&team).map(drop))?;
-    outcome("members", store.member_view(&team).map(drop))?;
-    outcome("inbox", store.inbox(&team, &me).map(drop))?;
-    outcome("tasks", store.tasks(&team).map(drop))?;
-    outcome("requests", store.requests(&team).map(drop))?;
-    outcome("events", store.events(&team).map(drop))?;
-    outcome("state", store.state(&team, &me).map(drop))?;
-    outcome("hello", store.hello(&team, &me).map(drop))?;
-    outcome("paused", store.paused(&team, &me).map(drop))?;
-    outcome("liveness", store.liveness(&team, &me).map(drop))?;
+    outcome("config", store.team(&team).config().map(drop))?;
+    outcome("members", store.team(&team).member_view().map(drop))?;
+    outcome("inbox", store.team(&team).inbox(&me).map(drop))?;
+    outcome("tasks", store.team(&team).tasks().map(drop))?;
+    outcome("requests", store.team(&team).requests().map(drop))?;
+    outcome("events", store.team(&team).events().map(drop))?;
+    outcome("state", store.team(&team).state(&me).map(drop))?;
+    outcome("hello", store.team(&team).hello(&me).map(drop))?;
+    outcome("paused", store.team(&team).paused(&me).map(drop))?;
+    outcome("liveness", store.team(&team).liveness(&me).map(drop))?;
     outcome(
         "send",
-        store.send(&team, &me, Draft::new("a", "text")).map(drop),
+        store
+            .team(&team)
+            .send(&me, Draft::new("a", "text"))
+            .map(drop),
     )?;
-    let taken = store.take_unread(&team, &me);
+    let taken = store.team(&team).take_unread(&me);
     let ids: Vec<_> = taken
         .iter()
         .flatten()
         .filter_map(|entry| entry.msg_id.clone())
         .collect();
     outcome("take", taken.map(drop))?;
-    outcome("delivered", store.delivered(&team, &me, &ids).map(drop))?;
+    outcome(
+        "delivered",
+        store.team(&team).delivered(&me, &ids).map(drop),
+    )?;
     outcome(
         "create",
         store
-            .create_tasks(&team, &[new_task("new", &[])], &actor)
+            .team(&team)
+            .create_tasks(&[new_task("new", &[])], &actor)
             .map(drop),
     )?;
-    outcome("claim", store.claim_next(&team, &actor).map(drop))?;
+    outcome("claim", store.team(&team).claim_next(&actor).map(drop))?;
     let change = TaskChange {
         description: Some("other".to_owned()),
         ..TaskChange::default()
@@ -268,34 +277,38 @@ pub(super) fn try_all(mut told: Told) -> Result<()> {
     outcome(
         "update",
         store
-            .update_task(&team, &TaskId::new(1), change, &actor)
+            .team(&team)
+            .update_task(&TaskId::new(1), change, &actor)
             .map(drop),
     )?;
     outcome(
         "delete task",
-        store.delete_task(&team, &TaskId::new(2), &actor).map(drop),
+        store
+            .team(&team)
+            .delete_task(&TaskId::new(2), &actor)
+            .map(drop),
     )?;
-    outcome("active", store.set_active(&team, &me, false))?;
-    outcome("reconcile", store.reconcile(&team).map(drop))?;
+    outcome("active", store.team(&team).set_active(&me, false))?;
+    outcome("reconcile", store.team(&team).reconcile().map(drop))?;
     outcome(
         "reserve",
-        store.reserve(&team, new_member("fresh")).map(drop),
+        store.team(&team).reserve(new_member("fresh")).map(drop),
     )?;
     outcome(
         "abort",
-        store.abort_spawn(&team, &spawn, "a test").map(drop),
+        store.team(&team).abort_spawn(&spawn, "a test").map(drop),
     )?;
     outcome("live", live(ground, spawn))?;
     outcome(
         "journal",
-        store.journal(
-            &team,
-            Event::TeamCreated {
-                by: "a test".to_owned(),
-            },
-        ),
+        store.team(&team).journal(Event::TeamCreated {
+            by: "a test".to_owned(),
+        }),
     )?;
-    outcome("remove", store.remove_member(&team, &me, None).map(drop))?;
+    outcome(
+        "remove",
+        store.team(&team).remove_member(&me, None).map(drop),
+    )?;
     outcome("sweep", store.sweep(false).map(drop))?;
     log.say("finished")?;
     Ok(())
@@ -312,6 +325,8 @@ fn live(ground: &Ground, spawn_id: SpawnId) -> std::result::Result<(), swarm_sto
         pid_space: String::new(),
     };
     let content = serde_json::to_vec(&record).unwrap_or_default();
-    let life = (ground.store).take_life(&ground.team, &name(READER), &content);
+    let life = (ground.store)
+        .team(&ground.team)
+        .take_life(&name(READER), &content);
     life.map(drop)
 }

@@ -83,6 +83,7 @@ impl Ground {
         let options = LockOptions {
             deadline: PATIENCE,
             directory_only: locking == Locking::DirectoryOnly,
+            ..LockOptions::default()
         };
         let store = FileStore::new(root.to_owned(), Arc::new(SystemClock))
             .with_lock_options(options)
@@ -114,7 +115,7 @@ impl Ground {
     pub fn hurried(&self) -> FileStore {
         self.store.clone().with_lock_options(LockOptions {
             deadline: Duration::from_secs(10),
-            directory_only: false,
+            ..LockOptions::default()
         })
     }
 
@@ -143,10 +144,11 @@ impl Ground {
     pub fn join(&self, member: &str) -> SpawnId {
         let new = new_member(member);
         let spawn = new.spawn_id;
-        self.store.reserve(&self.team, new).expect("a place");
+        self.store.team(&self.team).reserve(new).expect("a place");
         let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
         self.store
-            .commit_spawn(&self.team, &spawn, pane, backend, None)
+            .team(&self.team)
+            .commit_spawn(&spawn, pane, backend, None)
             .expect("a member");
         spawn
     }
@@ -168,7 +170,7 @@ impl Ground {
             host: "here".to_owned(),
             pid_space: swarm_fs::process::pid_space(),
         };
-        let path = self.store.life_path(&self.team, &name(member));
+        let path = self.store.team(&self.team).life_path(&name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))
     }
 
@@ -179,19 +181,23 @@ impl Ground {
     pub fn task(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
         let new = new_task(subject, blocked_by);
         let person = Actor::person(&self.team);
-        let made = self.store.create_tasks(&self.team, &[new], &person);
+        let made = self.store.team(&self.team).create_tasks(&[new], &person);
         made.expect("a task")[0]
     }
 
     /// A member's inbox.
     pub fn inbox(&self, member: &str) -> PathBuf {
-        let folder = self.store.inbox_folder(&self.team);
+        let folder = self.store.team(&self.team).inbox_folder();
         folder.join(format!("{member}.json"))
     }
 
     /// Where acknowledged messages of a member go at last.
     pub fn archive(&self, member: &str) -> PathBuf {
-        let folder = self.store.team_folder(&self.team).join("swarm/archive");
+        let folder = self
+            .store
+            .team(&self.team)
+            .team_folder()
+            .join("swarm/archive");
         folder.join(format!("{member}.jsonl"))
     }
 
@@ -236,23 +242,25 @@ impl Ground {
     /// # Panics
     /// When one cannot be had.
     pub fn pass_by(&self, store: &FileStore) {
-        let Ok(config) = store.config(&self.team) else {
+        let Ok(config) = store.team(&self.team).config() else {
             return;
         };
-        let noted = store.update_config(&self.team, &mut |_| Ok(()));
+        let noted = store.update_config(&self.team, |_| Ok(()));
         noted.expect("the roster's lock");
         for member in config.names() {
             store
-                .inbox_at_rest(&self.team, &member)
+                .team(&self.team)
+                .inbox_at_rest(&member)
                 .expect("an inbox's lock");
         }
         let nobody = TaskId::new(u64::MAX);
-        let refused = store.claim(&self.team, &nobody, &Actor::person(&self.team));
+        let refused = store
+            .team(&self.team)
+            .claim(&nobody, &Actor::person(&self.team));
         let is_unknown = matches!(refused, Err(StoreError::TaskNotFound { .. }));
         assert!(is_unknown, "the list's lock: {refused:?}");
         let answer = Answer::Approved { always: false };
-        let refused = store.answer_request(
-            &self.team,
+        let refused = store.team(&self.team).answer_request(
             &RequestId::new("perm-0-nobody0"),
             None,
             answer,

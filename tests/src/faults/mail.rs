@@ -173,7 +173,8 @@ impl Storm<'_> {
             let inbox = self
                 .ground
                 .store
-                .inbox(&self.ground.team, &name(READER))
+                .team(&self.ground.team)
+                .inbox(&name(READER))
                 .ok()?;
             (inbox.unread().next().is_none()).then_some(())
         });
@@ -185,7 +186,7 @@ impl Storm<'_> {
 
     /// Whether the sidecar was last locked by this writer.
     fn is_at_work(&self, writer: &Worker) -> bool {
-        let folder = self.ground.store.team_folder(&self.ground.team);
+        let folder = self.ground.store.team(&self.ground.team).team_folder();
         let sidecar = folder.join(format!("swarm/locks/inbox-{READER}"));
         let record = fs::read_to_string(sidecar).unwrap_or_default();
         let pid = record
@@ -376,7 +377,8 @@ impl Storm<'_> {
         let inbox = self
             .ground
             .store
-            .inbox(&self.ground.team, &name(READER))
+            .team(&self.ground.team)
+            .inbox(&name(READER))
             .expect("the inbox");
         let in_file = inbox
             .entries

@@ -118,7 +118,7 @@ fn is_stale(folder: &Path) -> bool {
 }
 
 /// Keeps the folder young until the sender is dropped.
-fn refresh(folder: &Path) -> Sender<()> {
+pub fn refresh(folder: &Path) -> Sender<()> {
     let (stop, stopped) = mpsc::channel();
     let folder = folder.to_owned();
     thread::spawn(move || {

@@ -49,8 +49,8 @@ impl Lock {
 
     /// The sidecar, the file that is locked with it, and one to be written under the lock.
     fn files(self, ground: &Ground) -> [PathBuf; 3] {
-        let team = ground.store.team_folder(&ground.team);
-        let tasks = ground.store.tasks_folder(&ground.team);
+        let team = ground.store.team(&ground.team).team_folder();
+        let tasks = ground.store.team(&ground.team).tasks_folder();
         let sidecars = team.join("swarm/locks");
         let all = ground.root.join("swarm/locks");
         match self {
@@ -116,6 +116,7 @@ pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Dura
     let options = |deadline| LockOptions {
         deadline,
         directory_only: locking == Locking::DirectoryOnly,
+        ..LockOptions::default()
     };
     let what = format!("{lock:?} {locking:?}");
 
@@ -218,6 +219,7 @@ pub(super) fn stand_still(mut told: Told, locking: Locking) -> Result<()> {
     let options = LockOptions {
         deadline: AT_LAST,
         directory_only: locking == Locking::DirectoryOnly,
+        ..LockOptions::default()
     };
     let outcome = lock.write(&told.ground, &options, "late", || {
         Ok(kill_process(rustix::process::getpid(), Signal::STOP)?)

@@ -90,7 +90,7 @@ impl TaskRun {
         };
         race.race(&mut dice);
         race.enter_logs();
-        let list = ground.store.tasks(&ground.team).expect("the list");
+        let list = ground.store.team(&ground.team).tasks().expect("the list");
         let open = list
             .tasks
             .iter()
@@ -157,7 +157,8 @@ impl Race<'_> {
             let made = self
                 .ground
                 .store
-                .create_tasks(&self.ground.team, &[new], &person);
+                .team(&self.ground.team)
+                .create_tasks(&[new], &person);
             let made = made.expect("a task")[0];
             self.blockers.insert(made.number(), waits);
         }
@@ -171,7 +172,8 @@ impl Race<'_> {
         };
         let (store, team) = (&self.ground.store, &self.ground.team);
         store
-            .create_tasks(team, &[new], &Actor::person(team))
+            .team(team)
+            .create_tasks(&[new], &Actor::person(team))
             .expect("a task")[0]
     }
 
@@ -182,7 +184,8 @@ impl Race<'_> {
             ..TaskChange::default()
         };
         store
-            .update_task(team, &task, done, &Actor::person(team))
+            .team(team)
+            .update_task(&task, done, &Actor::person(team))
             .expect("it is a person's");
     }
 
@@ -191,7 +194,8 @@ impl Race<'_> {
         let list = self
             .ground
             .store
-            .tasks(&self.ground.team)
+            .team(&self.ground.team)
+            .tasks()
             .expect("the list");
         let open = list
             .tasks
@@ -256,7 +260,7 @@ impl Race<'_> {
     fn reconcile(&mut self) {
         let (store, team) = (&self.ground.store, &self.ground.team);
         let began = monotonic_nanos();
-        let report = store.reconcile(team).expect("a reconcile");
+        let report = store.team(team).reconcile().expect("a reconcile");
         let returned = monotonic_nanos();
         for departure in report.died {
             let number = self.number_of(departure.spawn_id);
@@ -272,14 +276,15 @@ impl Race<'_> {
                 self.released += 1;
             }
         }
-        let list = store.tasks(team).expect("the list");
+        let list = store.team(team).tasks().expect("the list");
         for task in list
             .tasks
             .iter()
             .filter(|task| task.swarm().failed.is_some())
         {
             store
-                .release(team, &task.id, &Actor::person(team))
+                .team(team)
+                .release(&task.id, &Actor::person(team))
                 .expect("a release");
         }
     }
@@ -361,9 +366,9 @@ pub(super) fn work(mut told: Told) -> Result<()> {
     let Ground { store, team, .. } = &told.ground;
     loop {
         told.log.say("claiming")?;
-        let Some(task) = store.claim_next(team, &actor)? else {
+        let Some(task) = store.team(team).claim_next(&actor)? else {
             told.log.say("nothing")?;
-            let list = store.tasks(team)?;
+            let list = store.team(team).tasks()?;
             if list
                 .tasks
                 .iter()
@@ -380,7 +385,7 @@ pub(super) fn work(mut told: Told) -> Result<()> {
             status: Some(TaskStatus::Completed),
             ..TaskChange::default()
         };
-        match store.update_task(team, &task.id, done, &actor) {
+        match store.team(team).update_task(&task.id, done, &actor) {
             Ok(_) => told.log.say(&format!("completed {}", task.id))?,
             Err(StoreError::NotYours { owner, .. }) => {
                 told.log.say(&format!("lost {} {owner}", task.id))?;
@@ -401,7 +406,7 @@ fn begin(told: &mut Told) -> Result<(Actor, swarm_fs::LifeHolder)> {
 /// The same by somebody who thinks that replacing files atomically is enough.
 pub(super) fn work_without_lock(mut told: Told) -> Result<()> {
     let (_actor, _life) = begin(&mut told)?;
-    let folder = told.ground.store.tasks_folder(&told.ground.team);
+    let folder = told.ground.store.team(&told.ground.team).tasks_folder();
     loop {
         told.log.say("claiming")?;
         let tasks = read_all(&folder)?;

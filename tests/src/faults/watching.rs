@@ -116,12 +116,13 @@ pub fn reaches(programs: &Programs, loss: Loss) -> bool {
 fn send(ground: &Ground, text: &str) {
     let sent = ground
         .store
-        .send(&ground.team, &name(READER), Draft::new("a", text));
+        .team(&ground.team)
+        .send(&name(READER), Draft::new("a", text));
     sent.expect("a message");
 }
 
 fn lose(ground: &Ground, reader: &Worker, loss: Loss) {
-    let folder = ground.store.inbox_folder(&ground.team);
+    let folder = ground.store.team(&ground.team).inbox_folder();
     match loss {
         Loss::Overflow => {
             kill_process(reader.pid(), Signal::STOP).expect("a reader to stop");
@@ -172,7 +173,7 @@ pub(super) fn listen(mut told: Told) -> Result<()> {
         }
     }
     let watcher = FolderWatcher::new();
-    let folder = store.inbox_folder(&team);
+    let folder = store.team(&team).inbox_folder();
     let mut changes = watcher.subscribe(
         &folder,
         NameFilter::Exact(vec![format!("{me}.json").into()]),
@@ -187,9 +188,9 @@ pub(super) fn listen(mut told: Told) -> Result<()> {
     })?;
     loop {
         // While the folder is gone there is nothing to read.
-        for entry in store.take_unread(&team, &me).unwrap_or_default() {
+        for entry in store.team(&team).take_unread(&me).unwrap_or_default() {
             let ids: Vec<_> = entry.msg_id.into_iter().collect();
-            drop(store.delivered(&team, &me, &ids));
+            drop(store.team(&team).delivered(&me, &ids));
             // Whoever hears of it may stop this process, which then must not hold a lock.
             told.log.say(&format!("got {}", entry.text))?;
         }

@@ -106,7 +106,7 @@ fn once(mut told: Told) -> Result<()> {
 /// go; without, it is held until the worker is killed.
 fn hold(mut told: Told) -> Result<()> {
     let inbox = told.ground.inbox(&told.name);
-    let folder = told.ground.store.team_folder(&told.ground.team);
+    let folder = told.ground.store.team(&told.ground.team).team_folder();
     let sidecar = folder.join(format!("swarm/locks/inbox-{}", told.name));
     let plan = LockPlan {
         sidecar: &sidecar,
@@ -138,7 +138,7 @@ fn send(mut told: Told) -> Result<()> {
         let padding = "x".repeat(usize::try_from(number % 7 * 97)?);
         let draft = Draft::new(&told.name, format!("{} {number} {padding}", told.name));
         let store = &told.ground.store;
-        let id = store.send(&told.ground.team, &reader, draft)?;
+        let id = store.team(&told.ground.team).send(&reader, draft)?;
         told.log.say(&format!("sent {number} {id}"))?;
     }
     told.log.say("finished")?;
@@ -160,7 +160,7 @@ fn receive(told: &Told) -> Result<()> {
         .map(|entry| entry.0)
         .collect();
     loop {
-        let unread = store.take_unread(team, &me)?;
+        let unread = store.team(team).take_unread(&me)?;
         let mut ids = Vec::new();
         let mut lines = Vec::new();
         for entry in unread {
@@ -179,7 +179,7 @@ fn receive(told: &Told) -> Result<()> {
         if !lines.is_empty() {
             swarm_fs::append_durable(&transcript, &lines)?;
         }
-        store.delivered(team, &me, &ids)?;
+        store.team(team).delivered(&me, &ids)?;
     }
 }
 

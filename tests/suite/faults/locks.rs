@@ -43,10 +43,11 @@ fn holder(ground: &Ground, logs: &tempfile::TempDir, command: &[&str]) -> Worker
 fn send_within(ground: &Ground, deadline: Duration) -> swarm_store::Result<()> {
     let store = ground.store.clone().with_lock_options(LockOptions {
         deadline,
-        directory_only: false,
+        ..LockOptions::default()
     });
     store
-        .send(&ground.team, &name(READER), Draft::new("a", "hello"))
+        .team(&ground.team)
+        .send(&name(READER), Draft::new("a", "hello"))
         .map(drop)
 }
 
@@ -115,6 +116,10 @@ fn d16_twenty_contenders_all_get_in() {
             scope.spawn(|| send_within(&ground, Duration::from_mins(1)).unwrap());
         }
     });
-    let inbox = ground.store.inbox(&ground.team, &name(READER)).unwrap();
+    let inbox = ground
+        .store
+        .team(&ground.team)
+        .inbox(&name(READER))
+        .unwrap();
     assert_eq!(inbox.entries.len(), 20);
 }

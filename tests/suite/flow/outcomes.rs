@@ -1,11 +1,17 @@
 //! How a run can end.
 
+use std::time::{Duration, Instant};
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply, Script, Step};
+use swarm_tests::faults::others::refresh;
 use swarm_tests::stage::{Running, World};
 
 use crate::scene::{MODEL, kill_process_of, world};
+
+/// How long a member waits for a lock that nobody interrupts.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
 fn arguments<'a>(prompt: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec![
@@ -138,6 +144,36 @@ fn ctrl_c_ends_the_team_in_order() {
         world.report()
     );
     assert_eq!(world.team(&team).names(), ["team-lead"]);
+}
+
+#[test]
+fn ctrl_c_ends_a_lead_whose_inbox_another_program_has_locked() {
+    let (talks, thinks) = (Gate::closed(), Gate::closed());
+    let create = json!({"team_name": "demo"});
+    let api = FakeApi::start(Script::new().agent(
+        "team-lead",
+        [
+            Step::says(Reply::tool("create", "TeamCreate", create)),
+            Step::says(Reply::text("there is a team").held_by(&talks, 1)),
+            Step::says(Reply::text("never").held_by(&thinks, 1)),
+        ],
+    ));
+    let world = world().with_api(&api);
+    let running = world.start(&arguments("create a team", &[]));
+    api.wait_for("the team", "team-lead", |ask| ask.number == 2);
+    world.swarm(&["send", "team-lead", "hello"]).ok();
+    let inbox = world.team("demo").inbox_path("team-lead");
+    let lock = inbox.with_extension("json.lock");
+    world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
+    let _fresh = refresh(&lock);
+    talks.open();
+    // The message is in the transcript; now it is to be marked as read.
+    api.wait_for("the message", "team-lead", |ask| ask.number == 3);
+    let began = Instant::now();
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    assert!(began.elapsed() < LOCK_TIMEOUT / 2, "it has waited");
+    assert!(world.team("demo").has_unread("team-lead"), "it is kept");
 }
 
 #[test]

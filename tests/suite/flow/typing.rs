@@ -75,7 +75,7 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
         "the shell has no terminal: {told}"
     );
     wait_for_state(&world, "bob", "idle");
-    inside.tmux().wait_for_text(&pane, "from you, typed here");
+    inside.tmux().wait_for_text(&pane, "from you");
 
     let queued = world.team("demo").events("queued");
     let typed = queued
@@ -84,7 +84,10 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
     assert_eq!(typed.count(), 3, "the prompt and two lines: {queued:?}");
     let log = std::fs::read_to_string(world.team("demo").member_folder("bob").join("output.log"));
     let log = log.expect("bob's output");
-    assert!(log.contains("typed here") && log.contains("heard"), "{log}");
+    assert!(
+        log.contains("work a little") && log.contains("heard"),
+        "{log}"
+    );
     assert!(!log.contains("bob >") && !log.contains("worky"), "{log}");
     press(&inside, &pane, "C-d");
     world.wait_for("bob has ended in order", || {
@@ -191,19 +194,31 @@ fn d14_nothing_that_stands_in_a_pane_changes_a_state() {
 /// Prints 1 and 1 where a terminal reads whole lines and shows what is typed.
 const MODES: &str = "stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '";
 
-/// A run in a shell of its own, whose model answers once the gate opens.
-struct RunInPane {
+/// A lead in a shell of its own.
+pub(super) struct RunInPane {
     inside: InsideTmux,
     pane: String,
-    api: FakeApi,
-    world: World,
+    pub(super) api: FakeApi,
+    pub(super) world: World,
 }
 
 impl RunInPane {
-    /// Starts it; `behind` follows on the command line.
+    /// Starts `swarm run`; `behind` follows on the command line.
     fn start(
         shell: &str,
         behind: &str,
+        model: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let run = Self::shell(shell, model);
+        run.swarm(&format!("run go --mode bypassPermissions {behind}"));
+        run.api
+            .wait_for("the lead's request", "team-lead", |_| true);
+        run
+    }
+
+    /// A shell in which leads can be started.
+    pub(super) fn shell(
+        shell: &str,
         model: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let api = FakeApi::start(model);
@@ -212,13 +227,10 @@ impl RunInPane {
         let pane = inside
             .tmux()
             .run(&["new-window", "-P", "-F", "#{pane_id}", shell]);
-        let swarm = world.program("swarm");
         let line = format!(
-            "cd '{}'; export ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL={}; '{}' run go --model {MODEL} \
-             --mode bypassPermissions {behind}",
+            "cd '{}'; export ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL={}",
             world.project().display(),
             api.base_url(),
-            swarm.display()
         );
         let run = Self {
             inside,
@@ -227,26 +239,42 @@ impl RunInPane {
             world,
         };
         run.line(&line);
-        run.api
-            .wait_for("the lead's request", "team-lead", |_| true);
         run
     }
 
-    fn keys(&self, text: &str) {
+    /// Starts swarm with these arguments.
+    pub(super) fn swarm(&self, arguments: &str) {
+        let swarm = self.world.program("swarm");
+        let (command, rest) = arguments.split_once(' ').unwrap_or((arguments, ""));
+        self.line(&format!(
+            "'{}' {command} --model {MODEL} {rest}",
+            swarm.display()
+        ));
+    }
+
+    pub(super) fn keys(&self, text: &str) {
         type_in(&self.inside, &self.pane, text);
     }
 
-    fn press(&self, key: &str) {
+    pub(super) fn press(&self, key: &str) {
         press(&self.inside, &self.pane, key);
     }
 
-    fn line(&self, text: &str) {
+    pub(super) fn line(&self, text: &str) {
         self.keys(text);
         self.press("Enter");
     }
 
-    fn shows(&self, text: &str) {
+    pub(super) fn shows(&self, text: &str) {
         self.inside.tmux().wait_for_text(&self.pane, text);
+    }
+
+    /// Waits until this is the last line on the screen.
+    pub(super) fn ends_in(&self, line: &str) {
+        self.world.wait_for("the last line", || {
+            let screen = self.inside.tmux().screen(&self.pane);
+            (screen.trim_end().lines().last() == Some(line)).then_some(())
+        });
     }
 
     /// The shell reads whole lines again, and got nothing of what was typed before.

@@ -73,6 +73,7 @@ impl Repository {
             env: Arc::new(env),
             checkout: Arc::default(),
             protected: Arc::new(ProtectedPaths::new(&self.world.root())),
+            shell: Arc::default(),
             guards: Arc::new(ShellGuards {
                 helper: vec![text(&program), HELPER_WORD.to_owned()],
                 shims: Some(shims),
@@ -80,6 +81,8 @@ impl Repository {
             }),
             files: Arc::default(),
             modes: None,
+            scratch: None,
+            commands: None,
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
             tool_use_id: "t".to_owned(),

@@ -22,6 +22,9 @@ pub(crate) struct Party {
 
 /// Who runs this command.
 pub(super) fn find(app: &App) -> Result<Acting, Failure> {
+    if let Some(acting) = &app.acting {
+        return Ok(acting.clone());
+    }
     Ok(Acting::find(&*app.store, &app.env)?)
 }
 
@@ -53,7 +56,7 @@ pub(super) fn party(app: &App, what: &str) -> Result<Party, Failure> {
 /// The same, in a team that something else than a flag or variable names.
 pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<Party, Failure> {
     match find(app)? {
-        Acting::Person | Acting::Agent(_) => Ok(Party {
+        Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => Ok(Party {
             team: app.team_of_id(named)?,
             name: MemberName::lead(),
             spawn_id: None,

@@ -12,7 +12,7 @@ use crate::output::plain;
 
 pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     let party = party(app, "brief")?;
-    let text = team_brief(&*app.store, &party.team, &party.name)?;
+    let text = team_brief(&*app.store.team(&party.team), &party.name)?;
     if app.out.json {
         app.out.json(&json!({"team": party.team, "brief": text}))?;
     } else {

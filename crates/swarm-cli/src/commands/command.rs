@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, demo, doctor, gc, inbox, instructions, journal,
-    man, pane, pause, processes, requests, resume, run, send, spawn, status, stop, task, team,
-    trust, worktree,
+    lead, man, pane, pause, processes, requests, resume, run, send, spawn, status, stop, task,
+    team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -81,6 +81,8 @@ commands! { app:
     "Teams and messages" {
         /// Run a team lead on a prompt until the work is done.
         Run(args: run::RunArgs) => run::run(app, &args);
+        /// Lead a team of agents in this terminal.
+        Lead(args: lead::LeadArgs) => lead::run(app, &args);
         /// Create, list, show and delete teams.
         #[command(subcommand)]
         Team(args: team::TeamCommand) => team::run(app, args);
@@ -212,7 +214,9 @@ impl Command {
                 | Self::Gc(_)
         );
         let (agents, mcp_config, trusts): (_, &[String], _) = match self {
-            Self::Run(args) => (args.agents.as_deref(), &args.mcp_config, args.trust),
+            Self::Run(run::RunArgs { lead, .. }) | Self::Lead(lead::LeadArgs { lead, .. }) => {
+                (lead.agents.as_deref(), &lead.mcp_config, lead.trust)
+            }
             Self::Spawn(args) => (args.agents.as_deref(), &args.mcp_config, args.trust),
             Self::Resume(args) => (None, &args.mcp_config, args.trust),
             Self::Agents(command) => (command.given(), &[], false),

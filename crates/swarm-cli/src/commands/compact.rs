@@ -40,28 +40,29 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
     require_person(app, "compact")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let name = &args.name.name;
-    known(&app.store.config(&team)?, name)?;
+    known(&app.store.team(&team).config()?, name)?;
     let view = living(app, &team, name)?;
     let mut watch = Watch::new()?;
-    watch.file(&app.store.journal_path(&team));
+    watch.file(&app.store.team(&team).journal_path());
     watch.also(
-        &app.store.member_dir(&team, name),
+        &app.store.team(&team).member_dir(name),
         swarm_fs::NameFilter::Exact(vec!["state.json".into()]),
     );
-    let mut position = app.store.events(&team)?.next;
+    let mut position = app.store.team(&team).events()?.next;
     let frame = ControlFrame::CompactRequest(CompactRequest {
         from: LEAD_NAME.to_owned(),
         instructions: args.instructions.clone(),
         timestamp: app.clock.now().iso(),
     });
     app.store
-        .send(&team, name, Draft::control(LEAD_NAME, &frame))?;
+        .team(&team)
+        .send(name, Draft::control(LEAD_NAME, &frame))?;
     if let Some(when) = later(&view, args.wait) {
         return asked(app, name, when);
     }
     let end = deadline(args.timeout);
     loop {
-        let events = app.store.events_from(&team, position)?;
+        let events = app.store.team(&team).events_from(position)?;
         position = events.next;
         for entry in events.entries {
             match entry.event {
@@ -96,7 +97,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
 /// A member that swarm runs.
 fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
     let conflict = |what: &str| Failure::new(ErrorKind::Conflict, format!("{name} {what}"));
-    let views = app.store.member_view(team)?;
+    let views = app.store.team(team).member_view()?;
     match views.into_iter().find(|view| view.member.name == *name) {
         None => Err(conflict("has left the team")),
         Some(view) if view.state == MemberState::Foreign => Err(conflict(if name.is_lead() {

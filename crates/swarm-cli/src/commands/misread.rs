@@ -69,7 +69,7 @@ const OPTIONS: [&str; 8] = [
 ];
 
 /// Commands of later versions.
-const LATER_COMMANDS: [&str; 2] = ["lead", "cost"];
+const LATER_COMMANDS: [&str; 1] = ["cost"];
 
 /// Options of later versions.
 const LATER_OPTIONS: [&str; 2] = ["--plan", "--coordinator"];

@@ -1,8 +1,11 @@
 //! Every command line that help and guide show is one that is understood.
 
+use std::ffi::OsString;
+
 use clap::Parser as _;
 
 use super::Args;
+use crate::entry::written_out;
 
 /// The words of the first command of a line of shell, without redirections and comments. `None` where the line is none
 /// of `swarm`.
@@ -32,6 +35,7 @@ fn words(line: &str) -> Option<Vec<String>> {
 #[track_caller]
 fn assert_understood(line: &str) {
     let Some(words) = words(line) else { return };
+    let words = written_out(words.into_iter().map(OsString::from).collect(), true);
     if let Err(error) = Args::try_parse_from(&words) {
         let is_answer = !error.use_stderr();
         assert!(is_answer, "{line}\n{words:?}\n{error}");

@@ -46,13 +46,13 @@ pub(crate) struct SpawnArgs {
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
     /// Initial prompt [default: none].
-    #[arg(long, conflicts_with = "prompt_file")]
+    #[arg(short, long, conflicts_with = "prompt_file")]
     pub(crate) prompt: Option<String>,
     /// File with the initial prompt, or - for standard input.
     #[arg(long, value_name = "FILE|-")]
     pub(crate) prompt_file: Option<PathBuf>,
     /// Model: PROVIDER/MODEL, an alias, or a model ID [default: its previous model, else setting `model.default`].
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) model: Option<String>,
     /// Permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, else setting `permissions.mode`].
     #[arg(long, alias = "permission-mode")]
@@ -204,7 +204,7 @@ fn carry_out(
 
 /// Whoever is started in such a team parks or stops at once, its prompt unread.
 fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
-    let config = app.store.config(team)?;
+    let config = app.store.team(team).config()?;
     let standing = lead_standing(&*app.store, &config)?;
     let LeadStanding::Lost { pid } = standing else {
         return Ok(());

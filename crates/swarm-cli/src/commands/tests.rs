@@ -161,7 +161,7 @@ fn what_only_stops_is_known() {
 fn words_of_later_versions_are_told_from_slips() {
     let said = |words: &[&str]| planned(&parse(words).expect_err("it is not there"));
     for words in [
-        &["lead"][..],
+        &["cost"][..],
         &["spawn", "bob", "--plan"],
         &["run", "hi", "--coordinator"],
     ] {

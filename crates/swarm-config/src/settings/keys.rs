@@ -7,7 +7,7 @@ use swarm_policy::AgentLimits;
 use swarm_protocol::{OnLost, PermissionMode, SandboxUse};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
-use super::kind::{FromSetting, Kind, MODES};
+use super::kind::{AnswerInPlace, FromSetting, Kind, MODES};
 use super::sources::Sources;
 use crate::error::ConfigError;
 
@@ -67,6 +67,8 @@ settings! {
     aliases: BTreeMap<String, String> = "model.aliases", Kind::Names, Say::Users;
     /// Context windows of models in tokens.
     windows: BTreeMap<String, u64> = "model.windows", Kind::Sizes, Say::Users;
+    /// Output tokens of one response by models.
+    outputs: BTreeMap<String, u64> = "model.outputs", Kind::Sizes, Say::Users;
     /// Percent of the context window at which a conversation is compacted.
     compact_at: u32 = "compact.at", Kind::Whole(20, 95), Say::Less;
     /// Whether old tool results are cleared before a conversation is compacted.
@@ -75,6 +77,8 @@ settings! {
     mode: PermissionMode = "permissions.mode", Kind::Word(MODES), Say::Less;
     /// How long a permission request waits for a person.
     permission_timeout: Duration = "permissions.timeout_s", Kind::Whole(1, 604_800), Say::Less;
+    /// Whether requests are answered in the terminal of a lead.
+    answer_in_place: AnswerInPlace = "permissions.answer_in_place", Kind::Word(&["never", "auto", "always"]), Say::Less;
     /// Model requests in one turn.
     max_requests: u32 = "turn.max_requests", Kind::Whole(1, 100_000), Say::Less;
     /// Where members run.

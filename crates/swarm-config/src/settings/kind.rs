@@ -244,6 +244,28 @@ impl FromSetting for OnLost {
     }
 }
 
+/// Whether permission requests are answered in the terminal of a lead, beside `swarm approve` and `swarm deny`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerInPlace {
+    /// By commands in other terminals only.
+    Never,
+    /// Unless other programs can type into the terminal.
+    Auto,
+    /// Also where an agent's shell can type into it.
+    Always,
+}
+
+impl FromSetting for AnswerInPlace {
+    fn from_setting(value: &Value) -> Option<Self> {
+        match value.as_str()? {
+            "never" => Some(Self::Never),
+            "auto" => Some(Self::Auto),
+            "always" => Some(Self::Always),
+            _ => None,
+        }
+    }
+}
+
 impl FromSetting for Uncommitted {
     fn from_setting(value: &Value) -> Option<Self> {
         let word = value.as_str()?;

@@ -13,6 +13,7 @@ mod variables;
 
 pub use given::{Given, Layer, ValuePlace};
 pub use keys::Settings;
+pub use kind::AnswerInPlace;
 pub use listing::{Fate, ListedSetting, Origin};
 pub use places::{Places, repository_folders};
 

@@ -26,7 +26,7 @@ pub(super) struct Input {
     pub(super) effort: Option<Effort>,
     /// Return immediately; you are notified when the agent ends
     pub(super) run_in_background: Option<bool>,
-    /// Start a teammate with this name: letters, digits, `_` and `-`, beginning with a letter or digit
+    /// Name of the teammate, or with `run_in_background` of the sub-agent: letters, digits, `_` and `-`, beginning with a letter or digit
     pub(super) name: Option<String>,
     /// Your own team, which is also the default
     pub(super) team_name: Option<String>,
@@ -42,6 +42,11 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// Whether a name is that of a sub-agent in the background, and not of a teammate.
+    pub(super) fn is_named_sub_agent(&self) -> bool {
+        self.run_in_background == Some(true) && self.team_name.is_none()
+    }
+
     /// Parses the parameters. The error is for the model.
     pub(super) fn read(input: Value) -> Result<Self, String> {
         let input: Self = parse("Agent", input)?;

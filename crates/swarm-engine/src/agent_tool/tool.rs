@@ -86,6 +86,8 @@ impl AgentTool {
     async fn sub_agent(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let agents = self.agents.upgrade();
         let agents = agents.ok_or("Agent was not called: this process is about to end")?;
+        let name = input.name.as_deref().map(MemberName::teammate).transpose();
+        let name = name.map_err(|error| format!("Agent was not called: {error}"))?;
         let named = input.subagent_type.as_deref();
         let origin = if agents.forks(named) {
             refuse_denied(&self.parent, FORK)?;
@@ -108,6 +110,7 @@ impl AgentTool {
                 None => input.prompt,
             },
             origin,
+            name: name.map(|name| name.to_string()),
             description: input.description,
             model: input.model,
             effort: input.effort,
@@ -235,7 +238,7 @@ impl Tool for AgentTool {
             Ok(input) => input,
             Err(why) => return ToolOutput::error(why),
         };
-        if let Some(name) = input.name.clone() {
+        if let Some(name) = input.name.clone().filter(|_| !input.is_named_sub_agent()) {
             return self.teammate(&name, input, ctx).await;
         }
         self.sub_agent(input, ctx)

@@ -62,12 +62,19 @@ impl Session {
         let limits = &self.parts.limits;
         let window = limits.window?;
         let share = window * u64::from(limits.compact_at) / 100;
-        let below_answer = window.saturating_sub(u64::from(limits.max_output_tokens));
+        let below_answer = window.saturating_sub(u64::from(limits.room_for_answer()));
         Some(if below_answer >= window / 2 {
             share.min(below_answer)
         } else {
             share
         })
+    }
+
+    /// Whether the window has room for an answer to the conversation as it is.
+    pub(crate) fn has_room(&self) -> bool {
+        let limits = &self.parts.limits;
+        let full = self.meter.tokens() + u64::from(limits.room_for_answer());
+        limits.window.is_some_and(|window| full <= window)
     }
 
     /// Says how full the window is.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_policy::{AgentCatalog, AgentLimits};
-use swarm_protocol::{MessageId, SubAgentId};
+use swarm_protocol::{AgentEvent, MessageId, SubAgentId};
+use swarm_tools::BackgroundCommands;
 
 use super::SubAgents;
-use super::notification::{message_id, notification};
+use super::notification::{command_ended, command_outcome, message_id, notification};
 use super::record::{Record, StoppedBy};
 use crate::{EngineError, Injected, Session};
 
@@ -52,20 +53,33 @@ impl SubAgents {
         moved
     }
 
+    /// The commands that the agent of the process has in the background.
+    pub(super) fn commands_of_agent(&self) -> &BackgroundCommands {
+        &self.kit().commands
+    }
+
     /// Names of the sub-agents that work in the background.
     pub fn background(&self) -> Vec<String> {
         let records = self.in_background();
         records.iter().map(|record| record.name.clone()).collect()
     }
 
-    /// Whether the agent of the process has something to wait for: a sub-agent works in the background, or the word of
-    /// its end was not taken yet.
-    pub fn is_busy(&self) -> bool {
-        // In this order: the word is there before it is said that the work is over.
-        !self.in_background().is_empty() || !self.lock().mail.is_empty()
+    /// The commands that the agent of the process has running in the background.
+    pub fn commands(&self) -> Vec<String> {
+        let running = self.kit().commands.running();
+        running.iter().map(|command| command.one_line()).collect()
     }
 
-    /// Takes the ends of sub-agents into the conversation of the agent of the process; tells whether there were any.
+    /// Whether the agent of the process has something to wait for: a sub-agent works in the background, or the word of
+    /// its end or of a command's was not taken yet. A command that runs may be a server, for whose end nobody waits.
+    pub fn is_busy(&self) -> bool {
+        // In this order: the word is there before it is said that the work is over.
+        !self.in_background().is_empty()
+            || !self.lock().mail.is_empty()
+            || self.kit().commands.has_ended_ones()
+    }
+
+    /// Takes the ends of sub-agents and commands into the conversation of the agent of the process; tells whether there were any.
     ///
     /// # Errors
     /// [`EngineError::Transcript`]; they come again then.
@@ -101,7 +115,17 @@ impl SubAgents {
                 root.events.emit(event);
             }
         }
-        mail
+        let commands = self.kit().commands.take_ended();
+        if let Ok(root) = self.root() {
+            for command in &commands {
+                let line = format!("{} {}", command.id(), command_outcome(command));
+                root.events.emit(AgentEvent::Notice { line });
+            }
+        }
+        let chars = self.limits().output_chars;
+        mail.into_iter()
+            .chain(commands.iter().map(|command| command_ended(command, chars)))
+            .collect()
     }
 
     /// Notes that the agent of the process is about to read a result, so that the word of the end does not repeat it.
@@ -123,7 +147,7 @@ impl SubAgents {
 
     /// Whether a message is the word of a sub-agent's end.
     pub(super) fn is_notification(&self, id: &MessageId) -> bool {
-        self.of_notification(id).is_some()
+        BackgroundCommands::is_command(id.as_str()) || self.of_notification(id).is_some()
     }
 
     /// Notes that these words are in a durable transcript. Ids of other messages are passed over.
@@ -141,9 +165,14 @@ impl SubAgents {
         records.into_iter().find(|record| message_id(record) == *id)
     }
 
-    /// Ends every sub-agent, because the process ends. Those in the background are told of when the conversation is
-    /// carried on.
+    /// Ends every sub-agent and every command in the background, because the process ends. Sub-agents in the background are
+    /// told of when the conversation is carried on.
     pub async fn shut_down(&self) {
+        let commands = self.kit().commands.shut_down(ENDING);
+        tokio::join!(commands, self.shut_down_agents());
+    }
+
+    async fn shut_down_agents(&self) {
         let records = self.lock().records.clone();
         for record in &records {
             if !record.view().settled {

@@ -46,8 +46,8 @@ impl SubAgents {
         let record = {
             let mut inner = self.lock();
             let limits = &self.kit().agent_config.limits;
+            let name = inner.name_for(&request)?;
             inner.admission.admit(limits, parent, &id)?;
-            let name = inner.fresh_name(&request.definition.name);
             let record = Record::new(id, name, Arc::clone(parent), request, &root.folder);
             let record = Arc::new(record);
             inner.records.push(Arc::clone(&record));

@@ -113,6 +113,7 @@ impl SubAgents {
                 client: Arc::clone(&parent.model),
                 name: parent.model_name.clone(),
                 window: parent.limits.window,
+                max_output: Some(parent.limits.max_output_tokens),
             });
         }
         let model = self.kit().models.model(&chosen.written);
@@ -239,6 +240,7 @@ impl SubAgents {
             forks: ForkPoint::default(),
             limits: EngineLimits {
                 window: model.window,
+                max_output_tokens: model.max_output.unwrap_or(EngineLimits::USUAL_OUTPUT),
                 max_turns: request.definition.max_turns.unwrap_or(limits.max_turns),
                 output_chars: if record.is_fork() {
                     parent.limits.output_chars
@@ -304,10 +306,12 @@ fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) ->
     ToolContext {
         cwd,
         protected,
+        shell: Arc::new(parent.shell.of_another(record.is_fork())),
         files: Arc::new(Mutex::new(files)),
         env: Arc::new(env),
         confine: confine.or_else(|| parent.confine.clone()),
         cancel: CancellationToken::new(),
+        commands: None,
         ..parent.clone()
     }
 }

@@ -8,6 +8,7 @@ use swarm_mcp::McpServers;
 use swarm_model::Model;
 use swarm_policy::AgentConfig;
 use swarm_protocol::Clock;
+use swarm_tools::BackgroundCommands;
 
 use super::Isolator;
 
@@ -20,6 +21,8 @@ pub struct ReadyModel {
     pub name: String,
     /// Tokens of its context window; `None` where it is not known.
     pub window: Option<u64>,
+    /// Output tokens of one response; `None` where the model's limit is not known.
+    pub max_output: Option<u32>,
 }
 
 /// Makes clients of models. One for a process, since only the program knows addresses, keys and short names.
@@ -40,6 +43,8 @@ pub struct SubAgentKit {
     pub isolator: Option<Arc<dyn Isolator>>,
     /// The MCP servers of the process, and where those of a sub-agent's own come from.
     pub servers: Option<Arc<McpServers>>,
+    /// The commands that the agent of the process has in the background.
+    pub commands: Arc<BackgroundCommands>,
     /// Time for transcripts.
     pub clock: Arc<dyn Clock>,
     /// The root folder of all state, below which memories are.

@@ -1,10 +1,14 @@
 //! The word that a sub-agent in the background has ended.
 
 use swarm_protocol::MessageId;
+use swarm_tools::{BackgroundCommand, CommandState};
 
 use super::record::{Finding, Record, SubAgentStatus};
 use super::report::words;
 use crate::Injected;
+
+/// Characters of a command's output that the word of its end has; the rest is in the file.
+const END_OF_OUTPUT: usize = 2_000;
 
 /// The notification of the sub-agent's last end, in Claude Code's form. Its id is the same whenever it is made, so that
 /// a transcript takes it once.
@@ -88,6 +92,42 @@ fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usi
     }
     lines.push("</task-notification>\n</system-reminder>".to_owned());
     lines.join("\n")
+}
+
+/// How a command ended, in a few words.
+pub(super) fn command_outcome(command: &BackgroundCommand) -> String {
+    match command.state() {
+        CommandState::Ended(true, _) => "completed".to_owned(),
+        CommandState::Ended(false, how) => format!("failed: {how}"),
+        CommandState::Running | CommandState::Stopped => "was stopped".to_owned(),
+    }
+}
+
+/// The notification of the end of a command in the background, in Claude Code's form.
+pub(super) fn command_ended(command: &BackgroundCommand, chars: usize) -> Injected {
+    let (state, id, how) = (command.state(), command.id(), command_outcome(command));
+    let mut lines = vec![
+        "<system-reminder>".to_owned(),
+        "This is an event of the program, not input of a person.".to_owned(),
+        "<task-notification>".to_owned(),
+    ];
+    let mut tag = |name: &str, value: &str| lines.push(format!("<{name}>{value}</{name}>"));
+    tag("task-id", id);
+    if !command.tool_use_id().is_empty() {
+        tag("tool-use-id", &escape(command.tool_use_id()));
+    }
+    if let Some(file) = command.file() {
+        tag("output-file", &file.display().to_string());
+    }
+    tag("status", state.word());
+    let line = escape(&command.one_line());
+    tag("summary", &format!("Background command \"{line}\" {how}"));
+    let output = command.output(chars.min(END_OF_OUTPUT));
+    if !output.trim().is_empty() {
+        tag("result", &escape(output.trim_end()));
+    }
+    lines.push("</task-notification>\n</system-reminder>".to_owned());
+    Injected::message(MessageId::new(id), lines.join("\n"))
 }
 
 /// A sub-agent's words cannot end the frame around them.

@@ -60,6 +60,7 @@ impl Parent {
             tool: "Read",
             input: &input,
             cwd,
+            starts_in: cwd,
             anchors: &rights.anchors(cwd, None),
             home: self.parts.home.as_deref(),
             touches: std::slice::from_ref(&output),

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use super::admission::Admission;
 use super::interject::WithNotifications;
 use super::record::Record;
-use super::{Parent, SubAgentKit, TaskOutput, TaskStop};
+use super::{Parent, SubAgentKit, SubAgentRequest, TaskOutput, TaskStop};
 use crate::{
     AgentParts, AgentTool, EventSink, Injected, TeammateSpawner, TranscriptAuthor, TranscriptFile,
 };
@@ -100,6 +100,12 @@ impl SubAgents {
             mail: Arc::clone(&parts.interjections),
             agents: Weak::clone(&self.me),
         });
+        let me = Weak::clone(&self.me);
+        self.kit.commands.on_end(move || {
+            if let Some(agents) = me.upgrade() {
+                agents.stir();
+            }
+        });
         if self.root.set(root.clone()).is_err() {
             tracing::error!("sub-agents of one process were given to two agents");
             return;
@@ -182,6 +188,24 @@ impl SubAgents {
 }
 
 impl Inner {
+    /// The name of a new sub-agent. The error is for the model: one that runs has the name that the call gives.
+    pub(super) fn name_for(&self, request: &SubAgentRequest) -> Result<String, String> {
+        let Some(name) = &request.name else {
+            return Ok(self.fresh_name(&request.definition.name));
+        };
+        let mut running = self
+            .records
+            .iter()
+            .filter(|record| record.view().is_running());
+        if running.any(|record| record.is_called(name)) {
+            return Err(format!(
+                "The sub-agent was not started: a sub-agent called `{name}` is running. Choose another name, or write to it \
+                 with SendMessage."
+            ));
+        }
+        Ok(name.clone())
+    }
+
     /// A name that no other sub-agent has: its type and a number.
     pub(super) fn fresh_name(&self, agent_type: &str) -> String {
         let base: String = agent_type

@@ -101,6 +101,7 @@ impl SubAgents {
             definition.unwrap_or_else(|| AgentDefinition::new(&*meta.agent_type, "", ""));
         let request = SubAgentRequest {
             definition,
+            name: None,
             origin: None,
             prompt: String::new(),
             description: meta.description.unwrap_or_default(),

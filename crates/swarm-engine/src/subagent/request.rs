@@ -13,6 +13,8 @@ use crate::fork::Origin;
 pub(crate) struct SubAgentRequest {
     /// What it is.
     pub(crate) definition: AgentDefinition,
+    /// The name that the call gives it; without one its name is its type and a number.
+    pub(crate) name: Option<String>,
     /// What it begins with, if it is a fork.
     pub(crate) origin: Option<Arc<Origin>>,
     /// Its first message.

@@ -11,6 +11,10 @@ use crate::Injected;
 
 #[async_trait]
 impl BackgroundAgents for SubAgents {
+    fn knows(&self, who: &str) -> bool {
+        self.find(who).is_some()
+    }
+
     async fn send(&self, to: &str, text: &str) -> Option<Result<String, String>> {
         let record = self.find(to)?;
         Some(self.give(&record, text).await)

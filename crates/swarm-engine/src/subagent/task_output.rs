@@ -1,4 +1,4 @@
-//! The tool `TaskOutput`: what a sub-agent in the background has come to.
+//! The tool `TaskOutput`: what a sub-agent or a command in the background has come to.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_tools::{
+    BackgroundCommand, CommandState, Tool, ToolContext, ToolOutput, parse, prompt, schema,
+};
 
 use super::report::words;
 use super::task_stop::known;
@@ -24,7 +26,8 @@ const LONGEST: u64 = 600_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Id or name of the sub-agent
+    /// Id or name of the sub-agent, or id of the command
+    #[serde(alias = "bash_id")]
     task_id: String,
     /// Wait for its end
     #[serde(default = "yes")]
@@ -47,6 +50,10 @@ fn half_a_minute() -> u64 {
 impl Tool for TaskOutput {
     fn name(&self) -> &'static str {
         "TaskOutput"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["BashOutput"]
     }
 
     fn description(&self) -> String {
@@ -90,6 +97,18 @@ impl TaskOutput {
         }
         let agents = self.0.upgrade();
         let agents = agents.ok_or("Nothing was looked up: this process is about to end")?;
+        let limit = agents.limits().output_chars;
+        if let Some(command) = agents.commands_of_agent().find(input.task_id.trim()) {
+            if input.block {
+                tokio::select! {
+                    () = command.ended() => {}
+                    () = tokio::time::sleep(Duration::from_millis(input.timeout)) => {}
+                    () = ctx.cancel.cancelled() => {}
+                }
+            }
+            agents.commands_of_agent().handed_out_if_ended(&command);
+            return Ok(report_command(&command, input.block, limit));
+        }
         let record = known(&agents, &input.task_id)?;
         if input.block {
             tokio::select! {
@@ -101,18 +120,41 @@ impl TaskOutput {
         if !record.view().is_running() {
             agents.hand_out(&record);
         }
-        Ok(report(&record, input.block, agents.limits().output_chars))
+        Ok(report(&record, input.block, limit))
+    }
+}
+
+fn report_command(command: &BackgroundCommand, block: bool, limit: usize) -> ToolOutput {
+    let (state, id) = (command.state(), command.id());
+    let is_running = state == CommandState::Running;
+    let retrieval = retrieval(is_running, block);
+    let mut out = vec![format!(
+        "<retrieval_status>{retrieval}</retrieval_status>\n<task_id>{id}</task_id>\n<task_type>bash</task_type>\n<status>{}</status>",
+        state.word()
+    )];
+    if let CommandState::Ended(_, how) = &state {
+        out.push(format!("<exit>{how}</exit>"));
+    }
+    if let Some(file) = command.file() {
+        out.push(format!("<output_file>{}</output_file>", file.display()));
+    }
+    let output = command.output(limit);
+    out.push(format!("<output>\n{}\n</output>", output.trim_end()));
+    ToolOutput::ok(out.join("\n"), format!("{id} {}", state.word()))
+}
+
+fn retrieval(is_running: bool, block: bool) -> &'static str {
+    match (is_running, block) {
+        (false, _) => "success",
+        (true, true) => "timeout",
+        (true, false) => "not_ready",
     }
 }
 
 fn report(record: &Record, block: bool, limit: usize) -> ToolOutput {
     let (view, finding) = (record.view(), record.finding());
     let is_running = view.is_running();
-    let retrieval = match (is_running, block) {
-        (false, _) => "success",
-        (true, true) => "timeout",
-        (true, false) => "not_ready",
-    };
+    let retrieval = retrieval(is_running, block);
     let mut out = vec![format!(
         "<retrieval_status>{retrieval}</retrieval_status>\n<task_id>{}</task_id>\n<task_type>agent</task_type>\n<status>{}</status>",
         record.id,

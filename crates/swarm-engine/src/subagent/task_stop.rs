@@ -1,4 +1,4 @@
-//! The tool `TaskStop`: ends a sub-agent that works in the background.
+//! The tool `TaskStop`: ends a sub-agent or a command in the background.
 
 use std::sync::{Arc, Weak};
 
@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_tools::{
+    BackgroundCommand, CommandState, Tool, ToolContext, ToolOutput, parse, prompt, schema,
+};
 
 use super::SubAgents;
 use super::record::StoppedBy;
@@ -19,7 +21,7 @@ pub(super) struct TaskStop(pub(super) Weak<SubAgents>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Id or name of the sub-agent
+    /// Id or name of the sub-agent, or id of the command
     task_id: Option<String>,
     /// An older name of the same.
     #[schemars(skip)]
@@ -30,6 +32,10 @@ struct Input {
 impl Tool for TaskStop {
     fn name(&self) -> &'static str {
         "TaskStop"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["KillShell"]
     }
 
     fn description(&self) -> String {
@@ -66,9 +72,12 @@ impl TaskStop {
         let input: Input = parse(self.name(), input)?;
         let asked = input.task_id.or(input.shell_id);
         let asked =
-            asked.ok_or("Nothing was stopped: pass `task_id`, the id or name of a sub-agent")?;
+            asked.ok_or("Nothing was stopped: pass `task_id`, the id of a sub-agent or command")?;
         let agents = self.0.upgrade();
         let agents = agents.ok_or("Nothing was stopped: this process is about to end")?;
+        if let Some(command) = agents.commands_of_agent().find(asked.trim()) {
+            return stop_command(&command).await;
+        }
         let record = known(&agents, &asked)?;
         if !record.view().is_running() {
             return Err(format!(
@@ -92,13 +101,31 @@ impl TaskStop {
     }
 }
 
+async fn stop_command(command: &BackgroundCommand) -> Result<ToolOutput, String> {
+    let id = command.id();
+    if command.state() != CommandState::Running {
+        return Err(format!(
+            "Nothing was stopped: {id} does not run, it is {}.",
+            command.state().word()
+        ));
+    }
+    command.stop().await;
+    let out = json!({
+        "message": format!("Stopped {id} ({})", command.one_line()),
+        "task_id": id,
+        "task_type": "bash",
+    });
+    Ok(ToolOutput::ok(out.to_string(), format!("stopped {id}")))
+}
+
 /// The sub-agent that is meant; an error names those that run.
 pub(super) fn known(agents: &SubAgents, asked: &str) -> Result<Arc<super::Record>, String> {
     agents.find(asked.trim()).ok_or_else(|| {
         format!(
-            "There is no sub-agent `{}`. {}",
+            "There is no sub-agent or command `{}`. {} {}",
             asked.escape_debug(),
-            agents.who_runs()
+            agents.who_runs(),
+            agents.commands_of_agent().who_runs()
         )
     })
 }

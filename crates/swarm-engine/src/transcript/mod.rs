@@ -4,9 +4,11 @@ mod assemble;
 mod entry;
 mod file;
 mod line;
+mod list;
 mod path;
 
 pub(crate) use entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};
 pub use line::TranscriptAuthor;
+pub use list::{LeadSession, lead_sessions};
 pub use path::{find_transcript, transcript_path};

@@ -13,9 +13,12 @@ const MAX_FOLDER: usize = 200;
 ///
 /// A name longer than 200 is cut there and ends in a digest of the whole, so that two deep folders do not meet.
 pub fn transcript_path(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
-    root.join("projects")
-        .join(project_folder(cwd))
-        .join(format!("{session}.jsonl"))
+    project_dir(root, cwd).join(format!("{session}.jsonl"))
+}
+
+/// Where the transcripts of a working directory are.
+pub(super) fn project_dir(root: &Path, cwd: &Path) -> PathBuf {
+    root.join("projects").join(project_folder(cwd))
 }
 
 /// The file of a conversation that may have been begun in another working folder: wherever below `projects/` it lies,

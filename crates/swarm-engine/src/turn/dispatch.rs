@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures::{StreamExt, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_model::ContentBlock;
 use swarm_policy::{Decision, HookEvent, Question, Suggestion};
 use swarm_protocol::AgentEvent;
-use swarm_tools::{ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
+use swarm_tools::{ModeSwitch, Picture, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
@@ -150,11 +150,8 @@ impl Session {
                 self.emit(AgentEvent::Notice { line });
             }
         }
-        ContentBlock::ToolResult {
-            tool_use_id: call.id,
-            content: self.parts.limits.cut(output.content),
-            is_error: output.is_error,
-        }
+        let content = self.parts.limits.cut(output.content);
+        result_block(call.id, content, output.is_error, &output.pictures)
     }
 
     /// Hooks, permission, the tool, and hooks again.
@@ -229,7 +226,7 @@ impl Session {
             )),
             CallInput::CutOff => Err(format!(
                 "The call was not run: the answer was cut off in it, at the limit of {} output tokens. Do it in smaller steps.",
-                self.parts.limits.max_output_tokens
+                self.asked_output
             )),
         }
     }
@@ -301,10 +298,13 @@ impl Session {
         let origin = &self.parts.tool_context.cwd;
         let moved = moved.as_ref().map(|moved| moved.cwd.as_path());
         let cwd = moved.unwrap_or(origin);
+        let allowed = self.parts.rights.rules().directories;
+        let starts_in = self.parts.tool_context.shell.directory(cwd, &allowed);
         ask(&Question {
             tool: ready.tool.name(),
             input: &ready.input,
             cwd,
+            starts_in: &starts_in,
             anchors: &self.parts.rights.anchors(origin, moved),
             home: self.parts.home.as_deref(),
             touches: &ready.tool.touches(&ready.input, cwd),
@@ -344,4 +344,25 @@ impl Verdict {
             Self::Refuse(_) => tool.to_owned(),
         }
     }
+}
+
+/// A result as a block, in the shape of the Messages API where pictures belong to it.
+fn result_block(id: String, text: String, is_error: bool, pictures: &[Picture]) -> ContentBlock {
+    if pictures.is_empty() {
+        return ContentBlock::ToolResult {
+            tool_use_id: id,
+            content: text,
+            is_error,
+        };
+    }
+    let mut content = vec![json!({"type": "text", "text": text})];
+    content.extend(pictures.iter().map(|picture| {
+        let (media_type, data) = (&picture.media_type, &picture.base64);
+        json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}})
+    }));
+    let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    if is_error {
+        block["is_error"] = json!(true);
+    }
+    ContentBlock::Other(block)
 }

@@ -38,6 +38,7 @@ impl Session {
     pub async fn run_turn(&mut self, signals: impl Into<TurnSignals>) -> TurnOutcome {
         let signals = signals.into();
         let before = self.totals();
+        self.is_not_compacted = false;
         self.emit(AgentEvent::TurnStarted);
         self.state(MemberState::Working, None);
         let (end, text) = self.answered(&signals).await;
@@ -111,7 +112,7 @@ impl Session {
                     self.append(Entry::user(vec![ContentBlock::text(GO_ON)]))?;
                 }
                 Step::CutOff => {
-                    gathered.say_cut_off(self.parts.limits.max_output_tokens);
+                    gathered.say_cut_off(self.asked_output);
                     return Ok(());
                 }
                 Step::Give(error, calls) => {
@@ -130,8 +131,9 @@ impl Session {
         &mut self,
         signals: &TurnSignals,
     ) -> Result<ModelResponse, EngineError> {
-        if self.is_nearly_full() && !self.clear_old_results()? {
-            self.compact(CompactTrigger::Auto, None, signals).await?;
+        let is_put_off = self.is_not_compacted && self.has_room();
+        if self.is_nearly_full() && !is_put_off && !self.clear_old_results()? {
+            self.compact_unless_refused(signals).await?;
         }
         let asked = self.ask_model(signals).await;
         if !self.history.has_answer() {
@@ -147,6 +149,21 @@ impl Session {
         }
         self.compact(CompactTrigger::Auto, None, signals).await?;
         self.ask_model(signals).await
+    }
+
+    /// Compacts the conversation. A failure ends the turn only if the window has no room for another answer; until then,
+    /// the next attempt is made in the next turn.
+    async fn compact_unless_refused(&mut self, signals: &TurnSignals) -> Result<(), EngineError> {
+        match self.compact(CompactTrigger::Auto, None, signals).await {
+            Err(error @ EngineError::NotCompacted { .. }) if self.has_room() => {
+                tracing::warn!(agent = %self.parts.name, %error, "the turn goes on without a compaction");
+                self.is_not_compacted = true;
+                self.count_unanswered();
+                self.state(MemberState::Working, Some(error.to_string()));
+                Ok(())
+            }
+            compacted => compacted,
+        }
     }
 
     /// Answers calls that will not be run.

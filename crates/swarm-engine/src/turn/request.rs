@@ -18,7 +18,7 @@ impl Session {
             system: Arc::clone(&self.head.system),
             tools: Arc::clone(&self.head.specs),
             messages: self.history.for_model().into(),
-            max_tokens: self.parts.limits.max_output_tokens,
+            max_tokens: self.parts.limits.output_after(self.meter.tokens()),
             thinking_budget: self.parts.limits.thinking_budget,
             effort: self.parts.limits.effort,
             agent: self.parts.name.clone(),
@@ -32,6 +32,7 @@ impl Session {
         signals: &TurnSignals,
     ) -> Result<ModelResponse, EngineError> {
         let request = self.request();
+        self.asked_output = request.max_tokens;
         self.ask(request, signals, true).await
     }
 

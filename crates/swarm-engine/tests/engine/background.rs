@@ -143,6 +143,43 @@ async fn a_message_to_one_that_works_is_read_and_one_that_has_ended_goes_on() {
 }
 
 #[tokio::test]
+async fn a_named_one_is_reached_by_its_name() {
+    let mut family = family_with(AgentLimits::default());
+    let named = |name: &str| agent("slow", &json!({"run_in_background": true, "name": name}));
+    let script = [
+        calls([named("scout")]),
+        calls([named("Scout")]),
+        calls([named("a b")]),
+        says("done"),
+    ];
+    family.cast.plays("bob", script);
+    let script = [Line::Gated("late news".into()), says("more")];
+    family.cast.plays("bob/slow", script);
+    family.turn("go").await;
+    family.cast.at_gate(1).await;
+    assert_eq!(family.agents.background(), ["scout"]);
+    let results = family.results();
+    assert!(
+        !results[0].1 && results[0].0.contains("name: scout"),
+        "{results:?}"
+    );
+    assert!(
+        results[1].1 && results[1].0.contains("is running"),
+        "{results:?}"
+    );
+    assert!(
+        results[2].1 && results[2].0.contains("was not called"),
+        "{results:?}"
+    );
+    family.cast.open();
+    family.hear().await;
+    let resumed = family.send("scout", "and in b").await.unwrap().unwrap();
+    assert!(resumed.contains("scout had ended and goes on"), "{resumed}");
+    family.hear().await;
+    assert_eq!(outcomes(&family), ["completed", "completed"]);
+}
+
+#[tokio::test]
 async fn one_that_is_stopped_keeps_its_work_and_goes_on_by_a_message() {
     let mut family = launched().await;
     let stop = json!({"task_id": "slow-1"});

@@ -389,6 +389,44 @@ async fn three_failures_in_a_row_end_the_turn_with_one_error_and_the_next_one_tr
 }
 
 #[tokio::test]
+async fn a_conversation_that_cannot_be_compacted_goes_on_while_the_window_has_room_for_an_answer() {
+    let mut talk = Talk::new(Some(WINDOW));
+    talk.world.limits.max_output_tokens = 2_000;
+    talk.world.limits.compact_at = 50;
+    let mut session = talk.open();
+    talk.server.is_mute.store(true, Ordering::SeqCst);
+    let (mut turn, mut attempts) = (0, vec![]);
+    let error = loop {
+        let before = talk.summaries();
+        match take_turn(&mut session, turn).await {
+            TurnOutcome::Finished { .. } => turn += 1,
+            TurnOutcome::Failed { error, .. } => break error,
+            other => panic!("{other:?}"),
+        }
+        attempts.push(talk.summaries() - before);
+    };
+    assert!(matches!(error, EngineError::NotCompacted { .. }));
+    let requests = talk.server.requests();
+    let mut answered = requests.iter().filter(|request| !asks_for_summary(request));
+    assert!(tokens(answered.next_back().unwrap()) > WINDOW * 8 / 10);
+    let tried: Vec<usize> = attempts
+        .into_iter()
+        .skip_while(|tried| *tried == 0)
+        .collect();
+    assert!(tried.len() > 3, "{tried:?}");
+    assert!(
+        tried.iter().all(|tried| *tried == 3),
+        "once a turn: {tried:?}"
+    );
+    talk.server.is_mute.store(false, Ordering::SeqCst);
+    assert_finished(&session.run_turn(on()).await);
+    assert_eq!(talk.boundaries(), 1);
+    let requests = talk.server.requests();
+    let used: u64 = requests.iter().map(|request| tokens(request) + 20).sum();
+    assert_eq!(session.totals().usage.total(), used);
+}
+
+#[tokio::test]
 async fn summaries_are_not_shown_as_words_of_the_agent() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();

@@ -142,6 +142,9 @@ impl Model for Cast {
 }
 
 /// Gives every model the same cast, under the name it was asked for.
+/// Output limit of every model but the parent's.
+pub(crate) const OTHER_OUTPUT: u32 = 8_192;
+
 #[derive(Debug)]
 struct Models(Arc<Cast>);
 
@@ -154,6 +157,7 @@ impl ModelFactory for Models {
             client: self.0.clone(),
             name: name.to_owned(),
             window: None,
+            max_output: Some(OTHER_OUTPUT),
         })
     }
 }
@@ -245,6 +249,7 @@ impl Family {
         cast: Arc<Cast>,
     ) -> Self {
         let agents = SubAgents::new(SubAgentKit {
+            commands: Arc::default(),
             agent_config: Arc::new(agent_config),
             models: Arc::new(Models(cast.clone())),
             isolator: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_engine::{Injected, Rights};
+use swarm_engine::{Injected, Rights, Session};
 use swarm_policy::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
@@ -38,6 +38,93 @@ fn grant(tool: &str) -> Suggestion {
         behavior: Behavior::Allow,
         destination: Destination::Session,
     }
+}
+
+/// A session in the directory `repo` with the built-in tools, which plays these shell commands one after another.
+fn in_shell(world: &mut World, guards: swarm_protocol::ShellGuards, commands: &[&str]) -> Session {
+    world.tools = swarm_tools::builtin();
+    let repo = world.scratch.path().canonicalize().unwrap().join("repo");
+    std::fs::create_dir_all(repo.join("secrets")).unwrap();
+    for (n, command) in commands.iter().enumerate() {
+        let id = format!("c{n}");
+        let input = json!({ "command": command });
+        world.model.play([call([(id.as_str(), "Bash", input)])]);
+    }
+    world.model.play([say("done")]);
+    let mut parts = world.parts();
+    let context = &mut parts.tool_context;
+    context.checkout = Arc::new(swarm_tools::Checkout::of(&repo, None));
+    context.guards = Arc::new(guards);
+    context.cwd = repo;
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    session.deliver(vec![Injected::prompt("do it")]).unwrap();
+    session
+}
+
+fn no() -> PermissionOutcome {
+    PermissionOutcome::Deny { why: "no".into() }
+}
+
+#[tokio::test]
+async fn a_command_is_judged_in_the_directory_to_which_an_earlier_one_has_moved() {
+    let mut world = World::new(Vec::new());
+    let mut rules = RuleSet::default();
+    rules.add(
+        Behavior::Deny,
+        Rule::parse("Read(./secrets/**)").unwrap(),
+        "test",
+    );
+    let widest = PermissionMode::BypassPermissions;
+    world.rights = Arc::new(Rights::new(widest, rules, widest));
+    let commands = ["cd secrets", "cat key", "cd .. && cat key"];
+    let mut session = in_shell(
+        &mut world,
+        swarm_protocol::ShellGuards::default(),
+        &commands,
+    );
+    std::fs::File::create(session.parts().tool_context.cwd.join("key")).unwrap();
+    session.run_turn(on()).await;
+    let requests = world.model.requests();
+    let messages = &requests.last().unwrap().messages;
+    let results: Vec<_> = messages.iter().flat_map(results).collect();
+    assert!(!results[0].2, "{results:?}");
+    assert!(results[1].1.contains("Read(./secrets/**)"), "{results:?}");
+}
+
+#[tokio::test]
+async fn git_in_another_checkout_is_asked_about_although_an_earlier_command_moved_there() {
+    let mut world = World::new(Vec::new());
+    world.rights = rights(PermissionMode::Default);
+    let base = world.scratch.path().canonicalize().unwrap();
+    for git in ["repo/.git", "repo/other/.git"] {
+        let git = base.join(git);
+        std::fs::create_dir_all(git.join("objects")).unwrap();
+        std::fs::create_dir_all(git.join("refs")).unwrap();
+        for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "")] {
+            use std::io::Write as _;
+            let mut file = std::fs::File::create(git.join(file)).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+    }
+    let shims = base.join("shims");
+    std::fs::create_dir_all(&shims).unwrap();
+    std::fs::File::create(shims.join("git")).unwrap();
+    let guards = swarm_protocol::ShellGuards {
+        shims: Some(shims),
+        ..swarm_protocol::ShellGuards::default()
+    };
+    let commands = ["git status", "cd other", "git status"];
+    let mut session = in_shell(&mut world, guards, &commands);
+    world.gate.answers.lock().extend([no(), no()]);
+    session.run_turn(on()).await;
+    let asked = world.gate.asked.lock().clone();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let why = &asked[0].why;
+    assert!(why.contains("not the repository"), "{why}");
+    assert!(
+        why.contains("it starts in ") && why.contains("repo/other"),
+        "{why}"
+    );
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use swarm_protocol::{AgentEvent, PermissionMode};
 use swarm_tools::builtin;
 use tokio_util::sync::CancellationToken;
 
-use crate::family::{Family, Line, calls, definition, says};
+use crate::family::{Family, Line, OTHER_OUTPUT, calls, definition, says};
 use crate::model::COST;
 use crate::world::World;
 
@@ -51,6 +51,21 @@ async fn a_sub_agent_has_a_context_of_its_own_and_hands_back_its_last_words() {
     assert!(request.system[1].text.contains("/work/repo"));
     let said = format!("{:?}", request.messages);
     assert!(said.contains("Look for it.") && !said.contains("secret of bob"));
+}
+
+#[tokio::test]
+async fn a_sub_agent_on_another_model_has_the_output_limit_of_that_model() {
+    let mut family = family(vec![definition("finder")]);
+    let other = agent("finder", &json!({"model": "other-1"}));
+    let same = agent("finder", &json!({}));
+    let lines = [calls([other]), calls([same]), says("done")];
+    family.cast.plays("bob", lines);
+    family.cast.plays("bob/finder", [says("found")]);
+    family.turn("go").await;
+    let own = family.cast.asked_by("bob")[0].max_tokens;
+    let requests = family.cast.asked_by("bob/finder");
+    let limits: Vec<u32> = requests.iter().map(|one| one.max_tokens).collect();
+    assert_eq!(limits, [OTHER_OUTPUT, own]);
 }
 
 #[tokio::test]

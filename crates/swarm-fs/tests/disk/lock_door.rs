@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
+use swarm_fs::{FsError, LockInterrupt, LockOptions, LockPlan, with_lock};
 
 use crate::children::{Child, Ground, directory_only, until, until_blocked_on, waiting};
 
@@ -425,6 +425,42 @@ fn a_file_with_a_second_name_is_read_and_replaced_but_not_written_into() {
     let lived = swarm_fs::LifeHolder::take(&ground.sidecar, b"me");
     assert!(matches!(lived, Err(FsError::NotOurs { .. })), "{lived:?}");
     assert_eq!(fs::read(&victim).unwrap(), b"41");
+}
+
+#[test]
+fn an_interrupt_cuts_the_wait_for_a_lock_short() {
+    let (_folder, ground) = Ground::fresh();
+    let interrupt = LockInterrupt::default();
+    let patient = LockOptions {
+        interrupt: Some(interrupt.clone()),
+        ..waiting(Duration::from_hours(1))
+    };
+    let mut holder = Child::start("holds", &ground.folder);
+    assert_eq!(holder.says(), "held");
+    thread::scope(|scope| {
+        let ours = scope.spawn(|| ground.increment(&patient));
+        until_blocked_on(&ground.sidecar, 1);
+        interrupt.interrupt();
+        let refused = ours.join().unwrap();
+        assert!(
+            matches!(refused, Err(FsError::LockTimeout { .. })),
+            "{refused:?}"
+        );
+    });
+    holder.go_on();
+    holder.says();
+    holder.finish();
+    // Of another program, and after the interruption.
+    let (_folder, ground) = Ground::fresh();
+    let theirs = ground.folder.join("inbox.json.lock");
+    fs::create_dir(&theirs).unwrap();
+    let refused = ground.increment(&patient);
+    assert!(
+        matches!(refused, Err(FsError::LockTimeout { .. })),
+        "{refused:?}"
+    );
+    fs::remove_dir(&theirs).unwrap();
+    ground.increment(&patient).unwrap();
 }
 
 #[test]

@@ -23,11 +23,12 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::content::text;
+use super::content::content;
 use super::handler::Handler;
 use super::http;
 use super::probe::Probing;
 use crate::{McpError, McpHost};
+use swarm_tools::Picture;
 
 /// The most tools that one server may list.
 const MOST_TOOLS: usize = 2000;
@@ -37,6 +38,8 @@ const MOST_TOOLS: usize = 2000;
 pub(crate) struct Answer {
     /// Everything in it, as text.
     pub(crate) text: String,
+    /// The pictures in it.
+    pub(crate) pictures: Vec<Picture>,
     /// Whether the server calls it a failure.
     pub(crate) is_error: bool,
 }
@@ -246,10 +249,14 @@ fn object_schema(schema: &Map<String, Value>) -> Value {
 
 fn read(result: ServerResult) -> Result<Answer, McpError> {
     match result {
-        ServerResult::CallToolResult(result) => Ok(Answer {
-            text: text(&result),
-            is_error: result.is_error.unwrap_or_default(),
-        }),
+        ServerResult::CallToolResult(result) => {
+            let (text, pictures) = content(&result);
+            Ok(Answer {
+                text,
+                pictures,
+                is_error: result.is_error.unwrap_or_default(),
+            })
+        }
         ServerResult::InputRequiredResult(_) => Err(McpError::Refused(
             "it asks for input from a person first, which swarm does not pass on".to_owned(),
         )),

@@ -1,11 +1,31 @@
-//! The result of a call as text: a model's tool results are text here.
+//! The result of a call as a model's tool result: text, and pictures.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use swarm_tools::Picture;
 
-/// All blocks in their order. What is no text is named, with its type and size. Structured content is shown where no
-/// block is text: servers repeat it as text for clients that do not know it.
-pub(super) fn text(result: &CallToolResult) -> String {
-    let mut parts: Vec<String> = result.content.iter().filter_map(block).collect();
+/// Pictures of one result that are passed on.
+const MOST_PICTURES: usize = 20;
+
+/// All blocks in their order as text, and the pictures among them. What is neither is named, with its type and size.
+/// Structured content is shown where no block is text: servers repeat it as text for clients that do not know it.
+pub(super) fn content(result: &CallToolResult) -> (String, Vec<Picture>) {
+    let mut pictures = Vec::new();
+    let mut parts = Vec::new();
+    for one in &result.content {
+        match one {
+            ContentBlock::Image(image) => {
+                let size = size(&image.mime_type, &image.data);
+                parts.push(match picture(&image.data, pictures.len()) {
+                    Ok(picture) => {
+                        pictures.push(picture);
+                        format!("[image: {size}]")
+                    }
+                    Err(why) => format!("[image: {size}, not shown: {why}]"),
+                });
+            }
+            one => parts.extend(block(one)),
+        }
+    }
     let has_text = result
         .content
         .iter()
@@ -13,13 +33,19 @@ pub(super) fn text(result: &CallToolResult) -> String {
     if let Some(value) = result.structured_content.as_ref().filter(|_| !has_text) {
         parts.push(value.to_string());
     }
-    parts.join("\n")
+    (parts.join("\n"), pictures)
+}
+
+fn picture(base64: &str, before: usize) -> Result<Picture, String> {
+    if before >= MOST_PICTURES {
+        return Err(format!("a result may have {MOST_PICTURES} pictures"));
+    }
+    Picture::of_base64(base64)
 }
 
 fn block(block: &ContentBlock) -> Option<String> {
     Some(match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => not_shown("image", &image.mime_type, &image.data),
         ContentBlock::Audio(audio) => not_shown("audio", &audio.mime_type, &audio.data),
         ContentBlock::ResourceLink(link) => {
             let about = link.title.as_ref().or(link.description.as_ref());
@@ -58,6 +84,9 @@ fn size(kind: &str, base64: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A picture of one pixel.
+    const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
     fn result(json: serde_json::Value) -> CallToolResult {
         serde_json::from_value(json).unwrap()
     }
@@ -73,17 +102,31 @@ mod tests {
             {"type": "resource", "resource": {"uri": "x://c", "blob": "AAAA", "mimeType": "a/b"}}
         ]}));
         assert_eq!(
-            text(&mixed),
-            "first\n[image: image/png, 3 bytes, not shown]\n[audio: audio/wav, 6 bytes, not shown]\n\
+            content(&mixed).0,
+            "first\n[image: image/png, 3 bytes, not shown: it is not a PNG, JPEG, GIF or WebP picture]\n[audio: audio/wav, 6 bytes, not shown]\n\
              [resource a: file:///a (what a is)]\n[resource x://b]\ninside\n[resource x://c: a/b, 3 bytes]"
+        );
+    }
+
+    #[test]
+    fn pictures_are_passed_on_up_to_a_number() {
+        let image = serde_json::json!({"type": "image", "data": PIXEL, "mimeType": "image/png"});
+        let (text, pictures) = content(&result(
+            serde_json::json!({"content": vec![image; MOST_PICTURES + 1]}),
+        ));
+        assert_eq!(pictures.len(), MOST_PICTURES);
+        assert_eq!(pictures[0].base64, PIXEL);
+        assert!(
+            text.ends_with("not shown: a result may have 20 pictures]"),
+            "{text}"
         );
     }
 
     #[test]
     fn structured_content_is_shown_once() {
         let twice = serde_json::json!({"content": [{"type": "text", "text": "{\"a\":1}"}], "structuredContent": {"a": 1}});
-        assert_eq!(text(&result(twice)), "{\"a\":1}");
+        assert_eq!(content(&result(twice)).0, "{\"a\":1}");
         let alone = serde_json::json!({"content": [], "structuredContent": {"a": 1}});
-        assert_eq!(text(&result(alone)), "{\"a\":1}");
+        assert_eq!(content(&result(alone)).0, "{\"a\":1}");
     }
 }

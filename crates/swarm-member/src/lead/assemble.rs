@@ -55,7 +55,11 @@ pub(super) fn assemble(
     let dep = &parts.deployment;
     let reporter = reporter(&parts, &leadership);
     let seat = seat(&parts, &leadership, &reporter);
-    let role_mail = Arc::new(LeadMail::new(dep.clone(), Arc::clone(&reporter)));
+    let role_mail = Arc::new(LeadMail::new(
+        dep.clone(),
+        Arc::clone(&reporter),
+        parts.is_interactive,
+    ));
     let mail = MailHandler::new(Arc::clone(&seat), role_mail.clone());
     let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
     let spawner = LeadSpawner::new(
@@ -87,6 +91,8 @@ pub(super) fn assemble(
         limits: EngineLimits {
             max_turns: parts.max_requests,
             window: dep.agent_config.models.window(&dep.model),
+            max_output_tokens: (dep.agent_config.models.max_output(&dep.model))
+                .unwrap_or(EngineLimits::USUAL_OUTPUT),
             compact_at: dep.agent_config.compaction.at,
             clear_tool_results: dep.agent_config.compaction.clear_tool_results,
             ..EngineLimits::default()
@@ -105,6 +111,12 @@ pub(super) fn assemble(
     };
     let assembled = setup.assemble(servers, Arc::new(spawner))?;
     let stop = parts.stop.child_token();
+    // In a task of its own: the loop may be what waits for a lock.
+    let (stopped, interrupt) = (stop.clone(), seat.lock_interrupt().clone());
+    tokio::spawn(async move {
+        stopped.cancelled().await;
+        interrupt.interrupt();
+    });
     let role = LeadRole::new(parts, leadership, role_mail, person.is_some());
     assembled.open(role, stop, person)
 }
@@ -121,9 +133,8 @@ fn reporter(parts: &LeadParts, leadership: &Arc<Leadership>) -> Arc<Reporter> {
     Arc::new(Reporter::new(ReporterParts {
         clock: Arc::clone(&dep.clock),
         name: lead.clone(),
-        team: Box::new(move || leadership.team()),
-        keeper: StateKeeper::new(Arc::clone(&store), lead, dep.spawn_id, dep.clock.now()),
-        store,
+        team: Box::new(move || leadership.team().map(|team| store.team(&team))),
+        keeper: StateKeeper::new(lead, dep.spawn_id, dep.clock.now()),
         view: Arc::clone(&parts.events),
     }))
 }
@@ -152,7 +163,6 @@ fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> V
         deployment.cwd.clone(),
     );
     tools.push(Arc::new(TeamCreate {
-        deployment: deployment.clone(),
         seat: Arc::clone(seat),
         leadership: Arc::clone(leadership),
     }));

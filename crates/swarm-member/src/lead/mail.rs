@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use swarm_engine::EventSink as _;
 use swarm_protocol::{
-    ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName, MemberState,
-    PermissionRequestFrame, ShutdownApproved, TeamName,
+    AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName,
+    MemberState, PermissionRequestFrame, ShutdownApproved, TeamName,
 };
-use swarm_store::StoreError;
+use swarm_store::{StoreError, Team};
 use swarm_supervisor::{Deployment, LeadError, StopOutcome, finish, member_death};
 use swarm_team::{Incoming, Seat, sort_mail};
 use tokio::sync::Notify;
@@ -21,6 +22,8 @@ use crate::reporter::Reporter;
 pub(super) struct LeadMail {
     deployment: Deployment,
     reporter: Arc<Reporter>,
+    /// Whether a person leads through it.
+    is_interactive: bool,
     /// Removals of members that have agreed to stop.
     pub(super) departures: TaskTracker,
     /// Notified when one of them is complete.
@@ -30,10 +33,15 @@ pub(super) struct LeadMail {
 }
 
 impl LeadMail {
-    pub(super) fn new(deployment: Deployment, reporter: Arc<Reporter>) -> Self {
+    pub(super) fn new(
+        deployment: Deployment,
+        reporter: Arc<Reporter>,
+        is_interactive: bool,
+    ) -> Self {
         Self {
             deployment,
             reporter,
+            is_interactive,
             departures: TaskTracker::new(),
             departed: Arc::default(),
             person_wrote: AtomicBool::default(),
@@ -57,20 +65,20 @@ impl LeadMail {
     }
 
     fn show_question(&self, from: &str, frame: &PermissionRequestFrame) {
-        self.reporter.notice(format!(
-            "{from} asks for permission: {}. Answer in another terminal with `swarm approve {id}` or `swarm deny {id}`",
-            frame.description,
-            id = frame.request_id.short(),
-        ));
+        self.reporter.emit(AgentEvent::Asked {
+            from: from.to_owned(),
+            line: frame.description.clone(),
+            id: frame.request_id.short().to_owned(),
+        });
     }
 
     /// Removes a member that has agreed to stop from the roster once its life lock is released.
-    fn await_departure(&self, team: &TeamName, frame: &ShutdownApproved) {
+    fn await_departure(&self, team: &dyn Team, frame: &ShutdownApproved) {
         let Ok(name) = MemberName::teammate(&frame.from) else {
             return;
         };
         self.reporter.notice(format!("{name} shuts down"));
-        let (deployment, team) = (self.deployment.clone(), team.clone());
+        let (deployment, team) = (self.deployment.clone(), team.name().clone());
         let departed = Arc::clone(&self.departed);
         self.departures.spawn(async move {
             match remove_departed(&deployment, &team, &name).await {
@@ -89,9 +97,13 @@ impl LeadMail {
 }
 
 impl MailRole for LeadMail {
-    fn handling(&self, team: &TeamName, incoming: &Incoming) -> Handling {
+    fn takes_prompts(&self) -> bool {
+        self.is_interactive
+    }
+
+    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
         if is_about_the_lead(incoming) {
-            tracing::warn!(%team, id = ?incoming.id(), "a frame of the lead to itself is ignored");
+            tracing::warn!(team = %team.name(), id = ?incoming.id(), "a frame of the lead to itself is ignored");
             return Handling::Acknowledge;
         }
         match &incoming.frame {
@@ -119,8 +131,8 @@ impl MailRole for LeadMail {
 }
 
 /// Whether a member has written something that the lead's model has still to read.
-pub(super) fn has_unread_report(seat: &Seat, team: &TeamName) -> Result<bool, StoreError> {
-    let unread = sort_mail(seat.store.take_unread(team, &seat.name)?);
+pub(super) fn has_unread_report(seat: &Seat, team: &dyn Team) -> Result<bool, StoreError> {
+    let unread = sort_mail(team.take_unread(&seat.name)?);
     Ok(unread.iter().any(|incoming| match &incoming.frame {
         None => incoming.is_prose(),
         Some(ControlFrame::IdleNotification(frame)) => !is_empty(frame),
@@ -135,14 +147,15 @@ async fn remove_departed(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<(), LeadError> {
-    let config = deployment.store.config(team)?;
+    let files = deployment.store.team(team);
+    let config = files.config()?;
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
     };
     if let Ok(ended) = member_death(deployment, team, name).await {
         ended?;
     }
-    let last = deployment.store.state(team, name)?;
+    let last = files.state(name)?;
     let stopped = last.is_some_and(|report| {
         report.spawn_id == spawn_id
             && matches!(report.state, MemberState::Stopping | MemberState::Stopped)

@@ -1,4 +1,4 @@
-//! The lead of a headless run: one prompt, a team, and an end without leftovers.
+//! The lead: a prompt or a person, a team, and an end without leftovers.
 
 mod assemble;
 mod mail;
@@ -22,6 +22,6 @@ mod settle_tests;
 #[cfg(test)]
 mod tests;
 
-pub use parts::LeadParts;
+pub use parts::{Beginning, LeadParts};
 pub use report::{MemberLine, Outcome, RunReport, TaskLine};
-pub use run::run_headless;
+pub use run::run_lead;

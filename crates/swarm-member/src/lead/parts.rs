@@ -15,7 +15,18 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::Deployment;
 
-/// Everything that a headless lead works with.
+/// What a lead begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginning {
+    /// No team. It creates one, at once if the team has a name.
+    New,
+    /// A team that it takes over, with the conversation of the last lead.
+    TakeOver,
+    /// The same, and dead members are spawned again.
+    Respawn,
+}
+
+/// Everything that a lead works with.
 pub struct LeadParts {
     /// How members are started and stopped.
     pub deployment: Deployment,
@@ -27,10 +38,8 @@ pub struct LeadParts {
     pub session: SessionId,
     /// Name of the team, if the caller has chosen one.
     pub team: Option<TeamName>,
-    /// Takes over that team and the conversation of its lead, instead of creating a team.
-    pub takes_over: bool,
-    /// Spawns the dead members of a team that is taken over again.
-    pub brings_back: bool,
+    /// Whether that team is new.
+    pub beginning: Beginning,
     /// What answers in its conversation.
     pub runtime: Arc<dyn AgentRuntime>,
     /// The model.
@@ -47,6 +56,9 @@ pub struct LeadParts {
     pub platform: String,
     /// Further text for the system prompt.
     pub instructions: Vec<String>,
+    /// Whether a person leads through it: it has no end of its own and waits for them after each turn. Else it works
+    /// without anybody at its terminal until the work is done.
+    pub is_interactive: bool,
     /// Model requests in one turn.
     pub max_requests: u32,
     /// Ends the run after this time; the members park unless the team is removed.

@@ -14,8 +14,13 @@ pub(super) fn system_prompt(parts: &LeadParts, model: &str) -> Vec<String> {
         model,
         now: dep.clock.now(),
     };
+    let situation = if parts.is_interactive {
+        prompt!("lead-interactive")
+    } else {
+        prompt!("lead-headless")
+    };
     let mut blocks = vec![
-        format!("{}\n\n{}", prompt!("lead"), prompt!("software-work")),
+        [situation, prompt!("lead"), prompt!("software-work")].join("\n\n"),
         environment.section(),
     ];
     blocks.extend(parts.instructions.iter().cloned());

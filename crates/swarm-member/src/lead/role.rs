@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use swarm_engine::{Injected, TurnOutcome};
-use swarm_protocol::{AgentId, Envelope, MemberState, TeamName};
-use swarm_store::{MemberView, TaskList};
+use swarm_engine::{EventSink as _, Injected, TurnOutcome};
+use swarm_fs::FsError;
+use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState};
+use swarm_store::{MemberView, StoreError, TaskList, Team};
 use swarm_supervisor::{
     Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
 };
@@ -12,7 +13,6 @@ use swarm_tools::Caller;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::LeadParts;
 use super::mail::{LeadMail, has_unread_report};
 use super::report::Outcome;
 use super::result_text::ResultText;
@@ -20,6 +20,7 @@ use super::settle::{
     Situation, any_failed, is_work_finished, paused_alone, situation, stalled_text,
 };
 use super::supervise::Supervisor;
+use super::{Beginning, LeadParts};
 use crate::member_loop::MemberLoop;
 use crate::role::{Recovery, Role};
 use crate::turn::Turn;
@@ -39,7 +40,7 @@ pub(super) struct LeadRole {
     told_paused: Option<String>,
     /// Whether somebody can type into the terminal of the run.
     has_person: bool,
-    /// Whether the person there has interrupted the last turn: the run does not end before they say how it goes on.
+    /// Whether the person there says how it goes on: they have interrupted the last turn of a run.
     awaits_person: bool,
 }
 
@@ -66,23 +67,33 @@ impl LeadRole {
 
     /// How the run was cut short, if it was: by a person, or else by its time limit.
     pub(super) fn cut_short(&self, stop: &CancellationToken) -> Option<Outcome> {
-        if self.parts.stop.is_cancelled() {
-            return Some(Outcome::Interrupted);
+        if !self.parts.stop.is_cancelled() {
+            return stop.is_cancelled().then_some(Outcome::TimedOut);
         }
-        stop.is_cancelled().then_some(Outcome::TimedOut)
+        // A person who leads ends it when they have finished.
+        let is_finished = self.parts.is_interactive && !self.parts.hangup.is_cancelled();
+        Some(if is_finished {
+            Outcome::Completed
+        } else {
+            Outcome::Interrupted
+        })
+    }
+
+    /// Whether the work goes on when a person says how, and not before.
+    fn waits_for_person(&self) -> bool {
+        self.parts.is_interactive || self.awaits_person
     }
 
     /// Brings the team's records up to date. Returns `false` when it was interrupted by `stop`; the next call goes on
     /// with it.
     async fn reconcile(
         &mut self,
-        team: &TeamName,
+        team: &Arc<dyn Team>,
         stop: &CancellationToken,
     ) -> Result<bool, LeadError> {
-        let store = &self.parts.deployment.store;
         let under_way = self
             .reconciling
-            .get_or_insert_with(|| begin_reconcile(store, team));
+            .get_or_insert_with(|| begin_reconcile(team));
         tokio::select! {
             ended = under_way => {
                 self.reconciling = None;
@@ -99,8 +110,10 @@ impl Role for LeadRole {
     type Error = LeadError;
     type TurnEvent = std::convert::Infallible;
 
-    /// Only the prompt of the run passes them.
-    const MAIL_FIRES_PROMPT_HOOKS: bool = false;
+    /// Only the prompt of a run passes them.
+    fn mail_fires_prompt_hooks(&self) -> bool {
+        self.parts.is_interactive
+    }
 
     fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
         Ok(member.role.cut_short(&member.stop))
@@ -108,16 +121,18 @@ impl Role for LeadRole {
 
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
         let Some(team) = member.seat().team() else {
-            if !member.sub_agents.is_busy() && !member.role.awaits_person {
+            if !member.sub_agents.is_busy() && !member.role.waits_for_person() {
                 return Ok(Some(Outcome::Completed));
             }
             member.rest().await;
             return Ok(None);
         };
-        let store = Arc::clone(&member.seat().store);
-        let config = store.config(&team)?;
-        member.role.supervisor.watch_all(&team, config.teammates());
-        let before = store.member_view(&team)?;
+        let config = team.config()?;
+        member
+            .role
+            .supervisor
+            .watch_all(team.name(), config.teammates());
+        let before = team.member_view()?;
         // After the look: the death of a member that was dead in it is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {
             return Ok(None);
@@ -128,17 +143,17 @@ impl Role for LeadRole {
         if member.receive_again().await? {
             return Ok(None);
         }
-        let tasks = store.tasks(&team)?;
-        let after = store.member_view(&team)?;
+        let tasks = team.tasks()?;
+        let after = team.member_view()?;
         let is_leaving = was_leaving || member.role.mail.is_member_leaving();
-        let awaits_person = member.role.awaits_person;
-        if !is_leaving && !member.sub_agents.is_busy() && !awaits_person {
+        let waits_for_person = member.role.waits_for_person();
+        if !is_leaving && !member.sub_agents.is_busy() && !waits_for_person {
             match situation(&before, &tasks, &after) {
                 Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
                 Situation::Done => return Ok(Some(Outcome::Completed)),
                 Situation::Stalled => return member.nudge(&tasks),
                 Situation::Moving => return Ok(None),
-                Situation::Busy => member.report_paused(&team, &after),
+                Situation::Busy => member.report_paused(&*team, &after),
             }
         }
         member.rest().await;
@@ -153,10 +168,12 @@ impl Role for LeadRole {
     }
 
     fn idle_state(&mut self) -> (MemberState, Option<String>) {
-        let detail = self
-            .awaits_person
-            .then(|| "interrupted by a person".to_owned());
-        (MemberState::Idle, detail)
+        let detail = if self.parts.is_interactive {
+            Some("waiting for a prompt")
+        } else {
+            self.awaits_person.then_some("interrupted by a person")
+        };
+        (MemberState::Idle, detail.map(str::to_owned))
     }
 
     fn turn_begins(&mut self, _turn: &Turn) {
@@ -191,7 +208,8 @@ impl Role for LeadRole {
         }
         role.result.turn_ended(outcome.text(), is_finished);
         let is_interrupted = matches!(outcome, TurnOutcome::Interrupted { .. });
-        if is_interrupted && role.has_person && !member.stop.is_cancelled() {
+        let is_run = !role.parts.is_interactive;
+        if is_interrupted && is_run && role.has_person && !member.stop.is_cancelled() {
             role.awaits_person = true;
             let line = "type what to do instead; the run ends with Ctrl-D";
             member.reporter.notice(line);
@@ -209,11 +227,16 @@ impl Role for LeadRole {
             None => member.role.idle_state(),
         };
         member.report(state);
-        Ok(end)
+        // Whoever leads sees what went wrong and says how it goes on.
+        Ok(end.filter(|_| is_run))
     }
 
-    fn recovery(_error: &LeadError) -> Recovery<Outcome> {
-        Recovery::Fail
+    fn recovery(error: &LeadError) -> Recovery<Outcome> {
+        match error {
+            // Somebody does not release a lock. Nothing is lost: what was not written is written later.
+            LeadError::Store(StoreError::Fs(FsError::LockTimeout { .. })) => Recovery::Retry,
+            _ => Recovery::Fail,
+        }
     }
 }
 
@@ -222,15 +245,22 @@ impl MemberLoop<LeadRole> {
     pub(super) async fn work(
         &mut self,
         taken: Option<Handover>,
-        prompt: String,
+        prompt: Option<String>,
     ) -> Result<Outcome, LeadError> {
         if let Some(taken) = taken {
             self.resume_team(&taken).await?;
         }
-        self.begin_session(self.role.parts.takes_over).await;
-        let (context, stop) = (std::mem::take(&mut self.context), &self.stop);
-        let prompt = vec![Injected::prompt(prompt)];
-        let submitted = self.session.submit(context, prompt, stop).await?;
+        if self.role.parts.is_interactive
+            && let Some(text) = self.session.last_text()
+        {
+            // Where the person left off.
+            self.reporter.emit(AgentEvent::CommandOutput { text });
+        }
+        self.begin_session(self.session.is_begun()).await;
+        let withheld = match prompt {
+            Some(prompt) => self.submit(prompt).await?,
+            None => None,
+        };
         let _timer = self.role.parts.timeout.map(|timeout| {
             let stop = self.stop.clone();
             AbortOnDropHandle::new(tokio::spawn(async move {
@@ -238,18 +268,36 @@ impl MemberLoop<LeadRole> {
                 stop.cancel();
             }))
         });
-        let outcome = match submitted.withheld.into_iter().next() {
-            Some(one) => Outcome::LeadFailed(format!("a hook withheld the prompt: {}", one.why)),
-            None => self.run().await?,
+        let outcome = match withheld {
+            Some(why) if !self.role.parts.is_interactive => Outcome::LeadFailed(why),
+            withheld => {
+                if let Some(why) = withheld {
+                    self.reporter.notice(why);
+                }
+                self.run().await?
+            }
         };
         Ok(self.role.cut_short(&self.stop).unwrap_or(outcome))
+    }
+
+    /// Adds the prompt to the conversation. Returns why a hook withheld it, if one did.
+    async fn submit(&mut self, prompt: String) -> Result<Option<String>, LeadError> {
+        let context = std::mem::take(&mut self.context);
+        let prompt = vec![Injected::prompt(prompt)];
+        let submitted = self.session.submit(context, prompt, &self.stop).await?;
+        let withheld = submitted.withheld.into_iter().next();
+        Ok(withheld.map(|one| format!("a hook withheld the prompt: {}", one.why)))
     }
 
     /// Tells the model how the team stands, and spawns dead members again if that was asked for.
     async fn resume_team(&mut self, taken: &Handover) -> Result<(), LeadError> {
         let parts = &self.role.parts;
         let mut back = Vec::new();
-        for dead in taken.dead.iter().filter(|_| parts.brings_back) {
+        for dead in taken
+            .dead
+            .iter()
+            .filter(|_| parts.beginning == Beginning::Respawn)
+        {
             let name = &dead.member.name;
             if dead.stopped_by_person {
                 self.reporter.notice(format!(
@@ -266,13 +314,19 @@ impl MemberLoop<LeadRole> {
             }
         }
         let message = Envelope::system(&taken.for_the_lead(&back)).render();
-        self.session.deliver(vec![Injected::prompt(message)])?;
+        let message = Injected::prompt(message);
+        if parts.is_interactive {
+            // It stands before the person's next prompt, and asks for nothing by itself.
+            self.context.push(message);
+        } else {
+            self.session.deliver(vec![message])?;
+        }
         Ok(())
     }
 
     /// Tells the transcript and the tools of a team that was created or deleted during a turn.
     fn update_caller(&mut self) {
-        let team = self.seat().team();
+        let team = self.seat().team().map(|team| team.name().clone());
         if self.session.parts().tool_context.caller.team != team {
             let name = self.seat().name.clone();
             self.session.set_caller(Caller {
@@ -284,11 +338,12 @@ impl MemberLoop<LeadRole> {
     }
 
     /// Reports once that the run waits for members that only a person can continue.
-    fn report_paused(&mut self, team: &TeamName, members: &[MemberView]) {
+    fn report_paused(&mut self, team: &dyn Team, members: &[MemberView]) {
         let paused = paused_alone(members);
         if let Some(names) = paused.as_ref().filter(|_| paused != self.role.told_paused) {
             self.reporter.notice(format!(
-                "the run waits: paused is {names}; `swarm continue NAME --team {team}` lets a member go on"
+                "the run waits: paused is {names}; `swarm continue NAME --team {}` lets a member go on",
+                team.name()
             ));
         }
         self.role.told_paused = paused;
@@ -317,9 +372,9 @@ impl MemberLoop<LeadRole> {
             return Ok(true);
         };
         Ok(is_work_finished(
-            &seat.store.tasks(&team)?,
-            &seat.store.member_view(&team)?,
-            has_unread_report(seat, &team)?,
+            &team.tasks()?,
+            &team.member_view()?,
+            has_unread_report(seat, &*team)?,
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! A run of a headless lead from its start to its end.
+//! A lead from its start to its end.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,19 +11,22 @@ use swarm_supervisor::{
 };
 use swarm_team::TeamCreator;
 
-use super::LeadParts;
 use super::assemble::{assemble, start_mcp};
 use super::report::{Outcome, RunReport};
 use super::role::LeadRole;
 use super::run_end::{end_members, left_worktrees, take_stock};
+use super::{Beginning, LeadParts};
 use crate::member_loop::MemberLoop;
 
-/// Runs a lead from its prompt to the end of its work. Members that are still there are shut down; team and tasks
-/// are kept unless asked otherwise.
+/// Runs a lead from its prompt to the end of its work, an interactive one until a person ends it. Members that are still
+/// there are shut down; team and tasks are kept unless asked otherwise.
 ///
 /// # Errors
 /// [`LeadError`] when the team's files or the transcript cannot be used. A failure of the agent is an outcome.
-pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunReport, LeadError> {
+pub async fn run_lead(
+    mut parts: LeadParts,
+    prompt: Option<String>,
+) -> Result<RunReport, LeadError> {
     let started = Instant::now();
     let implicit = match &parts.team {
         Some(team) => team.clone(),
@@ -38,10 +41,10 @@ pub async fn run_headless(mut parts: LeadParts, prompt: String) -> Result<RunRep
         parts.deployment.model.clone(),
     ));
     let taken = match &parts.team {
-        Some(team) if parts.takes_over => {
+        Some(team) if parts.beginning != Beginning::New => {
             clean_up_after_lead(&parts.deployment, team).await?;
             leadership.take_over(team.clone())?;
-            Some(handover(&*parts.deployment.store, team)?)
+            Some(handover(&*parts.deployment.store.team(team))?)
         }
         Some(_) => {
             leadership.create_team()?;
@@ -85,7 +88,7 @@ impl MemberLoop<LeadRole> {
         let mut report = RunReport {
             outcome,
             result: self.role.result.take(),
-            team: self.seat().team(),
+            team: self.seat().team().map(|team| team.name().clone()),
             tasks: Vec::new(),
             members: Vec::new(),
             worktrees: Vec::new(),
@@ -123,7 +126,7 @@ impl MemberLoop<LeadRole> {
     async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
         let dep = &self.role.parts.deployment;
         report.worktrees = left_worktrees(dep, team).await;
-        take_stock(&*dep.store, team, report)
+        take_stock(&*dep.store.team(team), report)
     }
 
     /// Stops the members and gives up the lead. Every step is taken even if one fails; the first failure is returned.
@@ -153,7 +156,7 @@ impl MemberLoop<LeadRole> {
             tracing::warn!(%team, %error, "team not reconciled");
         }
         report.worktrees = left_worktrees(dep, team).await;
-        let stock = take_stock(&*dep.store, team, report);
+        let stock = take_stock(&*dep.store.team(team), report);
         // Its last report, which is shown until another lead has taken over.
         match report.outcome.failure() {
             Some(why) => self.reporter.state(MemberState::Failed, Some(why)),
@@ -163,7 +166,7 @@ impl MemberLoop<LeadRole> {
         ended.and(stock)?;
         resigned?;
         if role.parts.remove_team {
-            dep.store.delete_team(team, true, true)?;
+            dep.store.team(team).delete(true, true)?;
         }
         Ok(())
     }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use swarm_fs::Liveness;
 use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
-use swarm_store::TeamStore;
+use swarm_store::Team;
+use swarm_supervisor::{
+    Deployment, LeadError, LeftWorktree, StopOptions, TeamStopReport, blocking, end_team, kill_team,
+};
 use swarm_worktree::Hazard;
 use tokio_util::sync::CancellationToken;
 
 use super::report::{MemberLine, RunReport, TaskLine};
-use swarm_supervisor::blocking;
-use swarm_supervisor::{Deployment, LeadError, LeftWorktree};
-use swarm_supervisor::{StopOptions, TeamStopReport, end_team, kill_team};
 
 /// How long the end of a run may take before the person is told what it waits for.
 const SILENT: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ fn who_is_awaited(
     team: &TeamName,
     at_most: Duration,
 ) -> Result<Option<String>, LeadError> {
-    let views = deployment.store.member_view(team)?;
+    let views = deployment.store.team(team).member_view()?;
     let now = deployment.clock.now();
     let awaited: Vec<String> = views
         .iter()
@@ -94,12 +94,8 @@ pub(super) async fn left_worktrees(deployment: &Deployment, team: &TeamName) -> 
 }
 
 /// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal is read.
-pub(super) fn take_stock(
-    store: &dyn TeamStore,
-    team: &TeamName,
-    report: &mut RunReport,
-) -> Result<(), LeadError> {
-    let list = store.tasks(team)?;
+pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), LeadError> {
+    let list = team.tasks()?;
     let line = |task: &swarm_protocol::Task| TaskLine {
         id: task.id,
         subject: task.subject.clone(),
@@ -108,7 +104,7 @@ pub(super) fn take_stock(
         result: task.swarm().result,
     };
     report.tasks = list.tasks.iter().map(line).collect();
-    for entry in store.events(team)?.entries {
+    for entry in team.events()?.entries {
         note(&mut report.members, &entry.event);
     }
     for member in &report.members {

@@ -51,7 +51,7 @@ impl Supervisor {
 
     fn watch(&self, team: &TeamName, member: &Member) {
         let mut death = member_death(&self.deployment, team, &member.name);
-        let folder = self.deployment.store.member_dir(team, &member.name);
+        let folder = self.deployment.store.team(team).member_dir(&member.name);
         let filter = NameFilter::Exact(vec!["state.json".into()]);
         let mut state = self.deployment.watcher.subscribe(&folder, filter);
         let (woken, done) = (Arc::clone(&self.woken), self.done.clone());

@@ -139,20 +139,15 @@ fn role(
     watcher: &Arc<FolderWatcher>,
     seat: &Arc<Seat>,
 ) -> TeammateRole {
-    let (team, store) = (order.agent.team.clone(), Arc::clone(&seat.store));
+    let team = seat.store.team(&order.agent.team);
     let (name, on_lost) = (seat.name.clone(), order.limits.on_lost);
-    let tasks = TaskFollowUp::new(Arc::clone(seat), team.clone(), order.limits.remind);
+    let tasks = TaskFollowUp::new(Arc::clone(seat), Arc::clone(&team), order.limits.remind);
     TeammateRole {
         mail: Arc::clone(mail),
         process,
         grace: order.limits.shutdown_grace(),
-        lead: LeadWatch::new(
-            Arc::clone(&store),
-            Arc::clone(watcher),
-            team.clone(),
-            on_lost,
-        ),
-        pause: PauseWatch::new(store, watcher, team.clone(), name, order.spawn_id),
+        lead: LeadWatch::new(Arc::clone(watcher), Arc::clone(&team), on_lost),
+        pause: PauseWatch::new(watcher, Arc::clone(&team), name, order.spawn_id),
         reports: TurnReporter::new(Arc::clone(seat), Arc::clone(reporter), tasks),
         team,
         shutdown_deadline: None,
@@ -170,7 +165,7 @@ fn system(
     loaded: &LoadedDefinition,
 ) -> Vec<String> {
     // Without a readable roster it learns by mail who else is there.
-    let config = seat.store.config(&order.agent.team);
+    let config = seat.store.team(&order.agent.team).config();
     let facts = PromptFacts {
         model: &short_model_name(&order.model),
         process,
@@ -239,6 +234,8 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
             .and_then(|definition| definition.effort.as_ref())
             .and_then(|effort| effort.parse().ok()),
         window: order.agent_config.models.window(&order.model),
+        max_output_tokens: (order.agent_config.models.max_output(&order.model))
+            .unwrap_or(EngineLimits::USUAL_OUTPUT),
         compact_at: order.agent_config.compaction.at,
         clear_tool_results: order.agent_config.compaction.clear_tool_results,
         ..EngineLimits::default()
@@ -251,7 +248,11 @@ fn rights(seat: &Arc<Seat>, order: &SpawnOrder, rules: RuleSet) -> Rights {
     let rights = Rights::new(order.mode, rules, order.mode).anchored(order.anchors.clone());
     rights.told_to(move |rights| {
         let report = in_force(rights, spawn_id);
-        if let Err(error) = seat.store.write_rights(&agent.team, &agent.name, &report) {
+        if let Err(error) = seat
+            .store
+            .team(&agent.team)
+            .write_rights(&agent.name, &report)
+        {
             // No decision depends on the file.
             tracing::warn!(agent = %agent, %error, "rights not written down");
         }
@@ -297,12 +298,7 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     };
     let screen = std::mem::replace(&mut parts.screen, Box::new(std::io::sink()));
     let width = std::mem::replace(&mut parts.width, Box::new(|| None));
-    let keeper = StateKeeper::new(
-        Arc::clone(&parts.store),
-        order.agent.name.clone(),
-        order.spawn_id,
-        parts.clock.now(),
-    );
+    let keeper = StateKeeper::new(order.agent.name.clone(), order.spawn_id, parts.clock.now());
     let view = PaneView::measured(screen, theme, width, &header);
     let view = match parts.process.backend {
         BackendType::Tmux => view.titled(order.agent.name.clone()),
@@ -314,12 +310,11 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         (Some(_), BackendType::Tmux) => view.hinting(format!("{TO_BACKGROUND} (in tmux twice)")),
         (Some(_), _) => view.hinting(TO_BACKGROUND),
     };
-    let team = order.agent.team.clone();
+    let team = parts.store.team(&order.agent.team);
     Reporter::new(ReporterParts {
         clock: Arc::clone(&parts.clock),
         name: order.agent.name.clone(),
-        team: Box::new(move || Some(team.clone())),
-        store: Arc::clone(&parts.store),
+        team: Box::new(move || Some(Arc::clone(&team))),
         keeper,
         view: Arc::new(PaneSink::new(view)),
     })

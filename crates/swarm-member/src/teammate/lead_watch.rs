@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use swarm_fs::{FolderWatcher, Liveness, NameFilter, Subscription, probe, wait_for_death};
-use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig, TeamName};
-use swarm_store::{StoreError, TeamStore, process};
+use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
+use swarm_store::{StoreError, Team, process};
 use tokio::sync::oneshot;
 
 use crate::teammate::suspension::loss;
@@ -15,9 +15,8 @@ const LED_AGAIN: &str = "the team is led again, and the turn goes on after the r
 /// Watches the lead of one team.
 #[derive(Debug)]
 pub(crate) struct LeadWatch {
-    store: Arc<dyn TeamStore>,
     watcher: Arc<FolderWatcher>,
-    team: TeamName,
+    team: Arc<dyn Team>,
     /// What the member does without a lead.
     pub(crate) on_lost: OnLost,
     /// Resolves when the life lock that a thread waits on is released.
@@ -38,14 +37,8 @@ pub(crate) struct LeadLook {
 }
 
 impl LeadWatch {
-    pub(crate) fn new(
-        store: Arc<dyn TeamStore>,
-        watcher: Arc<FolderWatcher>,
-        team: TeamName,
-        on_lost: OnLost,
-    ) -> Self {
+    pub(crate) fn new(watcher: Arc<FolderWatcher>, team: Arc<dyn Team>, on_lost: OnLost) -> Self {
         Self {
-            store,
             watcher,
             team,
             on_lost,
@@ -59,7 +52,7 @@ impl LeadWatch {
     /// The process that led the team and has died; `None` while it lives, where that cannot be known, and in a team that
     /// a person leads by hand.
     pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
-        let looked = self.store.config(&self.team);
+        let looked = self.team.config();
         let looked = looked.and_then(|roster| self.look(roster.lead_process));
         self.keep(looked)
     }
@@ -82,7 +75,7 @@ impl LeadWatch {
             Ok(lost) => self.lost = lost,
             Err(error) => {
                 // An unreadable file says nothing about the lead: what was known still counts.
-                tracing::warn!(team = %self.team, %error, "lead not looked at");
+                tracing::warn!(team = %self.team.name(), %error, "lead not looked at");
             }
         }
         self.lost.clone()
@@ -92,7 +85,7 @@ impl LeadWatch {
         let Some(lead) = lead else {
             return Ok(None);
         };
-        let is_lost = match probe(&self.store.life_path(&self.team, &MemberName::lead()))? {
+        let is_lost = match probe(&self.team.life_path(&MemberName::lead()))? {
             Liveness::Alive => {
                 self.await_release();
                 false
@@ -109,7 +102,7 @@ impl LeadWatch {
         if self.release.is_some() {
             return;
         }
-        let path = self.store.life_path(&self.team, &MemberName::lead());
+        let path = self.team.life_path(&MemberName::lead());
         let (tell, release) = oneshot::channel();
         let waiter = std::thread::Builder::new().name("waits for the lead".to_owned());
         let spawned = waiter.spawn(move || {
@@ -132,7 +125,7 @@ impl LeadWatch {
     pub(crate) fn watch_for_change(&mut self) -> bool {
         let is_new = self.change.is_none();
         if is_new {
-            let change = LeadChange::watch(&*self.store, &self.watcher, &self.team);
+            let change = LeadChange::watch(&self.watcher, &*self.team);
             self.change = Some(change);
         }
         is_new
@@ -225,12 +218,12 @@ struct LeadChange {
 }
 
 impl LeadChange {
-    fn watch(store: &dyn TeamStore, watcher: &FolderWatcher, team: &TeamName) -> Self {
+    fn watch(watcher: &FolderWatcher, team: &dyn Team) -> Self {
         let watch =
             |folder, name: &str| watcher.subscribe(folder, NameFilter::Exact(vec![name.into()]));
         Self {
-            roster: watch(&store.team_folder(team), "config.json"),
-            life: watch(&store.member_dir(team, &MemberName::lead()), "life"),
+            roster: watch(&team.team_folder(), "config.json"),
+            life: watch(&team.member_dir(&MemberName::lead()), "life"),
         }
     }
 

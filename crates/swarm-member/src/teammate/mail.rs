@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use swarm_protocol::{ControlFrame, TeamName, UnixMs};
+use swarm_protocol::{ControlFrame, UnixMs};
+use swarm_store::Team;
 use swarm_team::{Incoming, PendingShutdown};
 
 use crate::mail::{Handling, MailRole};
@@ -24,7 +25,7 @@ impl TeammateMail {
 }
 
 impl MailRole for TeammateMail {
-    fn handling(&self, _team: &TeamName, incoming: &Incoming) -> Handling {
+    fn handling(&self, _team: &dyn Team, incoming: &Incoming) -> Handling {
         match &incoming.frame {
             Some(ControlFrame::ShutdownRequest(request)) => {
                 let written = incoming.entry.timestamp.unix_ms();

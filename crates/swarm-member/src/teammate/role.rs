@@ -9,9 +9,8 @@ use swarm_engine::{Injected, TurnOutcome};
 use swarm_policy::HookEvent;
 use swarm_protocol::{
     Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
-    TeamName,
 };
-use swarm_store::StoreError;
+use swarm_store::{StoreError, Team};
 use swarm_team::{Incoming, Seat, approve_shutdown};
 use tokio::time::Instant;
 
@@ -30,7 +29,7 @@ const KEPT_BUSY: u32 = 8;
 
 /// The part of a teammate in its loop.
 pub(crate) struct TeammateRole {
-    pub(crate) team: TeamName,
+    pub(crate) team: Arc<dyn Team>,
     pub(crate) mail: Arc<TeammateMail>,
     pub(crate) process: ProcessFacts,
     /// How long a shutdown request waits for the model.
@@ -80,8 +79,6 @@ impl Role for TeammateRole {
     type End = Ending;
     type Error = TeammateError;
     type TurnEvent = TurnEvent;
-
-    const MAIL_FIRES_PROMPT_HOOKS: bool = true;
 
     fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
         if member.stop.is_cancelled() {
@@ -172,9 +169,9 @@ impl Role for TeammateRole {
 
     fn turn_begins(&mut self, turn: &Turn) {
         self.reports.turn_begins();
-        let (seat, team) = (Arc::clone(&turn.mail.seat), self.team.clone());
+        let (seat, team) = (Arc::clone(&turn.mail.seat), Arc::clone(&self.team));
         turn.mail
-            .write_later(move || set_active(&seat, &team, true));
+            .write_later(move || set_active(&seat, &*team, true));
         // A suspended member takes a turn only for the person at its terminal.
         self.lead.turn_begins(self.suspension.is_some());
     }
@@ -232,7 +229,7 @@ impl Role for TeammateRole {
         member: &mut MemberLoop<Self>,
         outcome: TurnOutcome,
     ) -> Result<Option<Ending>, TeammateError> {
-        set_active(member.seat(), &member.role.team, false);
+        set_active(member.seat(), &*member.role.team, false);
         member.journal_turn(&outcome);
         member.end_turn(&outcome).await?;
         member.report_suspension();
@@ -324,11 +321,11 @@ impl MemberLoop<TeammateRole> {
     /// about who is in it.
     fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
-        match self.seat().store.config(team) {
+        match team.config() {
             Ok(config) => Ok(Some(config)),
             Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
             Err(error) => {
-                tracing::warn!(%team, member = %self.seat().name, %error, "roster not read");
+                tracing::warn!(team = %team.name(), member = %self.seat().name, %error, "roster not read");
                 Ok(None)
             }
         }
@@ -382,7 +379,7 @@ impl MemberLoop<TeammateRole> {
 
     fn report_suspension(&self) {
         if let Some(suspension) = &self.role.suspension {
-            let detail = suspension.detail(&self.role.team);
+            let detail = suspension.detail(self.role.team.name());
             self.reporter.state(suspension.state(), Some(detail));
         }
     }
@@ -399,7 +396,7 @@ impl MemberLoop<TeammateRole> {
         let process = &self.role.process;
         let pane = process.pane.clone();
         let (seat, team) = (self.seat(), &self.role.team);
-        approve_shutdown(seat, team, &request, pane, &process.backend)?;
+        approve_shutdown(seat, &**team, &request, pane, &process.backend)?;
         self.mail.shutdown_answered()?;
         self.reporter.state(MemberState::Stopped, None);
         Ok(Some(Ending::ShutDown))
@@ -431,7 +428,7 @@ impl MemberLoop<TeammateRole> {
         if !matches!(outcome, TurnOutcome::Finished { .. }) {
             return Ok(IdleVerdict::Idle);
         }
-        let fields = json!({"teammate_name": self.seat().name, "team_name": self.role.team});
+        let fields = json!({"teammate_name": self.seat().name, "team_name": self.role.team.name()});
         let event = HookEvent::TeammateIdle;
         let asked = self.session.fire(event, None, fields, &self.stop).await;
         if let Some(why) = asked.stop {
@@ -457,8 +454,8 @@ impl MemberLoop<TeammateRole> {
 }
 
 /// Sets `isActive` in the roster, for other programs.
-fn set_active(seat: &Seat, team: &TeamName, active: bool) {
-    if let Err(error) = seat.store.set_active(team, &seat.name, active) {
+fn set_active(seat: &Seat, team: &dyn Team, active: bool) {
+    if let Err(error) = team.set_active(&seat.name, active) {
         // Our own state report has the same information.
         tracing::debug!(member = %seat.name, %error, "isActive not written");
     }

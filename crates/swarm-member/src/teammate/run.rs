@@ -73,7 +73,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
 
     let started = started_by(&process, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
-    let logs = store.member_dir(team, name);
+    let logs = store.team(team).member_dir(name);
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
     let (env, stop) = (order.env.clone(), termination.token());
     let servers = start_servers(mcp, definition, &order.cwd, env, Some(logs), stop).await;
@@ -86,9 +86,9 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     for problem in servers.problems() {
         member.reporter.notice(problem.to_string());
     }
-    member.seat().note_who_leads(team)?;
+    member.seat().note_who_leads(&*store.team(team))?;
     let hello = hello(&order, &process, tool_names, definition);
-    store.write_hello(team, name, &hello)?;
+    store.team(team).write_hello(name, &hello)?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
         member.reporter.notice("this spawn was called off; leaving");
         return Ok(Ending::NotWanted);
@@ -131,7 +131,9 @@ fn take_life(
     };
     // Ids, numbers and strings always serialize.
     let content = serde_json::to_vec(&record).unwrap_or_default();
-    let taken = store.take_life(&order.agent.team, &order.agent.name, &content);
+    let taken = store
+        .team(&order.agent.team)
+        .take_life(&order.agent.name, &content);
     let life = taken.map_err(|error| match error {
         StoreError::Fs(error) => TeammateError::Life(error),
         error => error.into(),
@@ -173,11 +175,11 @@ async fn await_commit(
 ) -> Result<Option<Member>, TeammateError> {
     let team = &order.agent.team;
     let filter = NameFilter::Exact(vec!["config.json".into()]);
-    let mut roster = watcher.subscribe(&store.team_folder(team), filter);
+    let mut roster = watcher.subscribe(&store.team(team).team_folder(), filter);
     let wait = Duration::from_millis(order.deadline.since(now)) + PATIENCE;
     let deadline = tokio::time::Instant::now() + wait;
     loop {
-        let config = match store.config(team) {
+        let config = match store.team(team).config() {
             Ok(config) => config,
             Err(StoreError::TeamNotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),

@@ -6,7 +6,7 @@ use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_protocol::{
     Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamConfig, TeamName,
 };
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::{StoreError, Team};
 
 /// What keeps a teammate from taking turns. Its mail stays queued meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +63,7 @@ pub(crate) fn loss(lead: &LeadProcess) -> String {
 /// Watches the mark with which a person pauses this spawn.
 #[derive(Debug)]
 pub(crate) struct PauseWatch {
-    store: Arc<dyn TeamStore>,
-    team: TeamName,
+    team: Arc<dyn Team>,
     name: MemberName,
     spawn_id: SpawnId,
     mark: Option<PauseMark>,
@@ -73,16 +72,14 @@ pub(crate) struct PauseWatch {
 
 impl PauseWatch {
     pub(crate) fn new(
-        store: Arc<dyn TeamStore>,
         watcher: &FolderWatcher,
-        team: TeamName,
+        team: Arc<dyn Team>,
         name: MemberName,
         spawn_id: SpawnId,
     ) -> Self {
         let filter = NameFilter::Exact(vec!["paused".into()]);
         Self {
-            changes: watcher.subscribe(&store.member_dir(&team, &name), filter),
-            store,
+            changes: watcher.subscribe(&team.member_dir(&name), filter),
             team,
             name,
             spawn_id,
@@ -92,13 +89,13 @@ impl PauseWatch {
 
     /// The mark, if it is for this spawn.
     pub(crate) fn mark(&mut self) -> Option<PauseMark> {
-        self.take(self.store.paused(&self.team, &self.name))
+        self.take(self.team.paused(&self.name))
     }
 
     /// The mark according to a roster that was just read. Without one, what the last look found.
     pub(crate) fn mark_in(&mut self, roster: Option<&TeamConfig>) -> Option<PauseMark> {
         match roster.and_then(|roster| roster.member(&self.name)) {
-            Some(member) => self.take(self.store.pause_of(&self.team, member)),
+            Some(member) => self.take(self.team.pause_of(member)),
             None => self.mark.clone(),
         }
     }
@@ -108,7 +105,7 @@ impl PauseWatch {
             Ok(mark) => self.mark = mark.filter(|mark| mark.spawn_id == self.spawn_id),
             Err(error) => {
                 // What was known still counts.
-                tracing::warn!(team = %self.team, member = %self.name, %error, "pause mark not read");
+                tracing::warn!(team = %self.team.name(), member = %self.name, %error, "pause mark not read");
             }
         }
         self.mark.clone()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use swarm_engine::Injected;
 use swarm_protocol::{
-    AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus, TeamName,
+    AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
 };
-use swarm_store::{StoreError, TaskChange};
+use swarm_store::{StoreError, TaskChange, Team};
 use swarm_team::Seat;
 
 /// Longest result that is taken from the text of a turn, in bytes.
@@ -17,7 +17,7 @@ const RESULT_BYTES: usize = 4 * 1024;
 #[derive(Debug)]
 pub(crate) struct TaskFollowUp {
     seat: Arc<Seat>,
-    team: TeamName,
+    team: Arc<dyn Team>,
     /// Whether the model is reminded of them.
     remind: bool,
     reminded: HashSet<TaskId>,
@@ -28,7 +28,7 @@ pub(crate) struct TaskFollowUp {
 }
 
 impl TaskFollowUp {
-    pub(crate) fn new(seat: Arc<Seat>, team: TeamName, remind: bool) -> Self {
+    pub(crate) fn new(seat: Arc<Seat>, team: Arc<dyn Team>, remind: bool) -> Self {
         Self {
             seat,
             team,
@@ -41,7 +41,7 @@ impl TaskFollowUp {
 
     /// Records the length of the journal before a turn does anything. A resumed turn has begun already.
     pub(crate) fn turn_begins(&mut self) {
-        let journal = self.seat.store.journal_path(&self.team);
+        let journal = self.team.journal_path();
         let end = || std::fs::metadata(journal).map_or(0, |journal| journal.len());
         self.began.get_or_insert_with(end);
     }
@@ -76,8 +76,8 @@ impl TaskFollowUp {
     }
 
     fn own(&self, status: TaskStatus) -> Result<Vec<Task>, StoreError> {
-        let agent = self.seat.actor(&self.team).agent_id;
-        let mut tasks = self.seat.store.tasks(&self.team)?.tasks;
+        let agent = self.seat.actor(self.team.name()).agent_id;
+        let mut tasks = self.team.tasks()?.tasks;
         tasks.retain(|task| {
             let spawn = task.swarm().spawn_id;
             task.status == status
@@ -100,17 +100,15 @@ impl TaskFollowUp {
                 result: Some(text[..end].to_owned()),
                 ..TaskChange::default()
             };
-            let actor = self.seat.actor(&self.team);
-            self.seat
-                .store
-                .update_task(&self.team, &task.id, change, &actor)?;
+            let actor = self.seat.actor(self.team.name());
+            self.team.update_task(&task.id, change, &actor)?;
         }
         Ok(())
     }
 
     /// The tasks that anyone completed since the journal had this length.
     fn completed_since(&self, began: u64) -> Result<HashSet<TaskId>, StoreError> {
-        let events = self.seat.store.events_from(&self.team, began)?.entries;
+        let events = self.team.events_from(began)?.entries;
         let completed = events.into_iter().filter_map(|entry| match entry.event {
             Event::TaskChanged { task, from, to, .. } if from != to => {
                 (to == TaskState::Completed).then_some(task)

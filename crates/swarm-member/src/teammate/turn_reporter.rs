@@ -138,7 +138,7 @@ impl TurnReporter {
         while let Some(notice) = self.unsent.front() {
             let frame = ControlFrame::IdleNotification(notice.clone());
             let draft = self.seat.control(&frame);
-            self.seat.store.send(&team, &MemberName::lead(), draft)?;
+            team.send(&MemberName::lead(), draft)?;
             self.unsent.pop_front();
         }
         Ok(())

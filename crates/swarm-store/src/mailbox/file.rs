@@ -9,7 +9,7 @@ use swarm_protocol::{
 };
 
 use super::Draft;
-use crate::team_files::{TeamFiles, refuse_linked_folder};
+use crate::file_team::{FileTeam, refuse_linked_folder};
 use crate::{Result, StoreError, record};
 
 /// What a file begins with, what is between its entries, and what it ends with. The first two have the same length.
@@ -113,7 +113,7 @@ fn parse(bytes: Vec<u8>, earlier: OutlinedInbox) -> Content {
 impl InboxFile {
     /// Reads an inbox under its lock. What is no entry is set aside first and entered in the journal, and so is a
     /// file that is no inbox at all.
-    pub(super) fn open(files: &TeamFiles<'_>, name: &MemberName, held: &Held) -> Result<Self> {
+    pub(super) fn open(files: &FileTeam, name: &MemberName, held: &Held) -> Result<Self> {
         let path = files.at.inbox(name);
         let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
         let mut inbox = Self {
@@ -144,7 +144,7 @@ impl InboxFile {
     /// stood in it unread is lost to it.
     fn begin_anew(
         mut self,
-        files: &TeamFiles<'_>,
+        files: &FileTeam,
         name: &MemberName,
         held: &Held,
         reason: &str,
@@ -172,7 +172,7 @@ impl InboxFile {
     /// both, never in none.
     fn set_elements_aside(
         &self,
-        files: &TeamFiles<'_>,
+        files: &FileTeam,
         name: &MemberName,
         held: &Held,
         malformed: &[(String, String)],
@@ -334,14 +334,14 @@ impl InboxFile {
     }
 
     /// Moves old acknowledged entries to the archive and writes the rest.
-    pub(super) fn write(self, files: &TeamFiles<'_>, name: &MemberName, held: &Held) -> Result<()> {
+    pub(super) fn write(self, files: &FileTeam, name: &MemberName, held: &Held) -> Result<()> {
         Ok(self.place(files, name, held)?.sync()?)
     }
 
     /// The same without the last wait for the disk.
     pub(super) fn place(
         mut self,
-        files: &TeamFiles<'_>,
+        files: &FileTeam,
         name: &MemberName,
         held: &Held,
     ) -> Result<PendingSync> {

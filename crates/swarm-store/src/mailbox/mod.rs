@@ -1,14 +1,12 @@
 //! Inboxes: one JSON array for each member, in Claude Code's format.
 
-mod ack;
 mod draft;
 mod file;
+mod file_mailbox;
 mod last;
 mod prune;
 mod quiet;
-mod read;
 mod send;
-mod take;
 mod withdraw;
 
 pub use draft::{Draft, Inbox, Posted};

@@ -4,18 +4,13 @@ use swarm_fs::Held;
 use swarm_protocol::MemberName;
 
 use super::file::InboxFile;
-use crate::team_files::{TeamFiles, refuse_linked_folder};
+use crate::file_team::{FileTeam, refuse_linked_folder};
 use crate::{Result, record};
 
 impl InboxFile {
     /// Moves the oldest acknowledged entries to the archive until the file is within its bounds. They are in the
     /// archive before the caller writes the file without them: killed in between, they are in both.
-    pub(super) fn prune(
-        &mut self,
-        files: &TeamFiles<'_>,
-        name: &MemberName,
-        held: &Held,
-    ) -> Result<()> {
+    pub(super) fn prune(&mut self, files: &FileTeam, name: &MemberName, held: &Held) -> Result<()> {
         let surplus = self.surplus(files.store.limits.keep_acked, files.store.limits.keep_bytes);
         if surplus == 0 {
             return Ok(());

@@ -1,12 +1,12 @@
 //! Putting a message into an inbox.
 
 use serde_json::Value;
-use swarm_fs::{Held, PendingSync, SyncHandle};
+use swarm_fs::{Held, PendingSync};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::file::InboxFile;
 use super::{Draft, Posted};
-use crate::team_files::TeamFiles;
+use crate::file_team::FileTeam;
 use crate::{Result, StoreError};
 
 impl Draft {
@@ -22,51 +22,15 @@ impl Draft {
 }
 
 /// A message in an inbox, and what is not on disk yet.
-struct Put {
-    posted: Posted,
+pub(super) struct Put {
+    pub(super) posted: Posted,
     /// The inbox.
-    placed: PendingSync,
+    pub(super) placed: PendingSync,
     /// The line in the journal.
     entered: PendingSync,
 }
 
-impl TeamFiles<'_> {
-    pub(crate) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
-        self.require_member(to)?;
-        self.refuse_if_too_large(to, &draft)?;
-        let id = MessageId::random();
-        let put = self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
-        // Without the lock: the receiver is awake already, and several senders wait for the disk together. Nobody waits for
-        // the line in the journal: the message is in the inbox, whatever a power cut takes from the journal.
-        put.placed.sync()?;
-        Ok(put.posted)
-    }
-
-    /// [`Self::post`] to several members side by side. The directory is waited for once for all of them.
-    pub(crate) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
-        let config = self.config()?;
-        let handed_over = swarm_fs::in_parallel(letters, |(to, draft)| {
-            self.member_of(&config, to)?;
-            self.refuse_if_too_large(to, draft)?;
-            let id = MessageId::random();
-            self.with_inbox_lock(to, |held| self.hand_over(held, to, draft.clone(), id))
-        });
-        let mut pending = PendingSync::default();
-        let mut outcomes = Vec::with_capacity(letters.len());
-        for outcome in handed_over {
-            outcomes.push(outcome.map(|put| {
-                pending = std::mem::take(&mut pending).and(put.placed);
-                put.posted
-            }));
-        }
-        let sync_handle = SyncHandle::from(pending);
-        let settled = |posted| Ok(sync_handle.wait().map(|()| posted)?);
-        Ok(outcomes
-            .into_iter()
-            .map(|outcome| outcome.and_then(settled))
-            .collect())
-    }
-
+impl FileTeam {
     /// Puts a message into an inbox whose lock is held; the wait for the disk is left to the caller.
     pub(crate) fn deliver(
         &self,
@@ -79,7 +43,7 @@ impl TeamFiles<'_> {
         Ok(put.placed.and(put.entered))
     }
 
-    fn hand_over(
+    pub(super) fn hand_over(
         &self,
         held: &Held,
         to: &MemberName,
@@ -145,7 +109,7 @@ impl TeamFiles<'_> {
         })
     }
 
-    fn refuse_if_too_large(&self, to: &MemberName, draft: &Draft) -> Result<()> {
+    pub(super) fn refuse_if_too_large(&self, to: &MemberName, draft: &Draft) -> Result<()> {
         let (bytes, limit) = (draft.text.len(), self.store.limits.max_message_bytes);
         let by_program = matches!(draft.swarm.kind, Some(MarkKind::Control | MarkKind::System));
         if bytes <= limit || by_program {

@@ -5,9 +5,9 @@ use swarm_protocol::{MemberName, MessageId};
 
 use super::file::InboxFile;
 use crate::Result;
-use crate::team_files::TeamFiles;
+use crate::file_team::FileTeam;
 
-impl TeamFiles<'_> {
+impl FileTeam {
     /// Takes one message out of an inbox whose lock is held. With `made_for_it` the file goes with its last entry.
     pub(crate) fn withdraw(
         &self,

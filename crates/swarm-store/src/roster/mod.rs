@@ -1,8 +1,6 @@
 //! The roster, `config.json`, in Claude Code's format.
 
-mod commit;
-mod config;
-mod remove;
+mod file_roster;
 mod reserve;
 mod types;
 mod undo;

@@ -8,24 +8,12 @@ use swarm_protocol::{
 
 use super::NewMember;
 use super::undo::Undo;
+use crate::file_team::{FileTeam, is_surely_there};
 use crate::reconcile::ReconcileReport;
-use crate::team_files::{TeamFiles, is_surely_there};
 use crate::{Result, StoreError, process};
 
-impl TeamFiles<'_> {
-    pub(crate) fn reserve(&self, new: &NewMember, done: &mut ReconcileReport) -> Result<Member> {
-        let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, new, done))?;
-        // Without the lock: others who spawn wait for the disk together with this one.
-        if let Err(error) = pending.sync() {
-            if let Err(left) = self.abort_spawn(new.spawn_id, "it was not kept on disk") {
-                tracing::warn!(team = %self.team, member = %new.name, error = %left, "a failed reservation stays until it lapses");
-            }
-            return Err(error.into());
-        }
-        Ok(member)
-    }
-
-    fn hold_place(
+impl FileTeam {
+    pub(super) fn hold_place(
         &self,
         held: &Held,
         new: &NewMember,

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use swarm_fs::{FsError, Held, PendingSync};
 use swarm_protocol::{Event, Member, MemberName, MessageId, SpawnId, TeamConfig};
 
-use super::config::position_of;
-use crate::team_files::TeamFiles;
+use super::file_roster::position_of;
+use crate::file_team::FileTeam;
 use crate::{Result, StoreError, record};
 
 /// `members/<name>/reservation.json`, there from the reservation to its end.
@@ -27,19 +27,7 @@ pub(super) struct Undo {
     pub(super) previous: Option<Member>,
 }
 
-impl TeamFiles<'_> {
-    pub(crate) fn abort_spawn(&self, spawn: SpawnId, reason: &str) -> Result<bool> {
-        self.with_roster_lock(|held| {
-            let mut config = self.read_config()?;
-            let undone = self.undo_reservation(&mut config, spawn)?;
-            if let Some(member) = &undone {
-                self.write_config(held, &config)?;
-                self.note_undone(member, spawn, reason)?;
-            }
-            Ok(undone.is_some())
-        })
-    }
-
+impl FileTeam {
     /// Puts inbox and roster back; the caller holds the roster, writes it, and then calls [`Self::note_undone`].
     /// Done twice, because the first time was cut short, it does no harm. `None` when the spawn has no reservation.
     pub(crate) fn undo_reservation(

@@ -9,36 +9,19 @@ use swarm_protocol::{Event, NewTask, Task, TaskId, TaskStatus};
 use super::graph::Graph;
 use super::redo::{Writes, add_edges};
 use super::{Actor, TaskList, rules};
-use crate::team_files::TeamFiles;
+use crate::file_team::FileTeam;
 use crate::{Result, StoreError};
 
 /// Tasks that are about to be, by number.
-type NewTasks = BTreeMap<TaskId, Task>;
+pub(super) type NewTasks = BTreeMap<TaskId, Task>;
 
-impl TeamFiles<'_> {
-    pub(crate) fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
-        if new.is_empty() {
-            return if self.exists() {
-                Ok(Vec::new())
-            } else {
-                Err(self.not_found())
-            };
-        }
-        self.with_list_lock(|held| {
-            self.require_current(by)?;
-            let next = self.next_numbers(new.len())?;
-            let made: NewTasks = (next..=u64::MAX)
-                .zip(new)
-                .map(|(number, new)| {
-                    let id = TaskId::new(number);
-                    Ok((id, to_task(id, new, TaskId::new(next))?))
-                })
-                .collect::<Result<_>>()?;
-            self.write_new(held, &made, by)
-        })
-    }
-
-    fn write_new(&self, held: &Held, made: &NewTasks, by: &Actor) -> Result<Vec<TaskId>> {
+impl FileTeam {
+    pub(super) fn write_new(
+        &self,
+        held: &Held,
+        made: &NewTasks,
+        by: &Actor,
+    ) -> Result<Vec<TaskId>> {
         let blockers = made.values().flat_map(|task| &task.blocked_by).copied();
         let known: BTreeSet<TaskId> = blockers.filter(|id| !made.contains_key(id)).collect();
         let known: Vec<TaskId> = known.into_iter().collect();
@@ -99,7 +82,7 @@ impl TeamFiles<'_> {
 }
 
 /// A task as it is written first; `first` is the number of the first one of the same call.
-fn to_task(id: TaskId, new: &NewTask, first: TaskId) -> Result<Task> {
+pub(super) fn to_task(id: TaskId, new: &NewTask, first: TaskId) -> Result<Task> {
     if let Some(metadata) = &new.metadata
         && metadata.contains_key(super::change::OWN_KEY)
     {

@@ -3,10 +3,10 @@
 use swarm_protocol::{Member, SpawnId};
 
 use super::Actor;
-use crate::team_files::TeamFiles;
+use crate::file_team::FileTeam;
 use crate::{Result, StoreError};
 
-impl TeamFiles<'_> {
+impl FileTeam {
     /// Refuses an actor of a spawn that was removed, replaced, or has been declared dead, whatever the task says:
     /// a late namesake could otherwise finish or claim what was given back. The caller has the list's lock, under
     /// which a removed member leaves the roster.

@@ -6,43 +6,13 @@ use swarm_fs::{FsError, Held};
 use swarm_protocol::{Task, TaskId};
 
 use super::TaskList;
-use crate::team_files::{TeamFiles, is_there};
+use crate::file_team::FileTeam;
 use crate::{BrokenFile, Result, StoreError};
 
 /// Task files that are read by one thread: reading them takes many times as long as starting a thread.
 const FILES_PER_THREAD: usize = 250;
 
-impl TeamFiles<'_> {
-    pub(crate) fn tasks(&self) -> Result<TaskList> {
-        let list = self.look_at_tasks()?;
-        // Another program writes in place: what was seen may be half of something. The same goes for several files of
-        // ours that are written together. Under the locks nobody writes.
-        let settled = list.broken.is_empty() && !is_there(&self.at.tasks_redo());
-        if settled || !is_there(&self.at.tasks_lock()) {
-            return Ok(list);
-        }
-        self.with_list_lock(|held| {
-            let broken: Vec<TaskId> = self
-                .look_at_tasks()?
-                .broken
-                .iter()
-                .filter_map(|broken| id_of(&broken.path))
-                .collect();
-            self.with_task_locks(held, &broken, || self.look_at_tasks())
-        })
-    }
-
-    pub(crate) fn task(&self, id: TaskId) -> Result<Task> {
-        // Alone, however long the list is, unless its file may be half of something.
-        if let Some(Ok(task)) = self.look_at_task(id)?
-            && !is_there(&self.at.tasks_redo())
-        {
-            return Ok(task);
-        }
-        let list = self.tasks()?;
-        self.require_task(&list, id).cloned()
-    }
-
+impl FileTeam {
     /// A task of a list.
     ///
     /// # Errors
@@ -212,7 +182,7 @@ fn parse(path: PathBuf, id: TaskId, bytes: &[u8]) -> Result<Task, BrokenFile> {
 }
 
 /// The task that a file name stands for.
-fn id_of(path: &Path) -> Option<TaskId> {
+pub(super) fn id_of(path: &Path) -> Option<TaskId> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
     // `#7` reads as a task id, too, but is not the name of its file.
     let id: TaskId = stem.parse().ok()?;

@@ -5,10 +5,10 @@ use std::str;
 use swarm_fs::Held;
 use swarm_protocol::{Event, TaskId};
 
-use crate::team_files::TeamFiles;
-use crate::{Result, StoreError};
+use crate::file_team::FileTeam;
+use crate::{Journal, Result, StoreError};
 
-impl TeamFiles<'_> {
+impl FileTeam {
     /// The highest number given so far. The caller has the list's lock.
     pub(super) fn highest_given(&self) -> Result<u64> {
         let path = self.at.high_water_mark();

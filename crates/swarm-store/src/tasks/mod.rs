@@ -1,10 +1,9 @@
 //! The task list: Claude Code's files, with claims that cannot be made twice and edges that cannot close a circle.
 
 mod change;
-mod claim;
 mod create;
-mod delete;
 mod fence;
+mod file_tasks;
 mod files;
 mod graph;
 mod mark;
@@ -14,7 +13,6 @@ mod redo;
 mod release;
 mod rules;
 mod types;
-mod update;
 
 pub use rebuild::tasks_in_journal;
 pub(crate) use release::Returned;

@@ -5,9 +5,9 @@ use swarm_protocol::{Event, Task, TaskStatus};
 
 use super::TaskList;
 use super::redo::Writes;
-use crate::team_files::TeamFiles;
+use crate::file_team::FileTeam;
 
-impl TeamFiles<'_> {
+impl FileTeam {
     /// Enters the changes that were written. `before` is the list as it was.
     pub(super) fn note_changes(&self, before: &TaskList, writes: &Writes, by: &str) {
         let written = writes.iter().filter_map(|(id, task)| {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use swarm_fs::Held;
 use swarm_protocol::{Event, Task, TaskId};
 
-use crate::team_files::{TeamFiles, is_there};
+use crate::file_team::{FileTeam, is_there};
 use crate::{Result, StoreError, record};
 
 /// What becomes of task files: their new content, or `None` for those that go.
@@ -28,7 +28,7 @@ struct Write {
     after: Option<Task>,
 }
 
-impl TeamFiles<'_> {
+impl FileTeam {
     /// Writes task files, all or none. The caller has their locks and that of the list.
     pub(super) fn write_tasks(&self, held: &Held, writes: &Writes) -> Result<()> {
         if writes.len() < 2 {
@@ -71,7 +71,8 @@ impl TeamFiles<'_> {
             Err(error) => return Err(error),
         };
         tracing::warn!(team = %self.team, tasks = redo.writes.len(), "completing a write of tasks that was cut short");
-        self.store.announce_completion(self.team, redo.writes.len());
+        self.store
+            .announce_completion(&self.team, redo.writes.len());
         let there = redo.writes.iter().map(|write| write.id);
         let there: Vec<TaskId> = there.filter(|id| is_there(&self.at.task(*id))).collect();
         self.with_task_locks(held, &there, || {

@@ -2,10 +2,9 @@
 
 use swarm_protocol::{AgentId, SpawnId, Task, TaskId, TaskStatus};
 
-use super::redo::Writes;
-use super::{Actor, TaskList, rules};
-use crate::team_files::TeamFiles;
-use crate::{Result, StoreError};
+use super::{TaskList, rules};
+use crate::Result;
+use crate::file_team::FileTeam;
 
 /// An owner that is gone.
 #[derive(Debug)]
@@ -16,29 +15,7 @@ pub(crate) struct Returned {
     pub(crate) failed_because: Option<String>,
 }
 
-impl TeamFiles<'_> {
-    pub(crate) fn release(&self, id: TaskId, by: &Actor) -> Result<Task> {
-        self.with_list_lock(|held| {
-            self.require_current(by)?;
-            self.with_task_locks(held, &[id], || {
-                let list = self.look_around(&[id])?;
-                let before = self.require_task(&list, id)?;
-                if before.status == TaskStatus::Completed {
-                    return Err(StoreError::TaskResolved { id });
-                }
-                rules::require_charge(before, by)?;
-                let mut task = before.clone();
-                rules::give_back(&mut task);
-                if rules::seal(&mut task, before) {
-                    let writes = Writes::from([(id, Some(task.clone()))]);
-                    self.write_tasks(held, &writes)?;
-                    self.note_changes(&list, &writes, by.name().as_str());
-                }
-                Ok(task)
-            })
-        })
-    }
-
+impl FileTeam {
     /// Gives back what an owner that is gone had; tells which. All under the list's lock: `first` is told the tasks
     /// before they change, and `then` is called when they have.
     pub(crate) fn return_tasks(

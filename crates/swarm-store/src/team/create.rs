@@ -9,9 +9,9 @@ use swarm_protocol::{
 use uuid::Uuid;
 
 use super::NewTeam;
+use crate::file_team::{FileTeam, is_there};
 use crate::layout::TeamLayout;
-use crate::team_files::{TeamFiles, is_there};
-use crate::{FileStore, MemberView, Result, StoreError, TeamView, record};
+use crate::{FileStore, MemberView, Result, StoreError, Team, TeamView, record};
 
 impl FileStore {
     pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {
@@ -95,7 +95,7 @@ impl FileStore {
         built
     }
 
-    fn build_aside(&self, files: &TeamFiles<'_>, aside: &Path, new: NewTeam) -> Result<TeamConfig> {
+    fn build_aside(&self, files: &FileTeam, aside: &Path, new: NewTeam) -> Result<TeamConfig> {
         let at = files.at.moved_to(aside.to_owned());
         let lead = MemberName::lead();
         for folder in [
@@ -120,9 +120,9 @@ impl FileStore {
         }
         let config = self.first_config(&new);
         write_config(&at, &config)?;
-        let aside = TeamFiles {
-            store: self,
-            team: files.team,
+        let aside = FileTeam {
+            store: self.clone(),
+            team: files.team.clone(),
             at,
             is_aside: true,
         };
@@ -150,7 +150,7 @@ impl FileStore {
     }
 }
 
-impl TeamFiles<'_> {
+impl FileTeam {
     /// What an existing team is at, as half a sentence.
     fn in_words(&self) -> String {
         let Ok(TeamView {

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use swarm_fs::{FsError, Liveness};
 use swarm_protocol::MemberName;
 
-use crate::team_files::{TeamFiles, is_surely_there};
+use crate::file_team::{FileTeam, is_surely_there};
 use crate::{Result, StoreError};
 
 /// What is wrong with a team whose roster, or one of whose folders, cannot be used.
@@ -17,20 +17,8 @@ pub struct TeamDamage {
     pub may_live: bool,
 }
 
-impl TeamFiles<'_> {
-    pub(crate) fn damage(&self) -> Option<TeamDamage> {
-        let why = if self.exists() {
-            self.fault_of_folders().or_else(|| self.config().err())
-        } else {
-            self.lack_of_roster()
-        };
-        // One that was deleted meanwhile is none.
-        let why = why.filter(|why| !matches!(why, StoreError::TeamNotFound { .. }))?;
-        let may_live = self.somebody_lives().unwrap_or(true);
-        Some(TeamDamage { why, may_live })
-    }
-
-    fn fault_of_folders(&self) -> Option<StoreError> {
+impl FileTeam {
+    pub(crate) fn fault_of_folders(&self) -> Option<StoreError> {
         match self.refuse_links() {
             // Another program's, or deleted meanwhile.
             Ok(()) | Err(StoreError::Fs(FsError::Gone { .. })) => None,
@@ -39,7 +27,7 @@ impl TeamFiles<'_> {
     }
 
     /// The error of a team without its roster: a folder without what is ours in it is another program's, or nobody's.
-    pub(super) fn lack_of_roster(&self) -> Option<StoreError> {
+    pub(crate) fn lack_of_roster(&self) -> Option<StoreError> {
         if self.exists() {
             return None;
         }
@@ -60,7 +48,7 @@ impl TeamFiles<'_> {
     }
 
     /// Whether anybody holds a life lock, whatever the roster says.
-    fn somebody_lives(&self) -> Result<bool> {
+    pub(crate) fn somebody_lives(&self) -> Result<bool> {
         match self.refuse_links() {
             // Without what is ours there is no lock of ours.
             Err(StoreError::Fs(FsError::Gone { .. })) => return Ok(false),

@@ -6,19 +6,12 @@ use swarm_fs::{FsError, Liveness};
 use swarm_protocol::{Event, LEAD_NAME, Member, MemberName, Reservation, TeamConfig};
 use uuid::Uuid;
 
+use crate::file_team::{FileTeam, is_surely_there, is_there};
 use crate::layout::TeamLayout;
-use crate::team_files::{TeamFiles, is_surely_there, is_there};
-use crate::{Result, StoreError, process};
+use crate::{Presence, Result, StoreError, process};
 
-impl TeamFiles<'_> {
-    pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
-        self.refuse_if_gone(force)?;
-        // Whoever clears away half-deleted teams must not meet this one half-way.
-        self.store
-            .with_teams_lock(|| self.delete_alone(purge, force))
-    }
-
-    fn delete_alone(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
+impl FileTeam {
+    pub(crate) fn delete_alone(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
         let archive = if purge {
             None
         } else {
@@ -49,7 +42,7 @@ impl TeamFiles<'_> {
         let list = self.without_flock(self.at.list_file());
         self.locked(&self.at.config_lock(), &roster, |_held| {
             match self.read_config() {
-                Ok(config) => self.may_delete(&config, force)?,
+                Ok(config) => self.refuse_deletion(&config, force)?,
                 Err(_) if force => self.refuse_if_led(None)?,
                 Err(error) => return Err(error),
             }
@@ -64,7 +57,7 @@ impl TeamFiles<'_> {
     }
 
     /// A lead would go on without its team, so that force is no reason.
-    pub(crate) fn may_delete(&self, config: &TeamConfig, force: bool) -> Result<()> {
+    pub(crate) fn refuse_deletion(&self, config: &TeamConfig, force: bool) -> Result<()> {
         self.refuse_if_led(Some(config))?;
         if force {
             Ok(())
@@ -94,8 +87,8 @@ impl TeamFiles<'_> {
         at = at.with_tasks(tasks);
         swarm_fs::rename_no_replace(self.at.folder(), at.folder())?;
         Ok(Self {
-            store: self.store,
-            team: self.team,
+            store: self.store.clone(),
+            team: self.team.clone(),
             at,
             is_aside: false,
         })
@@ -153,7 +146,7 @@ impl TeamFiles<'_> {
     }
 
     /// A roster makes a team. What is left of one whose roster is gone goes by force.
-    fn refuse_if_gone(&self, force: bool) -> Result<()> {
+    pub(crate) fn refuse_if_gone(&self, force: bool) -> Result<()> {
         if self.exists() || (force && is_there(self.at.folder())) {
             Ok(())
         } else {

@@ -10,8 +10,8 @@ use swarm_protocol::{SpawnId, TeamName};
 use uuid::Uuid;
 
 use super::delete::{keep_all, kept_parts};
-use crate::team_files::{is_surely_there, is_there};
-use crate::{FileStore, Result, StoreError};
+use crate::file_team::{is_surely_there, is_there};
+use crate::{FileStore, Result, Roster, StoreError, Team};
 
 /// How long a temporary file is left alone. Its writer needs milliseconds; one that was stopped meanwhile finds its
 /// lock gone and writes nothing.

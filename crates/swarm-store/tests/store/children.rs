@@ -127,7 +127,8 @@ fn send_fifty(world: &World, called: &str) {
         let draft = Draft::new(called, format!("message {number} of {called}"));
         let id = world
             .store
-            .send(&world.team, &name("reader"), draft)
+            .team(&world.team)
+            .send(&name("reader"), draft)
             .unwrap();
         say(&format!("sent {id}"));
     }
@@ -137,7 +138,7 @@ fn claim_next(world: &World, called: &str) {
     say("ready");
     wait_for_word();
     let actor = world.actor(called);
-    while let Some(task) = world.store.claim_next(&world.team, &actor).unwrap() {
+    while let Some(task) = world.store.team(&world.team).claim_next(&actor).unwrap() {
         say(&format!("won {}", task.id));
     }
 }
@@ -147,7 +148,7 @@ fn claim_each(world: &World, called: &str) {
     wait_for_word();
     let actor = world.actor(called);
     for number in 1..=100 {
-        match world.store.claim(&world.team, &id(number), &actor) {
+        match world.store.team(&world.team).claim(&id(number), &actor) {
             Ok(_) => say(&format!("won {number}")),
             Err(StoreError::Taken { owner, .. }) => say(&format!("lost {number} {owner}")),
             Err(error) => panic!("{error}"),
@@ -156,7 +157,7 @@ fn claim_each(world: &World, called: &str) {
 }
 
 fn live(world: &World, called: &str) {
-    let config = world.store.config(&world.team).unwrap();
+    let config = world.store.team(&world.team).config().unwrap();
     let spawn = config.member(&name(called)).unwrap().spawn_id().unwrap();
     let _life = world.live(called, spawn);
     say("ready");
@@ -170,25 +171,31 @@ fn hammer(world: &World, called: &str) {
     let actor = world.actor(called);
     for round in 0.. {
         let text = format!("{round} {}", "x".repeat(round % 7 * 300));
-        let id = store.send(team, &me, Draft::new(called, text)).unwrap();
+        let id = store
+            .team(team)
+            .send(&me, Draft::new(called, text))
+            .unwrap();
         say(&format!("sent {id}"));
-        let unread = store.take_unread(team, &me).unwrap();
+        let unread = store.team(team).take_unread(&me).unwrap();
         let ids: Vec<_> = unread
             .iter()
             .filter_map(|entry| entry.msg_id.clone())
             .collect();
         if round % 3 == 2 {
-            store.ack(team, &me, &ids).unwrap();
+            store.team(team).ack(&me, &ids).unwrap();
         }
         if round % 4 == 3 {
             fan(world, 3);
-            if let Some(task) = store.claim_next(team, &actor).unwrap() {
+            if let Some(task) = store.team(team).claim_next(&actor).unwrap() {
                 let done = TaskChange {
                     status: Some(TaskStatus::Completed),
                     ..TaskChange::default()
                 };
-                store.update_task(team, &task.id, done, &actor).unwrap();
-                store.delete_task(team, &task.id, &actor).unwrap();
+                store
+                    .team(team)
+                    .update_task(&task.id, done, &actor)
+                    .unwrap();
+                store.team(team).delete_task(&task.id, &actor).unwrap();
             }
         }
     }
@@ -196,12 +203,13 @@ fn hammer(world: &World, called: &str) {
 
 /// Tasks that all wait for the last one that is there.
 fn fan(world: &World, count: usize) {
-    let tasks = world.store.tasks(&world.team).unwrap().tasks;
+    let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
     let mut task = new_task("one of many", &[]);
     task.blocked_by.extend(tasks.last().map(|last| last.id));
     world
         .store
-        .create_tasks(&world.team, &vec![task; count], &world.person())
+        .team(&world.team)
+        .create_tasks(&vec![task; count], &world.person())
         .unwrap();
 }
 
@@ -219,7 +227,8 @@ fn churn(world: &World, called: &str) {
         let spawn: SpawnId = world.join(called);
         world
             .store
-            .remove_member(&world.team, &name(called), Some(&spawn))
+            .team(&world.team)
+            .remove_member(&name(called), Some(&spawn))
             .unwrap();
         say("removed");
     }
@@ -230,7 +239,7 @@ fn reserve(world: &World, called: &str) {
     let mut new = crate::world::new_member(called);
     new.reservation.deadline = swarm_protocol::UnixMs(1);
     new.prompt = Some(Draft::new("team-lead", "begin"));
-    world.store.reserve(&world.team, new).unwrap();
+    world.store.team(&world.team).reserve(new).unwrap();
     say("ready");
     wait_for_word();
 }

@@ -26,7 +26,8 @@ fn a_team_that_was_made_is_on_disk_with_its_task_list() {
     assert!(left.is_empty(), "{left:?}");
     assert!(
         store
-            .tasks_folder(&TeamName::parse("crew").unwrap())
+            .team(&TeamName::parse("crew").unwrap())
+            .tasks_folder()
             .is_dir()
     );
 }
@@ -36,11 +37,15 @@ fn a_message_that_was_sent_is_on_disk_and_its_line_in_the_journal_is_not_waited_
     let world = World::with_member("ann");
     let (_posted, left) = left_open(&world.root, || {
         let draft = Draft::new("team-lead", "hello");
-        world.store.post(&world.team, &name("ann"), draft).unwrap()
+        world
+            .store
+            .team(&world.team)
+            .post(&name("ann"), draft)
+            .unwrap()
     });
     let line = format!(
         "content of {}",
-        world.store.journal_path(&world.team).display()
+        world.store.team(&world.team).journal_path().display()
     );
     assert_eq!(left, [line]);
 }
@@ -51,21 +56,25 @@ fn what_was_done_to_tasks_is_on_disk() {
     let (store, team, person) = (&world.store, &world.team, world.person());
     let create = |blocked_by: &[u64], count: usize| {
         let new = vec![new_task("part", blocked_by); count];
-        store.create_tasks(team, &new, &person).unwrap()
+        store.team(team).create_tasks(&new, &person).unwrap()
     };
     assert_durable(&world, || create(&[], 1));
     assert_durable(&world, || create(&[1], 300));
-    assert_durable(&world, || store.claim(team, &id(1), &person).unwrap());
+    assert_durable(&world, || store.team(team).claim(&id(1), &person).unwrap());
     let done = TaskChange {
         status: Some(TaskStatus::Completed),
         ..TaskChange::default()
     };
     assert_durable(&world, || {
-        store.update_task(team, &id(1), done, &person).unwrap()
+        store.team(team).update_task(&id(1), done, &person).unwrap()
     });
-    assert_durable(&world, || store.claim(team, &id(2), &person).unwrap());
-    assert_durable(&world, || store.release(team, &id(2), &person).unwrap());
-    assert_durable(&world, || store.delete_task(team, &id(2), &person).unwrap());
+    assert_durable(&world, || store.team(team).claim(&id(2), &person).unwrap());
+    assert_durable(&world, || {
+        store.team(team).release(&id(2), &person).unwrap()
+    });
+    assert_durable(&world, || {
+        store.team(team).delete_task(&id(2), &person).unwrap()
+    });
 }
 
 #[test]
@@ -73,6 +82,6 @@ fn a_spawn_that_was_committed_is_on_disk() {
     let world = World::new();
     let new = new_member("ann");
     let spawn = new.spawn_id;
-    world.store.reserve(&world.team, new).unwrap();
+    world.store.team(&world.team).reserve(new).unwrap();
     assert_durable(&world, || world.commit(spawn));
 }

@@ -29,10 +29,11 @@ fn a_task_without_our_metadata_goes_through_its_whole_life() {
     );
     let alice = world.actor("alice");
     world.create("after", &[8]);
-    world.store.claim(&world.team, &id(8), &alice).unwrap();
+    world.store.team(&world.team).claim(&id(8), &alice).unwrap();
     let updated = world
         .store
-        .update_task(&world.team, &id(8), done(), &alice)
+        .team(&world.team)
+        .update_task(&id(8), done(), &alice)
         .unwrap();
     assert_eq!(updated.unblocked.len(), 1);
     let text = fs::read_to_string(world.task_path(8)).unwrap();
@@ -45,7 +46,8 @@ fn a_task_without_our_metadata_goes_through_its_whole_life() {
     assert_eq!(task["blocks"], json!(["9"]));
     world
         .store
-        .delete_task(&world.team, &id(8), &alice)
+        .team(&world.team)
+        .delete_task(&id(8), &alice)
         .unwrap();
 }
 
@@ -66,21 +68,28 @@ fn a_claim_of_another_program_counts_by_its_name() {
     for number in [1, 2] {
         world
             .store
-            .update_task(&world.team, &id(number), done(), &alice)
+            .team(&world.team)
+            .update_task(&id(number), done(), &alice)
             .unwrap();
     }
     let error = world
         .store
-        .update_task(&world.team, &id(3), done(), &alice)
+        .team(&world.team)
+        .update_task(&id(3), done(), &alice)
         .unwrap_err();
     assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "carol"));
-    let error = world.store.claim(&world.team, &id(4), &alice).unwrap_err();
+    let error = world
+        .store
+        .team(&world.team)
+        .claim(&id(4), &alice)
+        .unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }));
     world
         .store
-        .release(&world.team, &id(4), &world.person())
+        .team(&world.team)
+        .release(&id(4), &world.person())
         .unwrap();
-    world.store.claim(&world.team, &id(4), &alice).unwrap();
+    world.store.team(&world.team).claim(&id(4), &alice).unwrap();
 }
 
 #[test]
@@ -90,19 +99,21 @@ fn an_owner_that_another_program_put_in_our_owners_place_is_the_owner() {
     world.join("bob");
     world.create("work", &[]);
     let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
     let text = fs::read_to_string(world.task_path(1)).unwrap();
     let mut task: Value = serde_json::from_str(&text).unwrap();
     task["owner"] = json!("bob");
     put(&world, 1, &task.to_string());
     let error = world
         .store
-        .update_task(&world.team, &id(1), done(), &alice)
+        .team(&world.team)
+        .update_task(&id(1), done(), &alice)
         .unwrap_err();
     assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "bob"));
     world
         .store
-        .update_task(&world.team, &id(1), done(), &world.actor("bob"))
+        .team(&world.team)
+        .update_task(&id(1), done(), &world.actor("bob"))
         .unwrap();
 }
 
@@ -128,7 +139,7 @@ fn broken_task_files_are_reported_and_hide_no_other() {
     ] {
         put(&world, number, text);
     }
-    let folder = world.store.tasks_folder(&world.team);
+    let folder = world.store.team(&world.team).tasks_folder();
     for ignored in [
         "notes.txt",
         "x.json",
@@ -138,23 +149,25 @@ fn broken_task_files_are_reported_and_hide_no_other() {
     ] {
         swarm_fs::replace_alone(&folder.join(ignored), b"?").unwrap();
     }
-    let list = world.store.tasks(&world.team).unwrap();
+    let list = world.store.team(&world.team).tasks().unwrap();
     assert_eq!(list.tasks.len(), 1);
     let broken: Vec<_> = list.broken.iter().map(|broken| &broken.path).collect();
     let expected: Vec<_> = (2..=6).map(|number| world.task_path(number)).collect();
     assert_eq!(broken, expected.iter().collect::<Vec<_>>());
-    let error = world.store.task(&world.team, &id(3)).unwrap_err();
+    let error = world.store.team(&world.team).task(&id(3)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert!(error.to_string().contains("3.json"));
     let claimed = world
         .store
-        .claim_next(&world.team, &world.actor("alice"))
+        .team(&world.team)
+        .claim_next(&world.actor("alice"))
         .unwrap();
     assert_eq!(claimed.unwrap().id, id(1));
     let before = world.files();
     let error = world
         .store
-        .claim(&world.team, &id(2), &world.actor("alice"))
+        .team(&world.team)
+        .claim(&id(2), &world.actor("alice"))
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert_eq!(world.files(), before);
@@ -168,12 +181,13 @@ fn a_file_in_a_tasks_place_that_is_a_link_is_not_followed() {
     let text = r#"{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[]}"#;
     swarm_fs::replace_alone(&victim, text.as_bytes()).unwrap();
     std::os::unix::fs::symlink(&victim, world.task_path(1)).unwrap();
-    let list = world.store.tasks(&world.team).unwrap();
+    let list = world.store.team(&world.team).tasks().unwrap();
     assert_eq!((list.tasks.len(), list.broken.len()), (0, 1));
     assert!(
         world
             .store
-            .claim(&world.team, &id(1), &world.person())
+            .team(&world.team)
+            .claim(&id(1), &world.person())
             .is_err()
     );
     assert_eq!(fs::read_to_string(&victim).unwrap(), text);
@@ -197,19 +211,21 @@ fn a_team_of_another_program_can_be_looked_at_and_is_not_written_to() {
     let before = world.files();
     let store = &world.store;
     assert_eq!(store.teams().unwrap().len(), 2);
-    assert_eq!(store.config(&theirs).unwrap().members.len(), 1);
-    assert_eq!(store.member_view(&theirs).unwrap().len(), 1);
-    assert!(store.tasks(&theirs).unwrap().is_empty());
+    assert_eq!(store.team(&theirs).config().unwrap().members.len(), 1);
+    assert_eq!(store.team(&theirs).member_view().unwrap().len(), 1);
+    assert!(store.team(&theirs).tasks().unwrap().is_empty());
     let lead = name("team-lead");
     for outcome in [
-        store.send(&theirs, &lead, Draft::new("x", "y")).map(drop),
-        store.reserve(&theirs, new_member("alice")).map(drop),
-        store.claim_next(&theirs, &world.person()).map(drop),
-        store.delete_team(&theirs, true, true).map(drop),
-        store.journal(
-            &theirs,
-            swarm_protocol::Event::TeamDeleted { by: String::new() },
-        ),
+        store
+            .team(&theirs)
+            .send(&lead, Draft::new("x", "y"))
+            .map(drop),
+        store.team(&theirs).reserve(new_member("alice")).map(drop),
+        store.team(&theirs).claim_next(&world.person()).map(drop),
+        store.team(&theirs).delete(true, true).map(drop),
+        store
+            .team(&theirs)
+            .journal(swarm_protocol::Event::TeamDeleted { by: String::new() }),
     ] {
         let error = outcome.unwrap_err();
         assert!(matches!(error, StoreError::ForeignTeam { .. }), "{error}");
@@ -232,7 +248,7 @@ fn everything_works_by_lock_directories_alone() {
             .map(|_| {
                 scope.spawn(|| {
                     let draft = Draft::new("team-lead", "hello");
-                    let sent = world.store.send(&world.team, &name("alice"), draft);
+                    let sent = world.store.team(&world.team).send(&name("alice"), draft);
                     world.create("work", &[]);
                     sent.unwrap()
                 })
@@ -244,14 +260,18 @@ fn everything_works_by_lock_directories_alone() {
             .collect()
     });
     assert_eq!(world.unread("alice").len(), sent.len());
-    assert_eq!(world.store.tasks(&world.team).unwrap().tasks.len(), 4);
+    assert_eq!(
+        world.store.team(&world.team).tasks().unwrap().tasks.len(),
+        4
+    );
     let alice = name("alice");
-    world.store.ack(&world.team, &alice, &sent).unwrap();
+    world.store.team(&world.team).ack(&alice, &sent).unwrap();
     world
         .store
-        .remove_member(&world.team, &alice, Some(&spawn))
+        .team(&world.team)
+        .remove_member(&alice, Some(&spawn))
         .unwrap();
-    let archive = world.store.delete_team(&world.team, false, false).unwrap();
+    let archive = world.store.team(&world.team).delete(false, false).unwrap();
     let mut names: Vec<_> = fs::read_dir(archive.unwrap().join("tasks"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -11,16 +11,25 @@ use crate::world::{World, name, team};
 #[test]
 fn a_follower_sees_every_event_once() {
     let world = World::with_member("alice");
-    let seen = world.store.events(&world.team).unwrap();
+    let seen = world.store.team(&world.team).events().unwrap();
     assert!(matches!(seen.entries[0].event, Event::TeamCreated { .. }));
-    let nothing = world.store.events_from(&world.team, seen.next).unwrap();
+    let nothing = world
+        .store
+        .team(&world.team)
+        .events_from(seen.next)
+        .unwrap();
     assert!(nothing.entries.is_empty());
     let draft = Draft::new("team-lead", "hello");
     world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap();
-    let new = world.store.events_from(&world.team, seen.next).unwrap();
+    let new = world
+        .store
+        .team(&world.team)
+        .events_from(seen.next)
+        .unwrap();
     assert!(matches!(
         new.entries[..],
         [swarm_protocol::JournalEntry {
@@ -28,7 +37,7 @@ fn a_follower_sees_every_event_once() {
             ..
         }]
     ));
-    let all = world.store.events(&world.team).unwrap();
+    let all = world.store.team(&world.team).events().unwrap();
     assert_eq!(all.entries.len(), seen.entries.len() + 1);
     assert_eq!(all.next, new.next);
 }
@@ -36,14 +45,18 @@ fn a_follower_sees_every_event_once() {
 #[test]
 fn a_line_cut_short_by_a_death_spoils_no_other() {
     let world = World::new();
-    let path = world.store.journal_path(&world.team);
+    let path = world.store.team(&world.team).journal_path();
     let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(br#"{"at":1,"type":"team_cr"#).unwrap();
     let event = Event::TeamDeleted {
         by: "me".to_owned(),
     };
-    world.store.journal(&world.team, event.clone()).unwrap();
-    let events = world.store.events(&world.team).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .journal(event.clone())
+        .unwrap();
+    let events = world.store.team(&world.team).events().unwrap();
     assert_eq!(events.entries.last().unwrap().event, event);
     assert_eq!((events.entries.len(), events.broken.len()), (2, 1));
 }
@@ -55,10 +68,10 @@ fn a_team_that_is_not_there_has_no_journal() {
     let event = Event::TeamDeleted {
         by: "me".to_owned(),
     };
-    let error = world.store.journal(&ghost, event).unwrap_err();
+    let error = world.store.team(&ghost).journal(event).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.hint().unwrap().contains("crew"));
-    let error = world.store.events(&ghost).unwrap_err();
+    let error = world.store.team(&ghost).events().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(!world.root.join("teams/ghost").exists());
 }

@@ -15,7 +15,8 @@ fn half_deleted() -> (World, PathBuf) {
     let draft = Draft::new("a", "hello");
     world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap();
     let archive = archive(&world, "crew-2026-11-22T101500.000Z", &[]);
     fs::rename(world.root.join("tasks/crew"), archive.join("tasks")).unwrap();
@@ -133,7 +134,7 @@ fn the_next_one_at_the_task_list_clears_what_a_killed_process_left_among_the_tas
         "that one may be in use by another program"
     );
     assert_eq!(
-        world.store.task(&world.team, &id(2)).unwrap().subject,
+        world.store.team(&world.team).task(&id(2)).unwrap().subject,
         "more"
     );
 }
@@ -141,13 +142,14 @@ fn the_next_one_at_the_task_list_clears_what_a_killed_process_left_among_the_tas
 #[test]
 fn a_message_that_is_in_the_inbox_was_sent_though_the_journal_takes_no_line() {
     let world = World::with_member("alice");
-    let journal = world.store.journal_path(&world.team);
+    let journal = world.store.team(&world.team).journal_path();
     fs::rename(&journal, journal.with_extension("moved")).unwrap();
     fs::create_dir(&journal).unwrap();
     let draft = Draft::new("a", "hello");
     world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap();
     assert_eq!(world.unread("alice").len(), 1);
 }

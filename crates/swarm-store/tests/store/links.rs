@@ -32,19 +32,18 @@ impl Writes {
         let (store, team, alice) = (&world.store, &world.team, name("alice"));
         match self {
             Self::Mail | Self::FirstMail => store
-                .send(team, &alice, Draft::new("bob", "hello"))
+                .team(team)
+                .send(&alice, Draft::new("bob", "hello"))
                 .map(drop),
             Self::Tasks => store
-                .create_tasks(team, &[new_task("work", &[])], &world.person())
+                .team(team)
+                .create_tasks(&[new_task("work", &[])], &world.person())
                 .map(drop),
-            Self::Roster => store.reserve(team, new_member("bob")).map(drop),
-            Self::Journal => store.journal(
-                team,
-                Event::TeamDeleted {
-                    by: "a test".to_owned(),
-                },
-            ),
-            Self::Life => store.take_life(team, &alice, b"{}").map(drop),
+            Self::Roster => store.team(team).reserve(new_member("bob")).map(drop),
+            Self::Journal => store.team(team).journal(Event::TeamDeleted {
+                by: "a test".to_owned(),
+            }),
+            Self::Life => store.team(team).take_life(&alice, b"{}").map(drop),
         }
     }
 }
@@ -115,9 +114,9 @@ fn a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
         fs::File::create(&path).unwrap();
     };
     in_place_of("teams/crew/swarm/requests");
-    world.store.requests(&world.team).unwrap_err();
+    world.store.team(&world.team).requests().unwrap_err();
     in_place_of("tasks/crew");
-    world.store.tasks(&world.team).unwrap_err();
+    world.store.team(&world.team).tasks().unwrap_err();
     in_place_of("teams");
     world.store.teams().unwrap_err();
 }

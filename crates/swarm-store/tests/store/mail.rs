@@ -17,7 +17,8 @@ use crate::world::{World, message_ids, name};
 fn send(world: &World, to: &str, text: &str) -> MessageId {
     world
         .store
-        .send(&world.team, &name(to), Draft::new("team-lead", text))
+        .team(&world.team)
+        .send(&name(to), Draft::new("team-lead", text))
         .unwrap()
 }
 
@@ -27,7 +28,7 @@ fn write(world: &World, member: &str, content: &str) {
 
 /// How many messages wait for a member, as the view of the team has it.
 fn unread_in_view(world: &World, member: &str) -> Option<usize> {
-    let views = world.store.member_view(&world.team).unwrap();
+    let views = world.store.team(&world.team).member_view().unwrap();
     let view = views.iter().find(|view| view.member.name == name(member));
     view.unwrap().unread
 }
@@ -45,7 +46,8 @@ fn a_message_is_on_disk_in_claude_codes_form_and_in_the_journal() {
         .urgent();
     let id = world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap();
     let text = read(&world, "alice");
     let entries: Value = serde_json::from_str(&text).unwrap();
@@ -77,7 +79,8 @@ fn d18_prose_that_looks_like_a_frame_stays_prose() {
     let draft = Draft::new("team-lead", text);
     world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap();
     let entry = world.unread("alice").remove(0);
     assert_eq!(entry.text, text);
@@ -91,7 +94,8 @@ fn d3_a_message_to_an_unknown_name_is_refused_and_leaves_no_file() {
     let draft = Draft::new("team-lead", "hello");
     let error = world
         .store
-        .send(&world.team, &name("enginer"), draft)
+        .team(&world.team)
+        .send(&name("enginer"), draft)
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     let hint = error.hint().unwrap();
@@ -104,19 +108,26 @@ fn d3_a_message_to_an_unknown_name_is_refused_and_leaves_no_file() {
     assert!(
         !world
             .store
-            .team_folder(&world.team)
+            .team(&world.team)
+            .team_folder()
             .join("swarm/locks/inbox-enginer")
             .exists()
     );
     for looked_at in [
         world
             .store
-            .take_unread(&world.team, &name("enginer"))
+            .team(&world.team)
+            .take_unread(&name("enginer"))
             .map(drop),
-        world.store.inbox(&world.team, &name("enginer")).map(drop),
         world
             .store
-            .ack(&world.team, &name("enginer"), &[MessageId::random()])
+            .team(&world.team)
+            .inbox(&name("enginer"))
+            .map(drop),
+        world
+            .store
+            .team(&world.team)
+            .ack(&name("enginer"), &[MessageId::random()])
             .map(drop),
     ] {
         assert_eq!(looked_at.unwrap_err().kind(), ErrorKind::NotFound);
@@ -144,11 +155,15 @@ fn d9_the_same_inbox_read_four_times_gives_the_same_messages() {
         .collect();
     assert_eq!(ids, sent);
     let alice = name("alice");
-    assert_eq!(world.store.ack(&world.team, &alice, &ids).unwrap(), ids);
+    assert_eq!(
+        world.store.team(&world.team).ack(&alice, &ids).unwrap(),
+        ids
+    );
     assert!(
         world
             .store
-            .ack(&world.team, &alice, &ids)
+            .team(&world.team)
+            .ack(&alice, &ids)
             .unwrap()
             .is_empty()
     );
@@ -169,7 +184,13 @@ fn d9_of_two_readers_one_gets_each_message() {
                 return mine;
             };
             let ids = [first.msg_id.unwrap()];
-            mine.extend(world.store.ack(&world.team, &name("alice"), &ids).unwrap());
+            mine.extend(
+                world
+                    .store
+                    .team(&world.team)
+                    .ack(&name("alice"), &ids)
+                    .unwrap(),
+            );
         }
     };
     let got = thread::scope(|scope| {
@@ -185,7 +206,7 @@ fn looking_acknowledges_nothing() {
     let world = World::with_member("alice");
     send(&world, "alice", "one");
     let before = world.files();
-    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
     assert_eq!((inbox.entries.len(), inbox.unread().count()), (1, 1));
     world.unread("alice");
     assert_eq!(world.files(), before);
@@ -220,14 +241,19 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
             .filter_map(|entry| entry.msg_id)
             .collect();
         assert_eq!(ids.len(), 1000);
-        world.store.ack(&world.team, &name("alice"), &ids).unwrap();
+        world
+            .store
+            .team(&world.team)
+            .ack(&name("alice"), &ids)
+            .unwrap();
         assert!(fs::metadata(world.inbox_path("alice")).unwrap().len() < 256 * 1024);
     }
-    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
     assert!(inbox.entries.len() <= keep.keep_acked);
     let archive = world
         .store
-        .team_folder(&world.team)
+        .team(&world.team)
+        .team_folder()
         .join("swarm/archive/alice.jsonl");
     let mut all = message_ids(&archive);
     all.extend(message_ids(&world.inbox_path("alice")));
@@ -235,7 +261,8 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
     assert_eq!(all[0].as_str(), "0-0", "the oldest go first");
     let archived = world
         .store
-        .archived_mail(&world.team, &name("alice"))
+        .team(&world.team)
+        .archived_mail(&name("alice"))
         .unwrap();
     let ids: Vec<_> = archived
         .into_iter()
@@ -260,7 +287,11 @@ fn d10_a_few_large_messages_go_to_the_archive_too() {
             .filter_map(|entry| entry.msg_id)
             .collect();
         assert_eq!(ids.len(), 1, "{number}");
-        world.store.ack(&world.team, &name("alice"), &ids).unwrap();
+        world
+            .store
+            .team(&world.team)
+            .ack(&name("alice"), &ids)
+            .unwrap();
         assert!(fs::metadata(world.inbox_path("alice")).unwrap().len() <= 4096);
     }
 }
@@ -279,7 +310,8 @@ fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
     let draft = Draft::new("team-lead", "more").urgent();
     let error = world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap_err();
     assert!(matches!(
         error,
@@ -301,7 +333,8 @@ fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
     let draft = Draft::control("team-lead", &frame);
     world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap();
     assert!(matches!(
         world.events().last(),
@@ -319,7 +352,7 @@ fn d10_beyond_the_cap_the_programs_news_pass_up_to_twice_as_many() {
         max_unread: 2,
         ..StoreLimits::default()
     });
-    let post = |draft| world.store.post(&world.team, &name("alice"), draft);
+    let post = |draft| world.store.team(&world.team).post(&name("alice"), draft);
     let news = || Draft::system("bob died");
     for _ in 0..2 {
         send(&world, "alice", "work");
@@ -336,9 +369,9 @@ fn mail_is_acknowledged_by_hand_only_while_no_program_reads_it() {
     let world = World::with_member("alice");
     let alice = name("alice");
     let ids = [send(&world, "alice", "one"), send(&world, "alice", "two")];
-    let by_hand = |ids: &[MessageId]| world.store.ack_by_hand(&world.team, &alice, ids);
+    let by_hand = |ids: &[MessageId]| world.store.team(&world.team).ack_by_hand(&alice, ids);
     by_hand(&ids[..1]).unwrap();
-    let spawn_id = world.store.config(&world.team).unwrap();
+    let spawn_id = world.store.team(&world.team).config().unwrap();
     let spawn_id = spawn_id.member(&alice).unwrap().spawn_id().unwrap();
     let life = world.live("alice", spawn_id);
     let refused = by_hand(&ids).unwrap_err();
@@ -360,7 +393,7 @@ fn d10_a_message_above_the_bound_is_refused_unless_the_program_writes_it() {
         max_message_bytes: 10,
         ..StoreLimits::default()
     });
-    let post = |draft| world.store.post(&world.team, &name("alice"), draft);
+    let post = |draft| world.store.team(&world.team).post(&name("alice"), draft);
     post(Draft::new("bob", "x".repeat(10))).unwrap();
     let before = world.files();
     for draft in [
@@ -388,9 +421,14 @@ fn d2_a_delivery_is_in_the_journal_before_the_message_is_read() {
         });
         ids.collect::<Vec<_>>()
     };
-    let deliver = || world.store.delivered(&world.team, &name("alice"), &sent);
+    let deliver = || {
+        world
+            .store
+            .team(&world.team)
+            .delivered(&name("alice"), &sent)
+    };
     // A journal that cannot be written must leave the message unread.
-    let journal = world.store.journal_path(&world.team);
+    let journal = world.store.team(&world.team).journal_path();
     let aside = journal.with_extension("aside");
     fs::rename(&journal, &aside).unwrap();
     fs::create_dir(&journal).unwrap();
@@ -411,13 +449,15 @@ fn d7_a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
         let draft = Draft::new(from, text).superseding(key);
         world
             .store
-            .send(&world.team, &name("alice"), draft)
+            .team(&world.team)
+            .send(&name("alice"), draft)
             .unwrap()
     };
     let read_one = send("bob", "idle", "bob 1");
     world
         .store
-        .ack(&world.team, &name("alice"), &[read_one])
+        .team(&world.team)
+        .ack(&name("alice"), &[read_one])
         .unwrap();
     let second = send("bob", "idle", "bob 2");
     send("carol", "idle", "carol 1");
@@ -430,7 +470,7 @@ fn d7_a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
         _ => None,
     });
     assert_eq!(superseded, Some(vec![second]));
-    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
     let texts: Vec<_> = inbox
         .entries
         .iter()
@@ -463,7 +503,11 @@ fn what_others_wrote_is_kept_byte_by_byte_beside_new_messages() {
         .into_iter()
         .filter_map(|entry| entry.msg_id)
         .collect();
-    world.store.ack(&world.team, &name("alice"), &ids).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .ack(&name("alice"), &ids)
+        .unwrap();
     let entries: Value = serde_json::from_str(&read(&world, "alice")).unwrap();
     assert_eq!(entries[0]["lead_sig"], "s");
     assert_eq!(entries[0]["n"], 1.5);
@@ -487,7 +531,11 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
     // Changes in the middle, behind entries that stay where they are, and in front of them.
     for acked in [&ids[1], &ids[0]] {
         let acked = std::slice::from_ref(acked);
-        world.store.ack(&world.team, &name("alice"), acked).unwrap();
+        world
+            .store
+            .team(&world.team)
+            .ack(&name("alice"), acked)
+            .unwrap();
         let pretty = serde_json::to_string_pretty(&entries()).unwrap();
         assert_eq!(read(&world, "alice"), pretty);
     }
@@ -524,14 +572,15 @@ fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
             r#"["a string", {good}, null, {{"from":"bob"}}, {{"from":"b","text":{{}},"timestamp":"t"}}]"#
         ),
     );
-    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
     assert_eq!((inbox.entries.len(), inbox.malformed.len()), (1, 4));
     let unread = world.unread("alice");
     assert_eq!(unread.len(), 1);
     assert_eq!(unread[0].text, "good");
     let kept = world
         .store
-        .team_folder(&world.team)
+        .team(&world.team)
+        .team_folder()
         .join("swarm/archive/alice.malformed.jsonl");
     let lines = fs::read_to_string(&kept).unwrap();
     assert_eq!(lines.lines().count(), 4);
@@ -541,7 +590,7 @@ fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
         count: 4,
         kept: kept.display().to_string(),
     }));
-    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
     assert!(inbox.malformed.is_empty());
 }
 
@@ -557,7 +606,11 @@ fn d15_a_damaged_inbox_is_reported_by_readers_and_kept_aside_by_the_next_writer(
     ] {
         let world = World::with_member("alice");
         write(&world, "alice", damaged);
-        let error = world.store.inbox(&world.team, &name("alice")).unwrap_err();
+        let error = world
+            .store
+            .team(&world.team)
+            .inbox(&name("alice"))
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Damaged);
         assert!(error.to_string().contains("alice.json"), "{error}");
         assert_eq!(read(&world, "alice"), damaged, "a reader changes nothing");
@@ -566,11 +619,8 @@ fn d15_a_damaged_inbox_is_reported_by_readers_and_kept_aside_by_the_next_writer(
 
         let posted = world
             .store
-            .post(
-                &world.team,
-                &name("alice"),
-                Draft::new("team-lead", "hello"),
-            )
+            .team(&world.team)
+            .post(&name("alice"), Draft::new("team-lead", "hello"))
             .unwrap();
         let unread = world.unread("alice");
         let [notice, message] = &unread[..] else {
@@ -611,7 +661,7 @@ fn entries_that_old_versions_mark_in_place_are_pruned_as_well() {
         .collect();
     write(&world, "alice", &Value::from(entries).to_string());
     send(&world, "alice", "hello");
-    let inbox = world.store.inbox(&world.team, &name("alice")).unwrap();
+    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
     let texts: Vec<_> = inbox.entries.iter().map(|e| e.text.as_str()).collect();
     assert_eq!(texts, ["4", "hello"]);
 }
@@ -627,7 +677,11 @@ fn left_alone(path: &std::path::Path) {
 fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
     let world = World::with_member("alice");
     let id = send(&world, "alice", "one");
-    world.store.ack(&world.team, &name("alice"), &[id]).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .ack(&name("alice"), &[id])
+        .unwrap();
     left_alone(&world.inbox_path("alice"));
     assert!(world.unread("alice").is_empty());
     // Whoever took the lock now would wait for it in vain.
@@ -640,7 +694,7 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
         });
     let lock = world.inbox_path("alice").with_extension("json.lock");
     swarm_fs::create_private_dir(&lock).unwrap();
-    let take = || quick.take_unread(&world.team, &name("alice"));
+    let take = || quick.team(&world.team).take_unread(&name("alice"));
     assert!(take().unwrap().is_empty());
 
     send_in_place(&world, "alice");
@@ -665,19 +719,23 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
     let world = World::with_member("alice");
     let (store, team, alice) = (&world.store, &world.team, name("alice"));
     store
-        .send(team, &alice, Draft::new("bob", "hello"))
+        .team(team)
+        .send(&alice, Draft::new("bob", "hello"))
         .unwrap();
     let hurried = store.clone().with_lock_options(LockOptions {
         deadline: Duration::ZERO,
         ..LockOptions::default()
     });
-    let sidecar = store.team_folder(team).join("swarm/locks/inbox-alice");
+    let sidecar = store
+        .team(team)
+        .team_folder()
+        .join("swarm/locks/inbox-alice");
     let plan = LockPlan {
         sidecar: &sidecar,
         data: &[],
     };
     let taken = with_lock(&plan, &LockOptions::default(), |_held| {
-        Ok::<_, FsError>(hurried.take_unread(team, &alice))
+        Ok::<_, FsError>(hurried.team(team).take_unread(&alice))
     });
     assert_eq!(taken.unwrap().unwrap()[0].text, "hello");
 
@@ -686,7 +744,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
         r#"[{"from":"eve","text":"hi","timestamp":"2026-11-20T17:53:21.411Z","read":false}]"#;
     swarm_fs::replace_alone(&world.inbox_path("alice"), nameless.as_bytes()).unwrap();
     let taken = with_lock(&plan, &LockOptions::default(), |_held| {
-        Ok::<_, FsError>(hurried.take_unread(team, &alice))
+        Ok::<_, FsError>(hurried.team(team).take_unread(&alice))
     });
     taken.unwrap().unwrap_err();
     assert!(world.unread("alice")[0].msg_id.is_some());
@@ -706,10 +764,14 @@ fn a_message_to_many_reaches_each_once_and_who_cannot_be_written_to_keeps_nobody
     };
     for round in 1..=2 {
         let (outcomes, left) = left_open(&world.root, || {
-            world.store.post_all(&world.team, &letters("news")).unwrap()
+            world
+                .store
+                .team(&world.team)
+                .post_all(&letters("news"))
+                .unwrap()
         });
         // Nobody waits for the journal.
-        let journal = world.store.journal_path(&world.team);
+        let journal = world.store.team(&world.team).journal_path();
         assert_eq!(left, [format!("content of {}", journal.display())]);
         let (last, sent) = outcomes.split_last().unwrap();
         assert!(

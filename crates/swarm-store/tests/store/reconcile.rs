@@ -37,27 +37,32 @@ fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
     let mut child = Child::start("lives", &world.root, "alice");
     child.hear_ready();
     assert_eq!(
-        world.store.reconcile(&world.team).unwrap(),
+        world.store.team(&world.team).reconcile().unwrap(),
         ReconcileReport::default()
     );
     assert_eq!(
-        world.store.liveness(&world.team, &name("alice")).unwrap(),
+        world
+            .store
+            .team(&world.team)
+            .liveness(&name("alice"))
+            .unwrap(),
         Liveness::Alive
     );
     world.create("begun", &[]);
     world.create("assigned", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
     let assign = TaskChange {
         owner: Some(name("alice")),
         ..TaskChange::default()
     };
     world
         .store
-        .update_task(&world.team, &id(2), assign, &world.person())
+        .team(&world.team)
+        .update_task(&id(2), assign, &world.person())
         .unwrap();
     child.kill();
-    let view = &world.store.member_view(&world.team).unwrap()[1];
+    let view = &world.store.team(&world.team).member_view().unwrap()[1];
     assert_eq!(
         (view.state, view.liveness),
         (MemberState::Dead, Liveness::Dead)
@@ -69,7 +74,7 @@ fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
             .map(|_| {
                 scope.spawn(|| {
                     together.wait();
-                    world.store.reconcile(&world.team).unwrap()
+                    world.store.team(&world.team).reconcile().unwrap()
                 })
             })
             .collect();
@@ -83,7 +88,7 @@ fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
     assert_eq!(events.len(), 1);
     assert!(matches!(&events[0], Event::MemberDied { released, .. } if released.len() == 2));
 
-    let tasks = world.store.tasks(&world.team).unwrap().tasks;
+    let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
     assert_eq!(tasks[0].swarm().attempt, 1);
     assert_eq!(tasks[1].swarm().attempt, 0, "it had not been begun");
     for task in &tasks {
@@ -92,7 +97,7 @@ fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
             (None, TaskStatus::Pending)
         );
     }
-    let config = world.store.config(&world.team).unwrap();
+    let config = world.store.team(&world.team).config().unwrap();
     let mark = config
         .member(&name("alice"))
         .unwrap()
@@ -117,7 +122,11 @@ fn report(spawn_id: SpawnId, state: MemberState) -> StateReport {
 }
 
 fn told(world: &World) -> Vec<String> {
-    let inbox = world.store.inbox(&world.team, &name("team-lead")).unwrap();
+    let inbox = world
+        .store
+        .team(&world.team)
+        .inbox(&name("team-lead"))
+        .unwrap();
     // A lead of another program shows a message in the lead's own name as unverified.
     assert!(inbox.entries.iter().all(|entry| entry.from == "system"));
     inbox.entries.into_iter().map(|entry| entry.text).collect()
@@ -130,8 +139,8 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
     drop(world.live("alice", spawn));
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
-    let folder = world.store.team_folder(&world.team);
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    let folder = world.store.team(&world.team).team_folder();
     let (config, journal) = (
         folder.join("config.json"),
         folder.join("swarm/journal.jsonl"),
@@ -141,11 +150,11 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
     // Killed after the journal and before the mail, as far as the files can tell: the mail cannot be written.
     let inbox = world.inbox_path("team-lead");
     fs::create_dir(&inbox).unwrap();
-    world.store.reconcile(&world.team).unwrap_err();
+    world.store.team(&world.team).reconcile().unwrap_err();
     fs::remove_dir(&inbox).unwrap();
     let entered = fs::read(&journal).unwrap();
     assert_eq!(deaths(&world, spawn).len(), 1);
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(told(&world).len(), 1);
     assert!(told(&world)[0].contains("alice died unexpectedly"));
     assert!(
@@ -156,10 +165,10 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
 
     // Killed before the roster was written; and even before the mail was in the journal.
     swarm_fs::replace_alone(&config, &before).unwrap();
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     swarm_fs::replace_alone(&config, &before).unwrap();
     swarm_fs::replace_alone(&journal, &entered).unwrap();
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(told(&world).len(), 1);
     assert_eq!(deaths(&world, spawn).len(), 1);
 }
@@ -174,10 +183,11 @@ fn a_member_whose_process_was_told_to_end_is_not_said_to_have_ended_while_dead()
     };
     world
         .store
-        .write_state(&world.team, &name("alice"), &report)
+        .team(&world.team)
+        .write_state(&name("alice"), &report)
         .unwrap();
     drop(world.live("alice", spawn));
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     let told = told(&world).pop().unwrap();
     assert!(
         told.contains("alice died unexpectedly (ended: its process was told to end)."),
@@ -192,16 +202,20 @@ fn a_death_that_was_half_entered_is_entered_once() {
     drop(world.live("alice", spawn));
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
-    let config = world.store.team_folder(&world.team).join("config.json");
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    let config = world
+        .store
+        .team(&world.team)
+        .team_folder()
+        .join("config.json");
     let before = fs::read(&config).unwrap();
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     // As if the first run had been killed before it wrote the roster.
     swarm_fs::replace_alone(&config, &before).unwrap();
-    let report = world.store.reconcile(&world.team).unwrap();
+    let report = world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(report.died.len(), 1);
     assert_eq!(deaths(&world, spawn).len(), 1);
-    let task = world.store.task(&world.team, &id(1)).unwrap();
+    let task = world.store.team(&world.team).task(&id(1)).unwrap();
     assert_eq!(task.swarm().attempt, 1);
 }
 
@@ -219,11 +233,11 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
         let spawn = world.join("alice");
         let life = world.live("alice", spawn);
         let actor = member(&world, "alice", spawn);
-        store.claim(team, &id(1), &actor).unwrap();
+        store.team(team).claim(&id(1), &actor).unwrap();
         drop(life);
-        store.reconcile(team).unwrap();
+        store.team(team).reconcile().unwrap();
         // What the dead one had under way comes late: before its name is given away again, and after that.
-        let before = store.task(team, &id(1)).unwrap();
+        let before = store.team(team).task(&id(1)).unwrap();
         assert_eq!(before.owner, None);
         assert_eq!(before.swarm().attempt, attempt);
         assert!(
@@ -235,20 +249,24 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
         for removed in [false, true] {
             if removed {
                 store
-                    .remove_member(team, &name("alice"), Some(&spawn))
+                    .team(team)
+                    .remove_member(&name("alice"), Some(&spawn))
                     .unwrap();
             }
             for late in [
-                store.update_task(team, &id(1), done(), &actor).map(drop),
-                store.claim(team, &id(1), &actor).map(drop),
+                store
+                    .team(team)
+                    .update_task(&id(1), done(), &actor)
+                    .map(drop),
+                store.team(team).claim(&id(1), &actor).map(drop),
             ] {
                 let error = late.unwrap_err();
                 assert!(matches!(error, StoreError::SpawnGone { .. }), "{error}");
             }
         }
-        assert_eq!(store.task(team, &id(1)).unwrap(), before);
+        assert_eq!(store.team(team).task(&id(1)).unwrap(), before);
     }
-    let list = store.tasks(team).unwrap();
+    let list = store.team(team).tasks().unwrap();
     let task = list.get(id(1)).unwrap();
     assert_eq!(list.state(task), TaskState::Failed);
     assert_eq!(task.status, TaskStatus::Pending);
@@ -258,18 +276,19 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
     assert_eq!(list.state(list.get(id(2)).unwrap()), TaskState::Blocked);
 
     let person = world.person();
-    let error = store.claim(team, &id(1), &person).unwrap_err();
+    let error = store.team(team).claim(&id(1), &person).unwrap_err();
     assert!(matches!(error, StoreError::TaskFailed { attempts: 3, .. }));
     assert!(error.hint().unwrap().contains("task release 1"));
-    assert_eq!(store.claim_next(team, &person).unwrap(), None);
+    assert_eq!(store.team(team).claim_next(&person).unwrap(), None);
     let error = store
-        .update_task(team, &id(1), done(), &person)
+        .team(team)
+        .update_task(&id(1), done(), &person)
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 
-    let task = store.release(team, &id(1), &person).unwrap();
+    let task = store.team(team).release(&id(1), &person).unwrap();
     assert_eq!((task.swarm().failed, task.swarm().attempt), (None, 0));
-    store.claim(team, &id(1), &person).unwrap();
+    store.team(team).claim(&id(1), &person).unwrap();
 }
 
 #[test]
@@ -279,21 +298,22 @@ fn a_member_that_stopped_in_order_did_not_die() {
     let life = world.live("alice", spawn);
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
     let report = report(spawn, MemberState::Stopped);
     world
         .store
-        .write_state(&world.team, &name("alice"), &report)
+        .team(&world.team)
+        .write_state(&name("alice"), &report)
         .unwrap();
     drop(life);
-    let report = world.store.reconcile(&world.team).unwrap();
+    let report = world.store.team(&world.team).reconcile().unwrap();
     assert!(report.died[0].in_order);
     assert_eq!(report.released, [id(1)]);
     assert!(matches!(
         deaths(&world, spawn)[..],
         [Event::MemberStopped { .. }]
     ));
-    let task = world.store.task(&world.team, &id(1)).unwrap();
+    let task = world.store.team(&world.team).task(&id(1)).unwrap();
     assert_eq!(task.swarm().attempt, 0);
 }
 
@@ -303,10 +323,11 @@ fn t4_a_late_owner_is_fenced_off() {
     let first = world.join("alice");
     world.create("work", &[]);
     let early = member(&world, "alice", first);
-    world.store.claim(&world.team, &id(1), &early).unwrap();
+    world.store.team(&world.team).claim(&id(1), &early).unwrap();
     world
         .store
-        .remove_member(&world.team, &name("alice"), Some(&first))
+        .team(&world.team)
+        .remove_member(&name("alice"), Some(&first))
         .unwrap();
     let done = || TaskChange {
         status: Some(TaskStatus::Completed),
@@ -315,11 +336,14 @@ fn t4_a_late_owner_is_fenced_off() {
     let refuse_all = || {
         let (store, team) = (&world.store, &world.team);
         for outcome in [
-            store.update_task(team, &id(1), done(), &early).map(drop),
-            store.claim(team, &id(1), &early).map(drop),
-            store.claim_next(team, &early).map(drop),
-            store.release(team, &id(1), &early).map(drop),
-            store.delete_task(team, &id(1), &early).map(drop),
+            store
+                .team(team)
+                .update_task(&id(1), done(), &early)
+                .map(drop),
+            store.team(team).claim(&id(1), &early).map(drop),
+            store.team(team).claim_next(&early).map(drop),
+            store.team(team).release(&id(1), &early).map(drop),
+            store.team(team).delete_task(&id(1), &early).map(drop),
         ] {
             let error = outcome.unwrap_err();
             assert!(matches!(error, StoreError::SpawnGone { .. }), "{error}");
@@ -329,11 +353,12 @@ fn t4_a_late_owner_is_fenced_off() {
     let second = world.join("alice");
     refuse_all();
     let late = member(&world, "alice", second);
-    world.store.claim(&world.team, &id(1), &late).unwrap();
+    world.store.team(&world.team).claim(&id(1), &late).unwrap();
     refuse_all();
     world
         .store
-        .update_task(&world.team, &id(1), done(), &late)
+        .team(&world.team)
+        .update_task(&id(1), done(), &late)
         .unwrap();
 }
 
@@ -343,19 +368,19 @@ fn an_expired_reservation_of_a_dead_spawner_is_rolled_back() {
     let mut mine = new_member("mine");
     mine.reservation.deadline = UnixMs(1);
     let spawn_of_mine = mine.spawn_id;
-    world.store.reserve(&world.team, mine).unwrap();
+    world.store.team(&world.team).reserve(mine).unwrap();
     let mut spawner = Child::start("reserves and dies", &world.root, "orphan");
     spawner.hear_ready();
     assert_eq!(world.unread("orphan").len(), 1);
     assert_eq!(
-        world.store.reconcile(&world.team).unwrap(),
+        world.store.team(&world.team).reconcile().unwrap(),
         ReconcileReport::default()
     );
     spawner.kill();
-    let report = world.store.reconcile(&world.team).unwrap();
+    let report = world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(report.rolled_back.len(), 1);
     assert_eq!(report.rolled_back[0].member, name("orphan"));
-    let names = world.store.config(&world.team).unwrap().names();
+    let names = world.store.team(&world.team).config().unwrap().names();
     assert_eq!(
         names,
         [name("team-lead"), name("mine")],
@@ -363,7 +388,7 @@ fn an_expired_reservation_of_a_dead_spawner_is_rolled_back() {
     );
     assert!(!world.inbox_path("orphan").exists());
     assert_eq!(
-        world.store.reconcile(&world.team).unwrap(),
+        world.store.team(&world.team).reconcile().unwrap(),
         ReconcileReport::default()
     );
     world.commit(spawn_of_mine);
@@ -375,9 +400,9 @@ fn a_reservation_that_is_not_over_is_left_alone() {
     let mut new = new_member("alice");
     new.reservation.spawner_start = "1".to_owned();
     let spawn = new.spawn_id;
-    world.store.reserve(&world.team, new).unwrap();
+    world.store.team(&world.team).reserve(new).unwrap();
     assert_eq!(
-        world.store.reconcile(&world.team).unwrap(),
+        world.store.team(&world.team).reconcile().unwrap(),
         ReconcileReport::default()
     );
     world.commit(spawn);
@@ -407,22 +432,24 @@ fn requests_of_the_dead_leave_the_queue() {
     };
     world
         .store
-        .open_request(&world.team, request.clone())
+        .team(&world.team)
+        .open_request(request.clone())
         .unwrap();
     drop(life);
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     assert!(
         world
             .store
-            .requests(&world.team)
+            .team(&world.team)
+            .requests()
             .unwrap()
             .requests
             .is_empty()
     );
     let error = world
         .store
+        .team(&world.team)
         .answer_request(
-            &world.team,
             &request.id,
             None,
             Answer::Approved { always: false },
@@ -437,15 +464,17 @@ fn mail_to_a_dead_member_waits_for_its_successor() {
     let world = World::new();
     let spawn = world.join("alice");
     drop(world.live("alice", spawn));
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     let draft = Draft::new("bob", "for whoever comes");
     world
         .store
-        .send(&world.team, &name("alice"), draft)
+        .team(&world.team)
+        .send(&name("alice"), draft)
         .unwrap();
     world
         .store
-        .reserve(&world.team, new_member("alice"))
+        .team(&world.team)
+        .reserve(new_member("alice"))
         .unwrap();
     assert_eq!(world.unread("alice").len(), 1);
 }

@@ -36,7 +36,7 @@ fn exactly_one_of_eight_answers_wins() {
     let world = World::with_member("alice");
     let asked = request("perm-1-abcdefg", 1);
     let (store, team) = (&world.store, &world.team);
-    store.open_request(team, asked.clone()).unwrap();
+    store.team(team).open_request(asked.clone()).unwrap();
     let outcomes: Vec<_> = thread::scope(|scope| {
         let answers: Vec<_> = (0..8)
             .map(|number| {
@@ -47,7 +47,9 @@ fn exactly_one_of_eight_answers_wins() {
                 };
                 let id = asked.id.clone();
                 scope.spawn(move || {
-                    store.answer_request(team, &id, None, answer, AnsweredBy::default())
+                    store
+                        .team(team)
+                        .answer_request(&id, None, answer, AnsweredBy::default())
                 })
             })
             .collect();
@@ -59,7 +61,7 @@ fn exactly_one_of_eight_answers_wins() {
     let mut won: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().ok()).collect();
     assert_eq!(won.len(), 1);
     let won = won.remove(0);
-    assert_eq!(store.request(team, &asked.id).unwrap(), *won);
+    assert_eq!(store.team(team).request(&asked.id).unwrap(), *won);
     let RequestState::Answered { answer, .. } = &won.state else {
         panic!("{won:?}");
     };
@@ -79,7 +81,7 @@ fn only_the_call_that_was_shown_is_answered() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
-    store.open_request(team, asked.clone()).unwrap();
+    store.team(team).open_request(asked.clone()).unwrap();
     let RequestKind::Permission { tool, digest, .. } = &asked.request;
     let shown = RequestKind::Permission {
         tool: tool.clone(),
@@ -91,18 +93,20 @@ fn only_the_call_that_was_shown_is_answered() {
     let yes = || Answer::Approved { always: false };
     let by = AnsweredBy::default;
     let refused = store
-        .answer_request(team, &asked.id, Some(&shown), yes(), by())
+        .team(team)
+        .answer_request(&asked.id, Some(&shown), yes(), by())
         .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Conflict);
     assert_eq!(
         refused.to_string(),
         "request `perm-1-a` is no longer about the call that was shown, so it was not answered"
     );
-    assert_eq!(store.request(team, &asked.id).unwrap(), asked);
+    assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
     let is_answer = |event: &Event| matches!(event, Event::RequestAnswered { .. });
     assert!(!world.events().iter().any(is_answer));
     store
-        .answer_request(team, &asked.id, Some(&asked.request), yes(), by())
+        .team(team)
+        .answer_request(&asked.id, Some(&asked.request), yes(), by())
         .unwrap();
 }
 
@@ -111,19 +115,21 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
-    store.open_request(team, asked.clone()).unwrap();
-    let journal = store.journal_path(team);
+    store.team(team).open_request(asked.clone()).unwrap();
+    let journal = store.team(team).journal_path();
     std::fs::remove_file(&journal).unwrap();
     std::fs::create_dir(&journal).unwrap();
     let yes = Answer::Approved { always: false };
     let by = AnsweredBy::default;
     store
-        .answer_request(team, &asked.id, None, yes, by())
+        .team(team)
+        .answer_request(&asked.id, None, yes, by())
         .unwrap_err();
-    assert_eq!(store.request(team, &asked.id).unwrap(), asked);
+    assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
     // Silence means no all the same.
     store
-        .answer_request(team, &asked.id, None, Answer::Expired, by())
+        .team(team)
+        .answer_request(&asked.id, None, Answer::Expired, by())
         .unwrap();
 }
 
@@ -135,23 +141,27 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
     let RequestKind::Permission { input, .. } = &mut asked.request;
     let long = json!({"command": "ä".repeat(4000)});
     input.clone_from(&long);
-    store.open_request(team, asked.clone()).unwrap();
+    store.team(team).open_request(asked.clone()).unwrap();
     let why = Some("not on Friday".to_owned());
     let by = AnsweredBy::person(7, Some("eve"));
     store
+        .team(team)
         .answer_request(
-            team,
             &asked.id,
             None,
             Answer::Denied { why: why.clone() },
             by.clone(),
         )
         .unwrap();
-    store.open_request(team, request("perm-2-b", 2)).unwrap();
+    store
+        .team(team)
+        .open_request(request("perm-2-b", 2))
+        .unwrap();
     let always = Answer::Approved { always: true };
     let id = RequestId::new("perm-2-b");
     store
-        .answer_request(team, &id, None, always, AnsweredBy::lead())
+        .team(team)
+        .answer_request(&id, None, always, AnsweredBy::lead())
         .unwrap();
     let events = world.events();
     let opened = events.iter().find_map(|event| match event {
@@ -182,25 +192,34 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
 fn the_queue_is_listed_oldest_first_with_what_cannot_be_read() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
-    store.open_request(team, request("perm-2-b", 2)).unwrap();
-    store.open_request(team, request("perm-1-a", 1)).unwrap();
-    let broken = store.requests_folder(team).join("perm-0-x.json");
+    store
+        .team(team)
+        .open_request(request("perm-2-b", 2))
+        .unwrap();
+    store
+        .team(team)
+        .open_request(request("perm-1-a", 1))
+        .unwrap();
+    let broken = store.team(team).requests_folder().join("perm-0-x.json");
     swarm_fs::replace_alone(&broken, b"{").unwrap();
-    let list = store.requests(team).unwrap();
+    let list = store.team(team).requests().unwrap();
     let ids: Vec<_> = list.requests.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(ids, ["perm-1-a", "perm-2-b"]);
     assert_eq!(list.broken[0].path, broken);
     let error = store
-        .open_request(team, request("perm-1-a", 3))
+        .team(team)
+        .open_request(request("perm-1-a", 3))
         .unwrap_err();
     assert!(matches!(error, StoreError::RequestExists { .. }));
     store
-        .close_request(team, &RequestId::new("perm-1-a"))
+        .team(team)
+        .close_request(&RequestId::new("perm-1-a"))
         .unwrap();
     store
-        .close_request(team, &RequestId::new("perm-1-a"))
+        .team(team)
+        .close_request(&RequestId::new("perm-1-a"))
         .unwrap();
-    assert_eq!(store.requests(team).unwrap().requests.len(), 1);
+    assert_eq!(store.team(team).requests().unwrap().requests.len(), 1);
 }
 
 #[test]
@@ -211,12 +230,13 @@ fn an_id_that_could_leave_the_folder_is_refused() {
         let id = RequestId::new(bad);
         let (store, team) = (&world.store, &world.team);
         for outcome in [
-            store.open_request(team, request(bad, 1)),
-            store.request(team, &id).map(drop),
+            store.team(team).open_request(request(bad, 1)),
+            store.team(team).request(&id).map(drop),
             store
-                .answer_request(team, &id, None, Answer::Expired, AnsweredBy::system())
+                .team(team)
+                .answer_request(&id, None, Answer::Expired, AnsweredBy::system())
                 .map(drop),
-            store.close_request(team, &id),
+            store.team(team).close_request(&id),
         ] {
             assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Usage, "{bad:?}");
         }
@@ -228,10 +248,13 @@ fn an_id_that_could_leave_the_folder_is_refused() {
 fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
-    store.open_request(team, request("perm-1-a", 1)).unwrap();
+    store
+        .team(team)
+        .open_request(request("perm-1-a", 1))
+        .unwrap();
     let error = store
+        .team(team)
         .answer_request(
-            team,
             &RequestId::new("perm-1-b"),
             None,
             Answer::Expired,

@@ -47,11 +47,11 @@ fn a_committed_spawn_is_a_full_member() {
     new.prompt = Some(Draft::new("team-lead", "begin"));
     new.mode = Some(PermissionMode::AcceptEdits);
     let spawn = new.spawn_id;
-    let reserved = world.store.reserve(&world.team, new).unwrap();
+    let reserved = world.store.team(&world.team).reserve(new).unwrap();
     assert_eq!(reserved.color.as_deref(), Some("blue"));
     assert!(reserved.tmux_pane_id.is_none());
     assert_eq!(
-        world.store.member_view(&world.team).unwrap()[1].state,
+        world.store.team(&world.team).member_view().unwrap()[1].state,
         MemberState::Starting
     );
     assert_eq!(world.unread("alice")[0].text, "begin");
@@ -59,18 +59,14 @@ fn a_committed_spawn_is_a_full_member() {
     let hello = hello(spawn);
     world
         .store
-        .write_hello(&world.team, &name("alice"), &hello)
+        .team(&world.team)
+        .write_hello(&name("alice"), &hello)
         .unwrap();
     let socket = Some(PathBuf::from("/tmp/socket"));
     let member = world
         .store
-        .commit_spawn(
-            &world.team,
-            &spawn,
-            PaneId::new("%7"),
-            BackendType::Tmux,
-            socket.clone(),
-        )
+        .team(&world.team)
+        .commit_spawn(&spawn, PaneId::new("%7"), BackendType::Tmux, socket.clone())
         .unwrap();
     assert_eq!(member.tmux_pane_id, PaneId::new("%7"));
     assert_eq!(member.session(), Some(hello.session_id));
@@ -98,7 +94,8 @@ fn a_committed_spawn_is_a_full_member() {
     assert!(
         !world
             .store
-            .abort_spawn(&world.team, &spawn, "late")
+            .team(&world.team)
+            .abort_spawn(&spawn, "late")
             .unwrap()
     );
     assert_eq!(world.files(), before, "a committed spawn is not aborted");
@@ -109,10 +106,10 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
     let world = World::new();
     let mut held = new_member("bob");
     let refused = |world: &World| {
-        let refused = world.store.reserve(&world.team, new_member("bob"));
+        let refused = world.store.team(&world.team).reserve(new_member("bob"));
         refused.unwrap_err().to_string()
     };
-    world.store.reserve(&world.team, held.clone()).unwrap();
+    world.store.team(&world.team).reserve(held.clone()).unwrap();
     let pid = held.reservation.spawner_pid;
     let message = refused(&world);
     assert!(
@@ -121,11 +118,12 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
     );
     world
         .store
-        .abort_spawn(&world.team, &held.spawn_id, "for the next")
+        .team(&world.team)
+        .abort_spawn(&held.spawn_id, "for the next")
         .unwrap();
     // No process of this pid has ever begun then.
     held.reservation.spawner_start = "0".to_owned();
-    world.store.reserve(&world.team, held.clone()).unwrap();
+    world.store.team(&world.team).reserve(held.clone()).unwrap();
     let message = refused(&world);
     assert!(message.contains("is not there any more"), "{message}");
     assert!(message.contains("s at the latest"), "{message}");
@@ -138,12 +136,13 @@ fn an_aborted_spawn_leaves_roster_and_inbox_as_before() {
     let mut new = new_member("alice");
     new.prompt = Some(Draft::new("team-lead", "begin"));
     let spawn = new.spawn_id;
-    world.store.reserve(&world.team, new).unwrap();
+    world.store.team(&world.team).reserve(new).unwrap();
     assert_ne!(shared_files(&world), before);
     assert!(
         world
             .store
-            .abort_spawn(&world.team, &spawn, "no hello")
+            .team(&world.team)
+            .abort_spawn(&spawn, "no hello")
             .unwrap()
     );
     assert_eq!(shared_files(&world), before);
@@ -154,18 +153,14 @@ fn an_aborted_spawn_leaves_roster_and_inbox_as_before() {
     assert!(
         !world
             .store
-            .abort_spawn(&world.team, &spawn, "again")
+            .team(&world.team)
+            .abort_spawn(&spawn, "again")
             .unwrap()
     );
     let error = world
         .store
-        .commit_spawn(
-            &world.team,
-            &spawn,
-            PaneId::new("%1"),
-            BackendType::Tmux,
-            None,
-        )
+        .team(&world.team)
+        .commit_spawn(&spawn, PaneId::new("%1"), BackendType::Tmux, None)
         .unwrap_err();
     assert!(matches!(error, StoreError::SpawnGone { .. }));
 }
@@ -179,31 +174,34 @@ fn an_aborted_respawn_brings_the_dead_member_and_its_mail_back() {
         let draft = Draft::new("bob", text);
         world
             .store
-            .send(&world.team, &name("alice"), draft)
+            .team(&world.team)
+            .send(&name("alice"), draft)
             .unwrap();
     };
     send("waits");
-    world.store.reconcile(&world.team).unwrap();
+    world.store.team(&world.team).reconcile().unwrap();
     let before = shared_files(&world);
     let mut new = new_member("alice");
     new.prompt = Some(Draft::new("team-lead", "begin again"));
     let respawn = new.spawn_id;
-    world.store.reserve(&world.team, new).unwrap();
+    world.store.team(&world.team).reserve(new).unwrap();
     assert_eq!(world.unread("alice").len(), 2);
     world
         .store
-        .abort_spawn(&world.team, &respawn, "no hello")
+        .team(&world.team)
+        .abort_spawn(&respawn, "no hello")
         .unwrap();
     assert_eq!(shared_files(&world), before);
 
     let mut new = new_member("alice");
     new.prompt = Some(Draft::new("team-lead", "begin again"));
     let respawn = new.spawn_id;
-    world.store.reserve(&world.team, new).unwrap();
+    world.store.team(&world.team).reserve(new).unwrap();
     send("came meanwhile");
     world
         .store
-        .abort_spawn(&world.team, &respawn, "no hello")
+        .team(&world.team)
+        .abort_spawn(&respawn, "no hello")
         .unwrap();
     let texts: Vec<_> = world.unread("alice").into_iter().map(|e| e.text).collect();
     assert_eq!(texts, ["waits", "came meanwhile"], "mail of others is kept");
@@ -216,7 +214,7 @@ fn a_respawn_carries_on_colour_and_conversation() {
     let spawn = world.join("alice");
     world
         .store
-        .update_config(&world.team, &mut |config| {
+        .update_config(&world.team, |config| {
             config.member_mut(&name("alice")).unwrap().session_id = Some("the session".to_owned());
             Ok(())
         })
@@ -224,7 +222,8 @@ fn a_respawn_carries_on_colour_and_conversation() {
     drop(world.live("alice", spawn));
     let member = world
         .store
-        .reserve(&world.team, new_member("alice"))
+        .team(&world.team)
+        .reserve(new_member("alice"))
         .unwrap();
     assert_eq!(member.color.as_deref(), Some("green"));
     assert_eq!(member.session_id.as_deref(), Some("the session"));
@@ -249,7 +248,7 @@ fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
                 scope.spawn(|| {
                     let mut new = new_member("alice");
                     new.spawn_id = spawn;
-                    world.store.reserve(&world.team, new)
+                    world.store.team(&world.team).reserve(new)
                 })
             })
             .collect();
@@ -263,7 +262,7 @@ fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
         assert!(matches!(error, StoreError::NameTaken { .. }), "{error}");
         assert_eq!(error.kind(), ErrorKind::Conflict);
     }
-    let config = world.store.config(&world.team).unwrap();
+    let config = world.store.team(&world.team).config().unwrap();
     assert_eq!(config.members.len(), 2);
 }
 
@@ -277,10 +276,11 @@ fn s14_of_forty_that_join_at_once_exactly_those_that_succeed_are_members() {
             scope.spawn(move || {
                 let (new, store) = (new_member(called), &world.store);
                 let spawn = new.spawn_id;
-                store.reserve(&world.team, new).unwrap();
+                store.team(&world.team).reserve(new).unwrap();
                 if number % 3 == 2 {
                     store
-                        .abort_spawn(&world.team, &spawn, "it never said hello")
+                        .team(&world.team)
+                        .abort_spawn(&spawn, "it never said hello")
                         .unwrap();
                 } else {
                     world.commit(spawn);
@@ -293,7 +293,7 @@ fn s14_of_forty_that_join_at_once_exactly_those_that_succeed_are_members() {
         .map(|(_, called)| name(called))
         .chain([name("team-lead")])
         .collect();
-    let config = world.store.config(&world.team).unwrap();
+    let config = world.store.team(&world.team).config().unwrap();
     let known: BTreeSet<_> = config.names().into_iter().collect();
     assert_eq!((known, config.members.len()), (joined, 28));
 }
@@ -306,7 +306,8 @@ fn a_name_is_refused_while_it_or_its_twin_is_in_use() {
     for taken in ["my_agent", "My-Agent", "team-lead", "Team_Lead"] {
         let error = world
             .store
-            .reserve(&world.team, new_member(taken))
+            .team(&world.team)
+            .reserve(new_member(taken))
             .unwrap_err();
         assert!(
             matches!(error, StoreError::NameTaken { .. }),
@@ -315,7 +316,8 @@ fn a_name_is_refused_while_it_or_its_twin_is_in_use() {
     }
     world
         .store
-        .reserve(&world.team, new_member("my_agent2"))
+        .team(&world.team)
+        .reserve(new_member("my_agent2"))
         .unwrap();
 }
 
@@ -326,8 +328,8 @@ fn the_name_of_a_dead_member_is_taken_while_another_spawns_it() {
     drop(world.live("alice", spawn));
     let new = new_member("alice");
     let respawn = new.spawn_id;
-    world.store.reserve(&world.team, new).unwrap();
-    let second = world.store.reserve(&world.team, new_member("alice"));
+    world.store.team(&world.team).reserve(new).unwrap();
+    let second = world.store.team(&world.team).reserve(new_member("alice"));
     let error = second.unwrap_err();
     assert!(matches!(error, StoreError::NameTaken { .. }), "{error}");
     assert!(error.to_string().contains("is spawning"), "{error}");
@@ -343,12 +345,17 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
     }
     let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
     for number in [1, 2] {
-        world.store.claim(&world.team, &id(number), &alice).unwrap();
+        world
+            .store
+            .team(&world.team)
+            .claim(&id(number), &alice)
+            .unwrap();
     }
     let change = |number, change| {
         world
             .store
-            .update_task(&world.team, &id(number), change, &alice)
+            .team(&world.team)
+            .update_task(&id(number), change, &alice)
             .unwrap()
     };
     change(
@@ -376,30 +383,41 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
     let (store, team) = (&world.store, &world.team);
     assert!(
         store
-            .remove_member(team, &name("alice"), Some(&other))
+            .team(team)
+            .remove_member(&name("alice"), Some(&other))
             .unwrap()
             .is_none()
     );
     let removed = store
-        .remove_member(team, &name("alice"), Some(&spawn))
+        .team(team)
+        .remove_member(&name("alice"), Some(&spawn))
         .unwrap()
         .unwrap();
     assert_eq!(removed.member.name, name("alice"));
     assert_eq!(removed.released, [id(2), id(3)]);
-    let tasks = store.tasks(team).unwrap().tasks;
+    let tasks = store.team(team).tasks().unwrap().tasks;
     let owners: Vec<_> = tasks.iter().map(|task| task.owner.as_deref()).collect();
     assert_eq!(owners, [Some("alice"), None, None, Some("bob")]);
     assert_eq!(tasks[1].swarm().attempt, 0);
-    assert!(store.config(team).unwrap().member(&name("alice")).is_none());
     assert!(
         store
-            .remove_member(team, &name("alice"), None)
+            .team(team)
+            .config()
+            .unwrap()
+            .member(&name("alice"))
+            .is_none()
+    );
+    assert!(
+        store
+            .team(team)
+            .remove_member(&name("alice"), None)
             .unwrap()
             .is_none()
     );
     assert!(
         store
-            .remove_member(team, &name("team-lead"), None)
+            .team(team)
+            .remove_member(&name("team-lead"), None)
             .unwrap()
             .is_none()
     );
@@ -408,7 +426,11 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
 #[test]
 fn fields_of_others_survive_every_change_of_the_roster() {
     let world = World::with_member("alice");
-    let path = world.store.team_folder(&world.team).join("config.json");
+    let path = world
+        .store
+        .team(&world.team)
+        .team_folder()
+        .join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     config["hiddenPaneIds"] = json!(["%3"]);
     config["members"][0]["novel"] = json!({"a": [1, 2.5]});
@@ -418,7 +440,8 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     swarm_fs::replace_alone(&path, config.to_string().as_bytes()).unwrap();
     world
         .store
-        .set_active(&world.team, &name("alice"), false)
+        .team(&world.team)
+        .set_active(&name("alice"), false)
         .unwrap();
     world.join("bob");
     let after: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -430,9 +453,10 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     let draft = Draft::new("team-lead", "hello");
     world
         .store
-        .send(&world.team, &name("foreign"), draft)
+        .team(&world.team)
+        .send(&name("foreign"), draft)
         .unwrap();
-    let views = world.store.member_view(&world.team).unwrap();
+    let views = world.store.team(&world.team).member_view().unwrap();
     assert_eq!(views[2].state, MemberState::Foreign);
     assert_eq!(views[2].unread, Some(1));
 }
@@ -440,17 +464,25 @@ fn fields_of_others_survive_every_change_of_the_roster() {
 #[test]
 fn a_damaged_roster_is_reported_and_never_written_over() {
     let world = World::with_member("alice");
-    let path = world.store.team_folder(&world.team).join("config.json");
+    let path = world
+        .store
+        .team(&world.team)
+        .team_folder()
+        .join("config.json");
     for damaged in ["", "{\"name\":\"crew\",\"mem", "[]"] {
         swarm_fs::replace_alone(&path, damaged.as_bytes()).unwrap();
         let store = &world.store;
         for error in [
-            store.config(&world.team).unwrap_err(),
-            store.reserve(&world.team, new_member("bob")).unwrap_err(),
+            store.team(&world.team).config().unwrap_err(),
             store
-                .set_active(&world.team, &name("alice"), true)
+                .team(&world.team)
+                .reserve(new_member("bob"))
                 .unwrap_err(),
-            store.reconcile(&world.team).unwrap_err(),
+            store
+                .team(&world.team)
+                .set_active(&name("alice"), true)
+                .unwrap_err(),
+            store.team(&world.team).reconcile().unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::Damaged);
             assert!(error.to_string().contains("config.json"), "{error}");
@@ -464,7 +496,7 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
     let world = World::new();
     let spawn = world.join("alice");
     let alice = name("alice");
-    let state = || world.store.member_view(&world.team).unwrap()[1].state;
+    let state = || world.store.team(&world.team).member_view().unwrap()[1].state;
     assert_eq!(state(), MemberState::Foreign, "no life file");
     let life = world.live("alice", spawn);
     assert_eq!(state(), MemberState::Starting, "no report");
@@ -482,7 +514,8 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
     let write = |report: &StateReport| {
         world
             .store
-            .write_state(&world.team, &alice, report)
+            .team(&world.team)
+            .write_state(&alice, report)
             .unwrap();
     };
     write(&report);
@@ -504,7 +537,7 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
     );
     let _other = world.live("alice", SpawnId::random());
     assert_eq!(
-        world.store.liveness(&world.team, &alice).unwrap(),
+        world.store.team(&world.team).liveness(&alice).unwrap(),
         Liveness::Dead,
         "its name's life file is in the hands of another spawn"
     );
@@ -528,10 +561,11 @@ fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before() {
     let life = world.live("team-lead", spawn);
     world
         .store
-        .write_state(&world.team, &name("team-lead"), &report)
+        .team(&world.team)
+        .write_state(&name("team-lead"), &report)
         .unwrap();
     let view = || {
-        let mut views = world.store.member_view(&world.team).unwrap();
+        let mut views = world.store.team(&world.team).member_view().unwrap();
         views.remove(0)
     };
     assert_eq!(view().state, MemberState::Idle);
@@ -546,10 +580,14 @@ fn the_lead_is_taken_over_only_from_the_dead() {
     let store = &world.store;
     let me = process::as_lead(UnixMs(1));
     store
-        .set_lead_process(&world.team, Some(me.clone()))
+        .team(&world.team)
+        .set_lead_process(Some(me.clone()))
         .unwrap();
     assert_eq!(
-        store.liveness(&world.team, &name("team-lead")).unwrap(),
+        store
+            .team(&world.team)
+            .liveness(&name("team-lead"))
+            .unwrap(),
         Liveness::Alive
     );
     let mut other = std::process::Command::new("cat")
@@ -559,15 +597,19 @@ fn the_lead_is_taken_over_only_from_the_dead() {
     let mut theirs = me.clone();
     theirs.pid = other.id();
     theirs.proc_start = process::start_time(other.id()).unwrap();
-    store.set_lead_process(&world.team, Some(theirs)).unwrap();
+    store
+        .team(&world.team)
+        .set_lead_process(Some(theirs))
+        .unwrap();
     let error = store
-        .set_lead_process(&world.team, Some(me.clone()))
+        .team(&world.team)
+        .set_lead_process(Some(me.clone()))
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     other.kill().unwrap();
     other.wait().unwrap();
-    store.set_lead_process(&world.team, Some(me)).unwrap();
-    store.set_lead_process(&world.team, None).unwrap();
+    store.team(&world.team).set_lead_process(Some(me)).unwrap();
+    store.team(&world.team).set_lead_process(None).unwrap();
 }
 
 #[test]
@@ -576,7 +618,7 @@ fn colours_differ_while_there_are_enough() {
     let mut colors = BTreeSet::new();
     for number in 0..7 {
         let new = new_member(&format!("m{number}"));
-        let member = world.store.reserve(&world.team, new).unwrap();
+        let member = world.store.team(&world.team).reserve(new).unwrap();
         colors.insert(member.color.unwrap());
     }
     assert_eq!(colors.len(), 7);

@@ -56,7 +56,7 @@ fn assert_whole(world: &World) {
 
 /// Both ends of every edge know of it.
 fn assert_edges_agree(world: &World) {
-    let list = world.store.tasks(&world.team).unwrap();
+    let list = world.store.team(&world.team).tasks().unwrap();
     assert!(list.broken.is_empty(), "{:?}", list.broken);
     let known: BTreeSet<TaskId> = list.tasks.iter().map(|task| task.id).collect();
     let mut forward = BTreeSet::new();
@@ -82,7 +82,13 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
         let looker = scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
                 assert_json(&inbox);
-                assert_json(&world.store.team_folder(&world.team).join("config.json"));
+                assert_json(
+                    &world
+                        .store
+                        .team(&world.team)
+                        .team_folder()
+                        .join("config.json"),
+                );
                 thread::yield_now();
             }
         });
@@ -100,7 +106,8 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
     });
     let archive = world
         .store
-        .team_folder(&world.team)
+        .team(&world.team)
+        .team_folder()
         .join("swarm/archive/writer.jsonl");
     let in_file = message_ids(&inbox);
     let mut found: HashMap<String, usize> = HashMap::new();
@@ -115,7 +122,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
     for promise in sent {
         assert!(found.contains_key(&promise), "{promise}, and it is gone");
     }
-    assert!(world.store.config(&world.team).is_ok());
+    assert!(world.store.team(&world.team).config().is_ok());
 }
 
 #[test]
@@ -128,7 +135,7 @@ fn tasks_of_one_call_are_made_all_or_none_under_kill() {
         linger();
         let made = child.kill().len();
         assert_edges_agree(&world);
-        let count = world.store.tasks(&world.team).unwrap().tasks.len();
+        let count = world.store.team(&world.team).tasks().unwrap().tasks.len();
         assert_eq!(count % MANY, 0, "a call was carried out in part");
         assert!(count >= made * MANY);
     }
@@ -140,17 +147,19 @@ fn the_roster_and_the_next_writer_are_unharmed_under_kill() {
     for _ in 0..DEATHS / 2 {
         run_and_kill("churns the roster", &world, "fickle");
         assert_whole(&world);
-        let config: TeamConfig = world.store.config(&world.team).unwrap();
+        let config: TeamConfig = world.store.team(&world.team).config().unwrap();
         assert!(config.member(&name("steady")).is_some());
         // Whatever the dead one left, somebody else can go on from.
         world
             .store
-            .remove_member(&world.team, &name("fickle"), None)
+            .team(&world.team)
+            .remove_member(&name("fickle"), None)
             .unwrap();
         let spawn = world.join("fickle");
         world
             .store
-            .remove_member(&world.team, &name("fickle"), Some(&spawn))
+            .team(&world.team)
+            .remove_member(&name("fickle"), Some(&spawn))
             .unwrap();
     }
 }

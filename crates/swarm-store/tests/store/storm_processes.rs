@@ -32,7 +32,7 @@ fn read_all(world: &World, is_over: &AtomicBool) -> Vec<MessageId> {
             .into_iter()
             .filter_map(|entry| entry.msg_id)
             .collect();
-        acked.extend(world.store.ack(&world.team, &reader, &ids).unwrap());
+        acked.extend(world.store.team(&world.team).ack(&reader, &ids).unwrap());
         if last_round {
             return acked;
         }
@@ -75,7 +75,8 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
     kept.extend(message_ids(
         &world
             .store
-            .team_folder(&world.team)
+            .team(&world.team)
+            .team_folder()
             .join("swarm/archive/reader.jsonl"),
     ));
     assert_eq!(kept.len(), 400);
@@ -102,7 +103,8 @@ fn with_a_hundred_tasks() -> World {
     let new: Vec<_> = (0..100).map(|n| new_task(&format!("{n}"), &[])).collect();
     world
         .store
-        .create_tasks(&world.team, &new, &world.person())
+        .team(&world.team)
+        .create_tasks(&new, &world.person())
         .unwrap();
     world
 }
@@ -130,7 +132,7 @@ fn race(role: &str, world: &World) -> Vec<(String, Vec<String>)> {
 fn assert_one_winner_each(world: &World, said: &[(String, Vec<String>)]) {
     let winners = winners(said);
     assert_eq!(winners.len(), 100);
-    for task in world.store.tasks(&world.team).unwrap().tasks {
+    for task in world.store.team(&world.team).tasks().unwrap().tasks {
         let won = &winners[&task.id.number()];
         assert_eq!(won.len(), 1, "task {} was won by {won:?}", task.id);
         assert_eq!(task.owner.as_deref(), Some(won[0]));

@@ -44,11 +44,17 @@ fn take(world: &World, step: &Step) -> Result<(), StoreError> {
     let change = match step {
         Step::Create(blockers) => {
             return store
-                .create_tasks(team, &[new_task("t", blockers)], &person)
+                .team(team)
+                .create_tasks(&[new_task("t", blockers)], &person)
                 .map(drop);
         }
-        Step::Claim(number) => return store.claim(team, &id(*number), &person).map(drop),
-        Step::Delete(number) => return store.delete_task(team, &id(*number), &person).map(drop),
+        Step::Claim(number) => return store.team(team).claim(&id(*number), &person).map(drop),
+        Step::Delete(number) => {
+            return store
+                .team(team)
+                .delete_task(&id(*number), &person)
+                .map(drop);
+        }
         Step::Connect(_, blocks, blocked_by) => TaskChange {
             add_blocks: ids(blocks),
             add_blocked_by: ids(blocked_by),
@@ -63,7 +69,8 @@ fn take(world: &World, step: &Step) -> Result<(), StoreError> {
         return Ok(());
     };
     store
-        .update_task(team, &id(*number), change, &person)
+        .team(team)
+        .update_task(&id(*number), change, &person)
         .map(drop)
 }
 
@@ -100,11 +107,11 @@ proptest! {
     ) {
         let world = World::new();
         let new: Vec<_> = (0..6).map(|_| new_task("t", &[])).collect();
-        world.store.create_tasks(&world.team, &new, &world.person()).unwrap();
+        world.store.team(&world.team).create_tasks(&new, &world.person()).unwrap();
         for step in &steps {
-            let before = world.store.tasks(&world.team).unwrap();
+            let before = world.store.team(&world.team).tasks().unwrap();
             let outcome = take(&world, step);
-            let after = world.store.tasks(&world.team).unwrap();
+            let after = world.store.team(&world.team).tasks().unwrap();
             assert_sound(&after.tasks)?;
             if outcome.is_err() {
                 prop_assert_eq!(&after.tasks, &before.tasks, "a refusal writes nothing");

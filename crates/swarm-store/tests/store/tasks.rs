@@ -35,7 +35,8 @@ fn update(
 ) -> Result<TaskUpdated, StoreError> {
     world
         .store
-        .update_task(&world.team, &id(number), change, by)
+        .team(&world.team)
+        .update_task(&id(number), change, by)
 }
 
 #[test]
@@ -47,11 +48,8 @@ fn tasks_are_made_in_claude_codes_form_with_both_ends_of_each_edge() {
     second.metadata = Some(Map::from_iter([("k".to_owned(), json!("v"))]));
     let ids = world
         .store
-        .create_tasks(
-            &world.team,
-            &[new_task("first", &[]), second],
-            &world.person(),
-        )
+        .team(&world.team)
+        .create_tasks(&[new_task("first", &[]), second], &world.person())
         .unwrap();
     assert_eq!(ids, [id(1), id(2)]);
     world.create("third", &[1, 2]);
@@ -95,12 +93,14 @@ fn t6_the_journal_alone_gives_the_whole_list_again() {
     let new = [first, second, new_task("third", &[1])];
     world
         .store
-        .create_tasks(&world.team, &new, &person)
+        .team(&world.team)
+        .create_tasks(&new, &person)
         .unwrap();
     world.create("late", &[2, 3]);
     world
         .store
-        .claim(&world.team, &id(1), &world.actor("alice"))
+        .team(&world.team)
+        .claim(&id(1), &world.actor("alice"))
         .unwrap();
     let change = TaskChange {
         description: Some("in other words".to_owned()),
@@ -116,15 +116,21 @@ fn t6_the_journal_alone_gives_the_whole_list_again() {
     update(&world, 1, done, &world.actor("alice")).unwrap();
     world
         .store
-        .delete_task(&world.team, &id(3), &person)
+        .team(&world.team)
+        .delete_task(&id(3), &person)
         .unwrap();
     world
         .store
-        .claim(&world.team, &id(2), &world.actor("alice"))
+        .team(&world.team)
+        .claim(&id(2), &world.actor("alice"))
         .unwrap();
-    world.store.release(&world.team, &id(2), &person).unwrap();
-    let events = world.store.events(&world.team).unwrap().entries;
-    let list = world.store.tasks(&world.team).unwrap().tasks;
+    world
+        .store
+        .team(&world.team)
+        .release(&id(2), &person)
+        .unwrap();
+    let events = world.store.team(&world.team).events().unwrap().entries;
+    let list = world.store.team(&world.team).tasks().unwrap().tasks;
     assert_eq!(list.len(), 3);
     assert_eq!(list[1].blocked_by, [id(1)]);
     assert_eq!(tasks_in_journal(&events), list);
@@ -146,7 +152,8 @@ fn one_bad_task_among_many_makes_none() {
         let new = [good.clone(), bad, good.clone()];
         let error = world
             .store
-            .create_tasks(&world.team, &new, &world.person())
+            .team(&world.team)
+            .create_tasks(&new, &world.person())
             .unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert_eq!(world.files(), before);
@@ -154,7 +161,8 @@ fn one_bad_task_among_many_makes_none() {
     let circle = [new_task("a", &[3]), new_task("b", &[2])];
     let error = world
         .store
-        .create_tasks(&world.team, &circle, &world.person())
+        .team(&world.team)
+        .create_tasks(&circle, &world.person())
         .unwrap_err();
     assert!(matches!(error, StoreError::Cycle { .. }), "{error}");
     assert_eq!(world.files(), before);
@@ -168,7 +176,8 @@ fn numbers_are_never_used_again() {
     world.create("two", &[]);
     world
         .store
-        .delete_task(&world.team, &id(2), &person)
+        .team(&world.team)
+        .delete_task(&id(2), &person)
         .unwrap();
     assert_eq!(world.create("three", &[]), id(3));
     // Nor where somebody cleared the folder by hand, or another program went ahead.
@@ -199,7 +208,11 @@ fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
     let alice = world.actor("alice");
     let before = world.files();
     for outcome in [
-        world.store.claim(&world.team, &id(2), &alice).map(drop),
+        world
+            .store
+            .team(&world.team)
+            .claim(&id(2), &alice)
+            .map(drop),
         update(&world, 2, status(TaskStatus::InProgress), &alice).map(drop),
         update(&world, 2, status(TaskStatus::Completed), &alice).map(drop),
         update(
@@ -221,7 +234,7 @@ fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
     change.add_blocked_by = vec![id(1)];
     let error = update(&world, 3, change, &alice).unwrap_err();
     assert!(matches!(error, StoreError::Blocked { .. }));
-    let third = world.store.task(&world.team, &id(3)).unwrap();
+    let third = world.store.team(&world.team).task(&id(3)).unwrap();
     assert!(third.blocked_by.is_empty());
 }
 
@@ -261,14 +274,15 @@ fn deleting_a_task_takes_its_edges_along_and_unblocks() {
     world.create("c", &[2]);
     let unblocked = world
         .store
-        .delete_task(&world.team, &id(1), &world.person())
+        .team(&world.team)
+        .delete_task(&id(1), &world.person())
         .unwrap();
     assert_eq!(unblocked.len(), 1);
-    let list = world.store.tasks(&world.team).unwrap();
+    let list = world.store.team(&world.team).tasks().unwrap();
     assert_eq!(list.tasks.len(), 2);
     assert!(list.tasks[0].blocked_by.is_empty());
     assert_eq!(list.tasks[1].blocked_by, [id(2)]);
-    let error = world.store.task(&world.team, &id(1)).unwrap_err();
+    let error = world.store.team(&world.team).task(&id(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -277,23 +291,30 @@ fn t1_a_claim_is_refused_with_the_name_of_who_has_the_task() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
-    let task = world.store.claim(&world.team, &id(1), &alice).unwrap();
+    let task = world.store.team(&world.team).claim(&id(1), &alice).unwrap();
     let mark = task.swarm();
     assert_eq!(mark.claimed_by, Some(alice.agent_id.clone()));
     assert!(mark.claimed_at.is_some());
     assert_eq!((mark.version, task.status), (1, TaskStatus::InProgress));
     let before = world.files();
     assert_eq!(
-        world.store.claim(&world.team, &id(1), &alice).unwrap(),
+        world.store.team(&world.team).claim(&id(1), &alice).unwrap(),
         task
     );
     let bob = world.actor("bob");
-    let error = world.store.claim(&world.team, &id(1), &bob).unwrap_err();
+    let error = world
+        .store
+        .team(&world.team)
+        .claim(&id(1), &bob)
+        .unwrap_err();
     assert!(matches!(&error, StoreError::Taken { owner, .. } if owner == "alice"));
     let error = update(&world, 1, status(TaskStatus::InProgress), &bob).unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }));
     assert_eq!(world.files(), before);
-    assert_eq!(world.store.claim_next(&world.team, &bob).unwrap(), None);
+    assert_eq!(
+        world.store.team(&world.team).claim_next(&bob).unwrap(),
+        None
+    );
 }
 
 #[test]
@@ -302,12 +323,12 @@ fn a_namesake_of_another_spawn_is_somebody_else() {
     world.create("work", &[]);
     let first = world.join("alice");
     let first = Actor::member(&world.team, name("alice"), Some(first));
-    world.store.claim(&world.team, &id(1), &first).unwrap();
+    world.store.team(&world.team).claim(&id(1), &first).unwrap();
     // As if the roster had a new spawn and the task had not been given back yet.
     let second = SpawnId::random();
     world
         .store
-        .update_config(&world.team, &mut |config| {
+        .update_config(&world.team, |config| {
             let member = config.member_mut(&name("alice")).unwrap();
             member.swarm.as_mut().unwrap().spawn_id = second;
             Ok(())
@@ -316,7 +337,11 @@ fn a_namesake_of_another_spawn_is_somebody_else() {
     let second = Actor::member(&world.team, name("alice"), Some(second));
     let error = update(&world, 1, status(TaskStatus::Completed), &second).unwrap_err();
     assert!(matches!(error, StoreError::NotYours { .. }), "{error}");
-    let error = world.store.claim(&world.team, &id(1), &second).unwrap_err();
+    let error = world
+        .store
+        .team(&world.team)
+        .claim(&id(1), &second)
+        .unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }), "{error}");
 }
 
@@ -328,7 +353,11 @@ fn completing_anothers_task_is_a_conflict_unless_a_person_insists() {
     }
     let alice = world.actor("alice");
     for number in [1, 2] {
-        world.store.claim(&world.team, &id(number), &alice).unwrap();
+        world
+            .store
+            .team(&world.team)
+            .claim(&id(number), &alice)
+            .unwrap();
     }
     let lead = world.actor("team-lead");
     for by in [
@@ -357,7 +386,7 @@ fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
     let error = update(&world, 1, owner("bob"), &world.actor("bob")).unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }));
     let moved = update(&world, 1, owner("bob"), &world.actor("team-lead")).unwrap();
@@ -367,18 +396,23 @@ fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
     assert!(matches!(error, StoreError::NotYours { .. }));
     let error = world
         .store
-        .release(&world.team, &id(1), &alice)
+        .team(&world.team)
+        .release(&id(1), &alice)
         .unwrap_err();
     assert!(matches!(error, StoreError::NotYours { .. }));
     let bob = world.actor("bob");
-    world.store.claim(&world.team, &id(1), &bob).unwrap();
+    world.store.team(&world.team).claim(&id(1), &bob).unwrap();
     update(&world, 1, status(TaskStatus::Completed), &bob).unwrap();
     let error = update(&world, 1, owner("alice"), &world.person()).unwrap_err();
     assert!(
         matches!(error, StoreError::TaskResolved { .. }),
         "a finished task is not assigned"
     );
-    let error = world.store.release(&world.team, &id(1), &bob).unwrap_err();
+    let error = world
+        .store
+        .team(&world.team)
+        .release(&id(1), &bob)
+        .unwrap_err();
     assert!(matches!(error, StoreError::TaskResolved { .. }));
     let reopened = update(&world, 1, status(TaskStatus::Pending), &bob).unwrap();
     assert_eq!(reopened.task.owner.as_deref(), Some("bob"));
@@ -396,7 +430,7 @@ fn the_next_task_is_ones_own_first_and_then_nobodys() {
     update(&world, 4, owner("alice"), &person).unwrap();
     let alice = world.actor("alice");
     let next = || {
-        let claimed = world.store.claim_next(&world.team, &alice).unwrap();
+        let claimed = world.store.team(&world.team).claim_next(&alice).unwrap();
         claimed.map(|task| task.id.number())
     };
     assert_eq!(next(), Some(4));
@@ -433,13 +467,18 @@ fn every_change_of_state_is_in_the_journal() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
-    world.store.release(&world.team, &id(1), &alice).unwrap();
-    world.store.claim(&world.team, &id(1), &alice).unwrap();
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .release(&id(1), &alice)
+        .unwrap();
+    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
     update(&world, 1, status(TaskStatus::Completed), &alice).unwrap();
     world
         .store
-        .delete_task(&world.team, &id(1), &alice)
+        .team(&world.team)
+        .delete_task(&id(1), &alice)
         .unwrap();
     let events = world.events();
     let steps: Vec<_> = events
@@ -480,10 +519,11 @@ fn a_long_list_is_made_in_one_call_and_waits_for_tasks_that_were_there() {
     new[2999].blocked_by = vec![id(1)];
     let ids = world
         .store
-        .create_tasks(&world.team, &new, &world.person())
+        .team(&world.team)
+        .create_tasks(&new, &world.person())
         .unwrap();
     assert_eq!((ids[0], ids[2999]), (id(2), id(3001)));
-    let list = world.store.tasks(&world.team).unwrap();
+    let list = world.store.team(&world.team).tasks().unwrap();
     assert_eq!((list.tasks.len(), list.broken.len()), (3001, 0));
     assert_eq!(list.tasks[0].blocks, [id(3001)]);
     assert_eq!(list.tasks[3000].blocked_by, [id(1), id(3000)]);
@@ -495,7 +535,8 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
     let world = World::new();
     world
         .store
-        .create_tasks(&world.team, &long_chain(300), &world.person())
+        .team(&world.team)
+        .create_tasks(&long_chain(300), &world.person())
         .unwrap();
     let text = |number: u64| fs::read(world.task_path(number)).unwrap();
     let writes: Vec<Value> = (1..=300)
@@ -511,7 +552,8 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
     let untouched = fs::metadata(world.task_path(50)).unwrap().ino();
     let redo = world
         .store
-        .team_folder(&world.team)
+        .team(&world.team)
+        .team_folder()
         .join("swarm/tasks.redo.json");
     swarm_fs::replace_alone(&redo, json!({"writes": writes}).to_string().as_bytes()).unwrap();
 
@@ -521,7 +563,7 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
         .store
         .clone()
         .announcing(move |team, tasks| tells.lock().push((team.clone(), tasks)));
-    let list = store.tasks(&world.team).unwrap();
+    let list = store.team(&world.team).tasks().unwrap();
     assert_eq!(list.tasks.len(), 300);
     assert_eq!(list.tasks[6].owner.as_deref(), Some("ivy"));
     assert_eq!(list.tasks[299].blocked_by, [id(299)]);
@@ -533,7 +575,7 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
 #[test]
 fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     let mark = |world: &World, text: &str| {
-        let folder = world.store.tasks_folder(&world.team);
+        let folder = world.store.team(&world.team).tasks_folder();
         swarm_fs::replace_alone(&folder.join(".highwatermark"), text.as_bytes()).unwrap();
     };
     let refused = |world: &World, count: usize| {
@@ -541,7 +583,8 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
         let new = vec![new_task("more", &[]); count];
         let error = world
             .store
-            .create_tasks(&world.team, &new, &world.person())
+            .team(&world.team)
+            .create_tasks(&new, &world.person())
             .unwrap_err();
         assert!(matches!(error, StoreError::NumbersUsedUp { .. }), "{error}");
         assert!(error.hint().unwrap().contains(".highwatermark"));
@@ -560,7 +603,8 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
         "blocks": [], "blockedBy": []});
     let path = world.task_path(u64::MAX);
     swarm_fs::replace_alone(&path, task.to_string().as_bytes()).unwrap();
-    swarm_fs::create_private_file(&world.store.tasks_folder(&world.team).join(".lock")).unwrap();
+    swarm_fs::create_private_file(&world.store.team(&world.team).tasks_folder().join(".lock"))
+        .unwrap();
     refused(&world, 1);
 }
 
@@ -575,7 +619,7 @@ fn cut_short(world: &World) {
         {"id": "1", "before": before, "after": after},
         {"id": "2", "before": null, "after": second},
     ]});
-    let folder = world.store.team_folder(&world.team);
+    let folder = world.store.team(&world.team).team_folder();
     swarm_fs::replace_alone(
         &folder.join("swarm/tasks.redo.json"),
         redo.to_string().as_bytes(),
@@ -588,7 +632,7 @@ fn cut_short(world: &World) {
 fn a_call_that_was_cut_short_is_completed_by_whoever_comes_next() {
     let world = World::new();
     cut_short(&world);
-    let tasks = world.store.tasks(&world.team).unwrap().tasks;
+    let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
     assert_eq!(tasks[0].blocks, [id(2)]);
     assert_eq!(tasks[1].blocked_by, [id(1)]);
     let world = World::new();
@@ -596,7 +640,8 @@ fn a_call_that_was_cut_short_is_completed_by_whoever_comes_next() {
     let person = world.person();
     let unblocked = world
         .store
-        .delete_task(&world.team, &id(1), &person)
+        .team(&world.team)
+        .delete_task(&id(1), &person)
         .unwrap();
     assert_eq!(unblocked.len(), 1, "a writer completes it first");
 }
@@ -608,7 +653,7 @@ fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
     let mut theirs: Value = serde_json::from_slice(&fs::read(world.task_path(1)).unwrap()).unwrap();
     theirs["owner"] = json!("ivy");
     swarm_fs::replace_alone(&world.task_path(1), theirs.to_string().as_bytes()).unwrap();
-    let task = world.store.task(&world.team, &id(1)).unwrap();
+    let task = world.store.team(&world.team).task(&id(1)).unwrap();
     assert_eq!(task.owner.as_deref(), Some("ivy"));
     assert_eq!(task.blocks, [id(2)]);
 }
@@ -617,9 +662,12 @@ fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
 fn a_damaged_note_of_a_call_is_kept_aside() {
     let world = World::new();
     world.create("one", &[]);
-    let folder = world.store.team_folder(&world.team);
+    let folder = world.store.team(&world.team).team_folder();
     swarm_fs::replace_alone(&folder.join("swarm/tasks.redo.json"), b"{").unwrap();
-    assert_eq!(world.store.tasks(&world.team).unwrap().tasks.len(), 1);
+    assert_eq!(
+        world.store.team(&world.team).tasks().unwrap().tasks.len(),
+        1
+    );
     let kept = world.events().into_iter().find_map(|event| match event {
         Event::FileDamaged { kept, .. } => Some(kept),
         _ => None,
@@ -643,7 +691,11 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
     let world = World::with_member("alice");
     half_an_edge(&world);
     let person = world.person();
-    let error = world.store.claim(&world.team, &id(2), &person).unwrap_err();
+    let error = world
+        .store
+        .team(&world.team)
+        .claim(&id(2), &person)
+        .unwrap_err();
     assert!(
         matches!(error, StoreError::Blocked { .. }),
         "whom it waits for is known"
@@ -653,13 +705,17 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
         done.unblocked.is_empty(),
         "task 1 names nobody who waits for it"
     );
-    world.store.claim(&world.team, &id(2), &person).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .claim(&id(2), &person)
+        .unwrap();
 
     let world = World::new();
     half_an_edge(&world);
     world
         .store
-        .update_config(&world.team, &mut |config| {
+        .update_config(&world.team, |config| {
             let mut foreign = config.members[0].clone();
             foreign.name = name("claude");
             foreign.agent_id = "claude@demo".parse().unwrap();

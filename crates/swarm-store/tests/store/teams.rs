@@ -15,7 +15,7 @@ use crate::world::{World, id, name, new_member, new_task, new_team, store_at, te
 #[test]
 fn a_new_team_has_everything_that_its_members_need() {
     let world = World::new();
-    let folder = world.store.team_folder(&world.team);
+    let folder = world.store.team(&world.team).team_folder();
     for (path, mode) in [
         ("", 0o700),
         ("config.json", 0o600),
@@ -33,7 +33,7 @@ fn a_new_team_has_everything_that_its_members_need() {
         let found = fs::metadata(folder.join(path)).unwrap_or_else(|_| panic!("{path}"));
         assert_eq!(found.permissions().mode() & 0o777, mode, "{path}");
     }
-    assert!(world.store.tasks_folder(&world.team).is_dir());
+    assert!(world.store.team(&world.team).tasks_folder().is_dir());
     let config: Value =
         serde_json::from_slice(&fs::read(folder.join("config.json")).unwrap()).unwrap();
     assert_eq!(config["leadAgentId"], "team-lead@crew");
@@ -118,12 +118,14 @@ fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
     let world = World::with_member("alice");
     world
         .store
-        .set_active(&world.team, &name("alice"), false)
+        .team(&world.team)
+        .set_active(&name("alice"), false)
         .unwrap();
     world.create("work", &[]);
     let archive = world
         .store
-        .delete_team(&world.team, false, false)
+        .team(&world.team)
+        .delete(false, false)
         .unwrap()
         .unwrap();
     assert!(!world.root.join("teams/crew").exists());
@@ -141,8 +143,8 @@ fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
     assert!(journal.contains("task_created") && journal.contains("team_deleted"));
 
     world.store.create_team(new_team("crew")).unwrap();
-    assert!(world.store.tasks(&world.team).unwrap().is_empty());
-    let purged = world.store.delete_team(&world.team, true, false).unwrap();
+    assert!(world.store.team(&world.team).tasks().unwrap().is_empty());
+    let purged = world.store.team(&world.team).delete(true, false).unwrap();
     assert_eq!(purged, None);
     assert_eq!(fs::read_dir(world.root.join("tasks")).unwrap().count(), 0);
     let archives = fs::read_dir(world.root.join("swarm/archive")).unwrap();
@@ -156,13 +158,15 @@ fn a_team_is_not_deleted_under_its_members_unless_forced() {
     let life = world.live("alive", spawn);
     world
         .store
-        .reserve(&world.team, new_member("coming"))
+        .team(&world.team)
+        .reserve(new_member("coming"))
         .unwrap();
     let dead = world.join("dead");
     drop(world.live("dead", dead));
     let error = world
         .store
-        .delete_team(&world.team, false, false)
+        .team(&world.team)
+        .delete(false, false)
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     let StoreError::TeamBusy { members, .. } = &error else {
@@ -177,9 +181,9 @@ fn a_team_is_not_deleted_under_its_members_unless_forced() {
             .unwrap()
             .any(|_| true)
     );
-    world.store.config(&world.team).unwrap();
+    world.store.team(&world.team).config().unwrap();
     drop(life);
-    world.store.delete_team(&world.team, true, true).unwrap();
+    world.store.team(&world.team).delete(true, true).unwrap();
     assert!(world.store.teams().unwrap().is_empty());
 }
 
@@ -197,22 +201,26 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                     let person = world.person();
                     loop {
                         let outcome = match number % 6 {
-                            0 => store.send(crew, alice, Draft::new("bob", "x")).map(drop),
-                            1 => store
-                                .create_tasks(crew, &[new_task("t", &[])], &person)
+                            0 => store
+                                .team(crew)
+                                .send(alice, Draft::new("bob", "x"))
                                 .map(drop),
-                            2 => store.set_active(crew, alice, true),
-                            3 => store.take_unread(crew, alice).map(drop),
+                            1 => store
+                                .team(crew)
+                                .create_tasks(&[new_task("t", &[])], &person)
+                                .map(drop),
+                            2 => store.team(crew).set_active(alice, true),
+                            3 => store.team(crew).take_unread(alice).map(drop),
                             4 => store
-                                .update_config(crew, &mut |config| {
+                                .update_config(crew, |config| {
                                     config.description = Some(format!("{:?}", config.description));
                                     config.description.as_mut().unwrap().truncate(9);
                                     Ok(())
                                 })
                                 .map(drop),
                             _ => store
+                                .team(crew)
                                 .update_task(
-                                    crew,
                                     &id(1),
                                     TaskChange {
                                         status: Some(TaskStatus::Pending),
@@ -232,7 +240,7 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                 })
             })
             .collect();
-        store.delete_team(crew, false, true).unwrap();
+        store.team(crew).delete(false, true).unwrap();
         for error in busy.into_iter().map(|busy| busy.join().unwrap()) {
             // Whoever was in the middle of something may find single files gone.
             let gone = matches!(&error, StoreError::Fs(FsError::LockLost { .. }));
@@ -251,29 +259,34 @@ fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
     let store = &world.store;
     let person = world.person();
     for outcome in [
-        store.config(&ghost).map(drop),
-        store.delete_team(&ghost, false, true).map(drop),
-        store.reserve(&ghost, new_member("a")).map(drop),
-        store.reconcile(&ghost).map(drop),
+        store.team(&ghost).config().map(drop),
+        store.team(&ghost).delete(false, true).map(drop),
+        store.team(&ghost).reserve(new_member("a")).map(drop),
+        store.team(&ghost).reconcile().map(drop),
         store
-            .send(&ghost, &name("a"), Draft::new("b", "c"))
+            .team(&ghost)
+            .send(&name("a"), Draft::new("b", "c"))
             .map(drop),
-        store.inbox(&ghost, &name("a")).map(drop),
-        store.take_unread(&ghost, &name("a")).map(drop),
-        store.ack(&ghost, &name("a"), &[]).map(drop),
-        store.create_tasks(&ghost, &[], &person).map(drop),
+        store.team(&ghost).inbox(&name("a")).map(drop),
+        store.team(&ghost).take_unread(&name("a")).map(drop),
+        store.team(&ghost).ack(&name("a"), &[]).map(drop),
+        store.team(&ghost).create_tasks(&[], &person).map(drop),
         store
-            .create_tasks(&ghost, &[new_task("t", &[])], &person)
+            .team(&ghost)
+            .create_tasks(&[new_task("t", &[])], &person)
             .map(drop),
-        store.tasks(&ghost).map(drop),
-        store.claim_next(&ghost, &person).map(drop),
-        store.hello(&ghost, &name("a")).map(drop),
-        store.member_view(&ghost).map(drop),
-        store.requests(&ghost).map(drop),
+        store.team(&ghost).tasks().map(drop),
+        store.team(&ghost).claim_next(&person).map(drop),
+        store.team(&ghost).hello(&name("a")).map(drop),
+        store.team(&ghost).member_view().map(drop),
+        store.team(&ghost).requests().map(drop),
         store
-            .close_request(&ghost, &swarm_protocol::RequestId::new("perm-1"))
+            .team(&ghost)
+            .close_request(&swarm_protocol::RequestId::new("perm-1"))
             .map(drop),
-        store.journal(&ghost, Event::TeamDeleted { by: String::new() }),
+        store
+            .team(&ghost)
+            .journal(Event::TeamDeleted { by: String::new() }),
     ] {
         let error = outcome.unwrap_err();
         assert!(matches!(error, StoreError::TeamNotFound { .. }), "{error}");
@@ -298,7 +311,7 @@ fn another_leads(world: &World) -> (swarm_fs::LifeHolder, u32) {
         host: "here".to_owned(),
         pid_space: String::new(),
     };
-    let path = world.store.life_path(&world.team, &name("team-lead"));
+    let path = world.store.team(&world.team).life_path(&name("team-lead"));
     let content = serde_json::to_vec(&record).unwrap();
     (swarm_fs::LifeHolder::take(&path, &content).unwrap(), pid)
 }
@@ -308,28 +321,32 @@ fn a_team_that_another_process_leads_is_not_deleted_even_by_force() {
     let world = World::new();
     let (life, lead) = another_leads(&world);
     for force in [false, true] {
-        let refused = world.store.delete_team(&world.team, false, force);
+        let refused = world.store.team(&world.team).delete(false, force);
         assert!(
             matches!(refused, Err(StoreError::LeadAlive { pid, .. }) if pid == lead),
             "{refused:?}"
         );
-        assert!(world.store.may_delete(&world.team, force).is_err());
+        assert!(world.store.team(&world.team).may_delete(force).is_err());
     }
-    let config = world.store.team_folder(&world.team).join("config.json");
+    let config = world
+        .store
+        .team(&world.team)
+        .team_folder()
+        .join("config.json");
     let sound = fs::read(&config).unwrap();
     swarm_fs::replace_alone(&config, b"{").unwrap();
-    assert!(world.store.delete_team(&world.team, true, true).is_err());
+    assert!(world.store.team(&world.team).delete(true, true).is_err());
     swarm_fs::replace_alone(&config, &sound).unwrap();
     drop(life);
-    world.store.may_delete(&world.team, false).unwrap();
-    world.store.delete_team(&world.team, true, false).unwrap();
+    world.store.team(&world.team).may_delete(false).unwrap();
+    world.store.team(&world.team).delete(true, false).unwrap();
 }
 
 #[test]
 fn a_lead_deletes_its_own_team() {
     let world = World::new();
     let _life = world.live("team-lead", swarm_protocol::SpawnId::random());
-    world.store.delete_team(&world.team, true, false).unwrap();
+    world.store.team(&world.team).delete(true, false).unwrap();
 }
 
 #[test]
@@ -338,14 +355,15 @@ fn only_the_lead_that_was_found_lost_is_cleared() {
     let mut lost = swarm_store::process::as_lead(swarm_protocol::UnixMs(1));
     lost.proc_start = "1".to_owned();
     let store = &world.store;
-    let named = || store.config(&world.team).unwrap().lead_process;
+    let named = || store.team(&world.team).config().unwrap().lead_process;
     store
-        .set_lead_process(&world.team, Some(lost.clone()))
+        .team(&world.team)
+        .set_lead_process(Some(lost.clone()))
         .unwrap();
 
     // Somebody takes over: first the life lock falls to it, then its name is written.
     let (life, lead) = another_leads(&world);
-    let refused = store.clear_lost_lead(&world.team, &lost).unwrap_err();
+    let refused = store.team(&world.team).clear_lost_lead(&lost).unwrap_err();
     assert!(
         matches!(refused, StoreError::LeadAlive { pid, .. } if pid == lead),
         "{refused}"
@@ -356,10 +374,11 @@ fn only_the_lead_that_was_found_lost_is_cleared() {
     let mut next = lost.clone();
     next.proc_start = "2".to_owned();
     store
-        .set_lead_process(&world.team, Some(next.clone()))
+        .team(&world.team)
+        .set_lead_process(Some(next.clone()))
         .unwrap();
-    store.clear_lost_lead(&world.team, &lost).unwrap_err();
+    store.team(&world.team).clear_lost_lead(&lost).unwrap_err();
     assert_eq!(named(), Some(next.clone()));
-    store.clear_lost_lead(&world.team, &next).unwrap();
+    store.team(&world.team).clear_lost_lead(&next).unwrap();
     assert_eq!(named(), None);
 }

@@ -75,20 +75,15 @@ impl World {
     pub(crate) fn join(&self, member: &str) -> SpawnId {
         let new = new_member(member);
         let spawn = new.spawn_id;
-        self.store.reserve(&self.team, new).unwrap();
+        self.store.team(&self.team).reserve(new).unwrap();
         self.commit(spawn);
         spawn
     }
 
     pub(crate) fn commit(&self, spawn: SpawnId) {
         self.store
-            .commit_spawn(
-                &self.team,
-                &spawn,
-                PaneId::new("%1"),
-                BackendType::Tmux,
-                None,
-            )
+            .team(&self.team)
+            .commit_spawn(&spawn, PaneId::new("%1"), BackendType::Tmux, None)
             .unwrap();
     }
 
@@ -103,28 +98,33 @@ impl World {
             host: "here".to_owned(),
             pid_space: String::new(),
         };
-        let path = self.store.life_path(&self.team, &name(member));
+        let path = self.store.team(&self.team).life_path(&name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
     }
 
     pub(crate) fn inbox_path(&self, member: &str) -> PathBuf {
         self.store
-            .inbox_folder(&self.team)
+            .team(&self.team)
+            .inbox_folder()
             .join(format!("{member}.json"))
     }
 
     pub(crate) fn task_path(&self, number: u64) -> PathBuf {
         self.store
-            .tasks_folder(&self.team)
+            .team(&self.team)
+            .tasks_folder()
             .join(format!("{number}.json"))
     }
 
     pub(crate) fn unread(&self, member: &str) -> Vec<InboxEntry> {
-        self.store.take_unread(&self.team, &name(member)).unwrap()
+        self.store
+            .team(&self.team)
+            .take_unread(&name(member))
+            .unwrap()
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        let events = self.store.events(&self.team).unwrap();
+        let events = self.store.team(&self.team).events().unwrap();
         events
             .entries
             .into_iter()
@@ -135,7 +135,8 @@ impl World {
     pub(crate) fn create(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
         let new = new_task(subject, blocked_by);
         self.store
-            .create_tasks(&self.team, &[new], &self.person())
+            .team(&self.team)
+            .create_tasks(&[new], &self.person())
             .unwrap()[0]
     }
 

@@ -32,7 +32,7 @@ pub async fn orphaned_panes(
         let ours = panes.into_iter().filter(|pane| {
             pane.root.as_deref() == Some(&*root)
                 && !matches!(pane.status, PaneStatus::Running { .. })
-                && is_gone(&store.team_folder(&pane.team))
+                && is_gone(&store.team(&pane.team).team_folder())
         });
         orphans.extend(ours.map(|tagged| LeftPane {
             tagged,

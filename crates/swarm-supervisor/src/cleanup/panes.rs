@@ -115,7 +115,7 @@ impl Former {
     fn of(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
         let former = Self::in_journal(deployment, team)?;
         // Read after the journal: whoever joins meanwhile is not in it.
-        let roster = deployment.store.config(team)?;
+        let roster = deployment.store.team(team).config()?;
         Ok(former.without(&roster.members))
     }
 
@@ -123,7 +123,7 @@ impl Former {
     fn in_journal(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();
         let mut sockets = BTreeSet::new();
-        for entry in deployment.store.events(team)?.entries {
+        for entry in deployment.store.team(team).events()?.entries {
             if let Event::SpawnReserved {
                 spawn_id, socket, ..
             } = entry.event

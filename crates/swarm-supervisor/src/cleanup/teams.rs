@@ -40,7 +40,7 @@ pub fn verdict(
     };
     let team = &config.name;
     // A lead of another program leaves none, and whether its team is done with is for that program to say.
-    if store.life_record(team, &MemberName::lead()).is_none() {
+    if store.team(team).life_record(&MemberName::lead()).is_none() {
         return Ok(Verdict::InUse);
     }
     let kept = |why: String| Ok(Verdict::Kept { why });
@@ -58,7 +58,7 @@ pub fn verdict(
             "process {pid} of it still runs; `swarm reap {team}` ends it"
         ));
     }
-    let found = handover(store, team)?;
+    let found = handover(&*store.team(team))?;
     let open = found
         .tasks
         .tasks
@@ -97,7 +97,7 @@ fn not_dead(
         {
             return Ok(Some((name.clone(), "is being spawned")));
         }
-        match store.liveness(&config.name, name)? {
+        match store.team(&config.name).liveness(name)? {
             Liveness::Alive => return Ok(Some((name.clone(), "lives"))),
             Liveness::Foreign if reservation.is_none() && member.swarm.is_none() => {
                 let why = "belongs to another program, and whether it lives is not known";

@@ -73,12 +73,12 @@ pub fn lead_standing(
     config: &TeamConfig,
 ) -> Result<LeadStanding, StoreError> {
     let (team, lead) = (&config.name, MemberName::lead());
-    let liveness = store.liveness(team, &lead)?;
+    let liveness = store.team(team).liveness(&lead)?;
     Ok(LeadStanding::judge(
         config,
-        store.is_foreign(team),
+        store.team(team).is_foreign(),
         liveness,
-        || store.life_record(team, &lead).as_ref().map(pid_of),
+        || store.team(team).life_record(&lead).as_ref().map(pid_of),
     ))
 }
 

@@ -93,7 +93,7 @@ fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, MemberProcess)>, Stor
     let (teams, remains) = store.teams_and_remains()?;
     let teams = teams.into_iter().chain(remains);
     let members = teams.flat_map(|team| {
-        let holders = life_holders(store, &team).into_iter();
+        let holders = life_holders(&*store.team(&team)).into_iter();
         holders.map(move |holder| (team.clone(), holder))
     });
     Ok(members

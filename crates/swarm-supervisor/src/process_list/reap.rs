@@ -125,7 +125,7 @@ async fn end_parked(
     member: &MemberName,
     spawn_id: SpawnId,
 ) -> Result<(), LeadError> {
-    let config = deployment.store.config(team)?;
+    let config = deployment.store.team(team).config()?;
     match lead_standing(&*deployment.store, &config)? {
         LeadStanding::Lost { .. } => {
             let ended = kill_spawn(deployment, team, member, spawn_id).await;

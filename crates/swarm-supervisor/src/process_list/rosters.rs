@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use swarm_fs::Liveness;
-use swarm_protocol::{LifeRecord, MemberState, SpawnId, TeamName};
-use swarm_store::{MemberView, StoreError, TeamStore};
+use swarm_protocol::{LifeRecord, MemberState, SpawnId};
+use swarm_store::{MemberView, StoreError, Team, TeamStore};
 
 use super::leads::LeadStanding;
 use super::{Standing, Stray};
@@ -30,7 +30,7 @@ impl Rosters {
     pub(super) fn read(store: &dyn TeamStore) -> Result<Self, StoreError> {
         let mut rosters = HashMap::new();
         for team in store.teams()? {
-            match read_one(store, &team) {
+            match read_one(&*store.team(&team)) {
                 Ok(sound) => {
                     rosters.insert(team.to_string(), Roster::Read(sound));
                 }
@@ -88,8 +88,8 @@ impl Rosters {
     }
 }
 
-fn read_one(store: &dyn TeamStore, team: &TeamName) -> Result<Sound, StoreError> {
-    let seen = store.look(team)?;
+fn read_one(team: &dyn Team) -> Result<Sound, StoreError> {
+    let seen = team.look()?;
     let leads = seen
         .members
         .iter()

@@ -17,7 +17,7 @@ pub(crate) async fn end_member(
     spawn: SpawnId,
     grace: Duration,
 ) -> Ended {
-    let target = processes_of_members(&*deployment.store, team, [(name, spawn)]);
+    let target = processes_of_members(&*deployment.store.team(team), [(name, spawn)]);
     process::end(target, grace).await
 }
 
@@ -27,7 +27,7 @@ pub(crate) async fn end_spawns(
     team: &TeamName,
     spawns: &HashSet<SpawnId>,
 ) -> Ended {
-    let target = processes_of_spawns(&*deployment.store, team, spawns.iter().copied());
+    let target = processes_of_spawns(&*deployment.store.team(team), spawns.iter().copied());
     process::end(target, deployment.kill_grace).await
 }
 

@@ -70,7 +70,7 @@ impl Attempt<'_> {
     fn called_off(&self) -> Option<LeadError> {
         let (store, name) = (&self.deployment.store, &self.options.name);
         let spawn_id = self.order.spawn_id;
-        match store.config(self.team) {
+        match store.team(self.team).config() {
             Err(gone @ StoreError::TeamNotFound { .. }) => Some(gone.into()),
             Ok(config) if config.member(name).and_then(Member::spawn_id) != Some(spawn_id) => {
                 let team = self.team.clone();
@@ -81,8 +81,8 @@ impl Attempt<'_> {
     }
 
     async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
-        let (store, name) = (&self.deployment.store, &self.options.name);
-        let folder = store.member_dir(self.team, name);
+        let (files, name) = (self.deployment.store.team(self.team), &self.options.name);
+        let folder = files.member_dir(name);
         let file = folder.join(SpawnOrder::file_name(self.order.spawn_id));
         // An order is strings, numbers and paths of text.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
@@ -112,10 +112,10 @@ impl Attempt<'_> {
             member: name.clone(),
             mismatch,
         })?;
-        let (team, spawn_id) = (self.team.clone(), self.order.spawn_id);
+        let spawn_id = self.order.spawn_id;
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
-        off_thread(store, move |store| {
-            store.commit_spawn(&team, &spawn_id, at, backend, socket)
+        off_thread(&files, move |team| {
+            team.commit_spawn(&spawn_id, at, backend, socket)
         })
         .await?;
         if let Some(created) = &self.worktree {
@@ -143,7 +143,8 @@ impl Attempt<'_> {
         let member_dir = self
             .deployment
             .store
-            .member_dir(self.team, &order.agent.name);
+            .team(self.team)
+            .member_dir(&order.agent.name);
         let marks = order::marks(self.deployment, &order.agent, order.spawn_id);
         PaneCommand {
             program: self.deployment.program.clone(),
@@ -164,7 +165,8 @@ impl Attempt<'_> {
     /// Takes everything back. Each step is tried whatever became of the others; what cannot be undone is logged,
     /// since the error that began it is what the caller must hear. `false` when the reservation was gone already.
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
-        let (store, spawn_id) = (&self.deployment.store, self.order.spawn_id);
+        let files = self.deployment.store.team(self.team);
+        let spawn_id = self.order.spawn_id;
         let grace = self.deployment.kill_grace;
         let name = &self.options.name;
         let ended = end_member(self.deployment, self.team, name, spawn_id, grace).await;
@@ -176,7 +178,7 @@ impl Attempt<'_> {
         {
             tracing::warn!(%spawn_id, %error, "pane of a failed spawn not closed");
         }
-        let folder = store.member_dir(self.team, &self.options.name);
+        let folder = files.member_dir(name);
         if let Err(error) = SpawnOrder::discard(&folder, spawn_id) {
             tracing::error!(%spawn_id, %error, "spawn order not removed");
         }
@@ -184,7 +186,7 @@ impl Attempt<'_> {
             worktree::undo(self.deployment, created).await;
         }
         let reason = error.to_string();
-        match store.abort_spawn(self.team, &spawn_id, &reason) {
+        match files.abort_spawn(&spawn_id, &reason) {
             Ok(was_there) => was_there,
             Err(error) => {
                 tracing::error!(%spawn_id, %error, "reservation not undone");

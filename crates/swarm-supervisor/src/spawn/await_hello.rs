@@ -22,7 +22,7 @@ pub(super) fn watch_hello(
     team: &TeamName,
     name: &MemberName,
 ) -> Subscription {
-    let folder = deployment.store.member_dir(team, name);
+    let folder = deployment.store.team(team).member_dir(name);
     deployment
         .watcher
         .subscribe(&folder, NameFilter::Exact(vec!["hello.json".into()]))
@@ -49,7 +49,7 @@ pub(super) async fn await_hello(
     let ended = backend.exited(pane);
     tokio::pin!(deadline, ended);
     loop {
-        let said = match deployment.store.hello(expected.team, expected.name) {
+        let said = match deployment.store.team(expected.team).hello(expected.name) {
             // A power cut may have left half of what an earlier spawn said; this one replaces the file as a whole.
             Err(StoreError::Damaged { .. }) => None,
             said => said?,

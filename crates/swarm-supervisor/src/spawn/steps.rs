@@ -126,7 +126,7 @@ async fn begin<'a>(
 ) -> Result<Attempt<'a>, LeadError> {
     let mode = kind::mode(deployment, &options)?;
     let model = kind::model(deployment, &options)?;
-    reconcile_team(&deployment.store, team).await?;
+    reconcile_team(&deployment.store.team(team)).await?;
     let replaced = if options.replace {
         end_live_namesake(deployment, team, &options.name).await?
     } else {
@@ -147,7 +147,8 @@ async fn begin<'a>(
     let is_taken = former.is_none()
         && deployment
             .store
-            .config(team)?
+            .team(team)
+            .config()?
             .member(&options.name)
             .is_some();
     let worktree = if is_taken {
@@ -176,13 +177,8 @@ async fn begin<'a>(
             .and_then(swarm_protocol::Member::known_color)
             .or(definition_color),
     };
-    let reserving = {
-        let team = team.clone();
-        off_thread(&deployment.store, move |store| {
-            swarm_team::reserve(store, &team, new)
-        })
-    };
-    let reserved = reserving.await;
+    let files = deployment.store.team(team);
+    let reserved = off_thread(&files, move |team| swarm_team::reserve(team, new)).await;
     let member = match (reserved, &worktree) {
         (Err(error), Some(created)) => {
             worktree::undo(deployment, created).await;
@@ -241,7 +237,7 @@ async fn pick_backend(
     let mut facts = deployment.terminal.clone();
     facts.server_number = server_number(&canonical(&deployment.root), team);
     // Further members of a team join the server that the first one was given.
-    let config = deployment.store.config(team)?;
+    let config = deployment.store.team(team).config()?;
     let sockets = config
         .teammates()
         .filter_map(|member| member.swarm.as_ref()?.socket.clone());

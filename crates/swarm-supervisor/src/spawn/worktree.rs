@@ -63,7 +63,7 @@ pub(super) async fn prepare(
             member: Some(options.name.clone()),
             agent: None,
             spawn_id: Some(spawn_id),
-            life: Some(deployment.store.life_path(team, &options.name)),
+            life: Some(deployment.store.team(team).life_path(&options.name)),
         },
         process: ProcessMark {
             pid: deployment.process.pid,

@@ -24,17 +24,16 @@ pub(super) async fn cancel_spawn(
     report: &mut StopReport,
 ) -> Result<bool, LeadError> {
     let name = &report.member;
-    let store = &deployment.store;
-    let config = store.config(team)?;
+    let files = deployment.store.team(team);
+    let config = files.config()?;
     let Some(entry) = config
         .member(name)
         .filter(|entry| is_begun(entry, spawn_id))
     else {
         return Ok(false);
     };
-    let of = team.clone();
-    let undone = off_thread(store, move |store| {
-        store.abort_spawn(&of, &spawn_id, "it was ended before it was ready")
+    let undone = off_thread(&files, move |team| {
+        team.abort_spawn(&spawn_id, "it was ended before it was ready")
     });
     let undone = undone.await;
     if matches!(undone, Ok(false)) {
@@ -44,7 +43,7 @@ pub(super) async fn cancel_spawn(
     let ended = end_member(deployment, team, name, spawn_id, grace).await;
     undone?;
     let closed = close_begun_pane(deployment, team, entry, spawn_id).await;
-    SpawnOrder::discard(&store.member_dir(team, name), spawn_id)?;
+    SpawnOrder::discard(&files.member_dir(name), spawn_id)?;
     report.pane_left = closed.err().map(|error| error.to_string());
     report.processes_left = ended.left;
     Ok(true)

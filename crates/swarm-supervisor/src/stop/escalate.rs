@@ -15,7 +15,7 @@ pub fn member_death(
     team: &TeamName,
     name: &MemberName,
 ) -> tokio::sync::oneshot::Receiver<Result<(), FsError>> {
-    swarm_fs::death(deployment.store.life_path(team, name))
+    swarm_fs::death(deployment.store.team(team).life_path(name))
 }
 
 /// How long a member that has said that it ends may still hold its life lock.
@@ -32,15 +32,15 @@ pub async fn await_reported_end(
     name: &MemberName,
 ) -> Result<(), LeadError> {
     let store = &deployment.store;
-    let config = store.config(team)?;
+    let config = store.team(team).config()?;
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
     };
-    let last = store.state(team, name)?;
+    let last = store.team(team).state(name)?;
     let is_over = last.is_some_and(|last| {
         last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
     });
-    if is_over && store.liveness(team, name)? == Liveness::Alive {
+    if is_over && store.team(team).liveness(name)? == Liveness::Alive {
         let waited = tokio::time::timeout(LAST_MOMENT, member_death(deployment, team, name)).await;
         tracing::debug!(%team, member = %name, in_time = waited.is_ok(), "waited for its lock");
     }
@@ -62,9 +62,9 @@ pub(super) async fn end_processes(
             left: terminated.left,
         });
     }
-    let config = deployment.store.config(team)?;
+    let config = deployment.store.team(team).config()?;
     let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
-    if is_its_name && deployment.store.liveness(team, name)? == Liveness::Alive {
+    if is_its_name && deployment.store.team(team).liveness(name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {
             member: name.clone(),
             left: 1,

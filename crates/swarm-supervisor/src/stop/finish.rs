@@ -37,10 +37,9 @@ pub async fn finish(
     // Programs that its shell left behind carry its mark.
     let ended = end_member(deployment, team, name, spawn_id, grace).await;
     report.processes_left = ended.left;
-    let store = &deployment.store;
-    let (of, who) = (team.clone(), name.clone());
-    let taken = off_thread(store, move |store| {
-        store.remove_member(&of, &who, Some(&spawn_id))
+    let (files, who) = (deployment.store.team(team), name.clone());
+    let taken = off_thread(&files, move |team| {
+        team.remove_member(&who, Some(&spawn_id))
     });
     let Some(removed) = taken.await? else {
         return Ok(report);
@@ -64,7 +63,7 @@ pub async fn finish(
             spawn_id,
             how: report.outcome.word().to_owned(),
         };
-        store.journal(team, event)?;
+        files.journal(event)?;
     }
     Ok(report)
 }
@@ -89,7 +88,7 @@ pub fn dead_namesake(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
-    let config = deployment.store.config(team)?;
+    let config = deployment.store.team(team).config()?;
     let dead = config.member(name).filter(|member| {
         let mark = member.swarm.as_ref();
         !name.is_lead() && mark.is_some_and(|mark| mark.died_at.is_some())
@@ -106,11 +105,11 @@ pub fn namesake(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
-    let config = deployment.store.config(team)?;
+    let config = deployment.store.team(team).config()?;
     if config.member(name).is_some() {
         return dead_namesake(deployment, team, name);
     }
-    let former = deployment.store.former_member(team, name)?;
+    let former = deployment.store.team(team).former_member(name)?;
     let has_conversation = |member: &Member| {
         let session = member.session();
         session.is_some_and(|session| {
@@ -130,8 +129,8 @@ pub async fn clean_up_after_lead(
 ) -> Result<(), LeadError> {
     let lead = MemberName::lead();
     // Read before the look at the lock: whoever takes the lead now is not in the record that was read.
-    let record = deployment.store.life_record(team, &lead);
-    if deployment.store.liveness(team, &lead)? == Liveness::Dead
+    let record = deployment.store.team(team).life_record(&lead);
+    if deployment.store.team(team).liveness(&lead)? == Liveness::Dead
         && let Some(record) = record
     {
         let ended = end_marked(deployment, record.spawn_id, deployment.kill_grace).await;
@@ -172,10 +171,11 @@ pub async fn clear_dead(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<Vec<StopReport>, LeadError> {
-    reconcile_team(&deployment.store, team).await?;
-    let config = deployment.store.config(team)?;
+    let files = deployment.store.team(team);
+    reconcile_team(&files).await?;
+    let config = files.config()?;
     for member in config.teammates() {
-        if deployment.store.liveness(team, &member.name)? == Liveness::Alive {
+        if deployment.store.team(team).liveness(&member.name)? == Liveness::Alive {
             return Ok(Vec::new());
         }
     }

@@ -58,14 +58,14 @@ pub(crate) async fn end_live_namesake(
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
     let store = &deployment.store;
-    let Some(member) = store.config(team)?.member(name).cloned() else {
+    let Some(member) = store.team(team).config()?.member(name).cloned() else {
         return Ok(None);
     };
     let spawning = member
         .swarm
         .as_ref()
         .is_some_and(|swarm| swarm.reservation.is_some());
-    if !spawning && store.liveness(team, name)? == Liveness::Dead {
+    if !spawning && store.team(team).liveness(name)? == Liveness::Dead {
         return Ok(None);
     }
     // Only a person replaces a member.

@@ -22,7 +22,7 @@ pub async fn shutdown(
     options: &StopOptions,
 ) -> Result<StopReport, LeadError> {
     let spawn_id = spawn_of(deployment, team, name)?;
-    let outcome = match deployment.store.liveness(team, name)? {
+    let outcome = match deployment.store.team(team).liveness(name)? {
         Liveness::Alive => ask(deployment, team, name, spawn_id, options).await?,
         Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
     };
@@ -46,7 +46,7 @@ pub(super) fn spawn_of(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<SpawnId, LeadError> {
-    let config = deployment.store.config(team)?;
+    let config = deployment.store.team(team).config()?;
     let member = config
         .member(name)
         .filter(|member| !member.name.is_lead())
@@ -67,13 +67,11 @@ async fn ask(
     spawn_id: SpawnId,
     options: &StopOptions,
 ) -> Result<StopOutcome, LeadError> {
-    let store = &deployment.store;
+    let files = deployment.store.team(team);
     let grace = options.grace(deployment);
     let terminate = || end_processes(deployment, team, name, spawn_id, grace);
     let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-    let mut mail = deployment
-        .watcher
-        .subscribe(&store.inbox_folder(team), filter);
+    let mut mail = deployment.watcher.subscribe(&files.inbox_folder(), filter);
     let deadline = tokio::time::sleep(options.timeout);
     let Some(request) = send_request(deployment, team, name, options).await? else {
         return terminate().await;
@@ -93,7 +91,7 @@ async fn ask(
                 if let Ok(fell) = fell {
                     fell?;
                 }
-                if store.liveness(team, name)? != Liveness::Alive {
+                if files.liveness(name)? != Liveness::Alive {
                     return Ok(StopOutcome::Approved);
                 }
                 return terminate().await;
@@ -114,17 +112,20 @@ async fn send_request(
     name: &MemberName,
     options: &StopOptions,
 ) -> Result<Option<RequestId>, LeadError> {
-    let (of, who, reason) = (team.clone(), name.clone(), options.reason.clone());
+    let (who, reason) = (name.clone(), options.reason.clone());
     let (by, force) = (options.by, options.at_once);
     let now = deployment.clock.now();
-    let hasty = deployment.store.in_haste(options.timeout);
-    let sent = off_thread(&hasty, move |store| {
+    let in_a_hurry = deployment
+        .store
+        .team(team)
+        .with_lock_timeout(options.timeout);
+    let sent = off_thread(&in_a_hurry, move |team| {
         let ask = ShutdownAsk {
             reason: reason.as_deref(),
             by,
             force,
         };
-        request_shutdown(store, &of, &who, now, ask)
+        request_shutdown(team, &who, now, ask)
     });
     match sent.await {
         Ok(request) => Ok(Some(request)),
@@ -146,7 +147,7 @@ fn refusal(
     name: &MemberName,
     request: &RequestId,
 ) -> Result<Option<String>, LeadError> {
-    let inbox = deployment.store.inbox(team, &MemberName::lead())?;
+    let inbox = deployment.store.team(team).inbox(&MemberName::lead())?;
     Ok(inbox
         .entries
         .iter()

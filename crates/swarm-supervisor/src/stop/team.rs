@@ -49,7 +49,7 @@ fn started_by_swarm(
     deployment: &Deployment,
     team: &TeamName,
 ) -> Result<Vec<MemberName>, LeadError> {
-    let config = deployment.store.config(team)?;
+    let config = deployment.store.team(team).config()?;
     let ours = config.teammates().filter(|member| member.swarm.is_some());
     Ok(ours.map(|member| member.name.clone()).collect())
 }

@@ -53,7 +53,11 @@ fn end(mut child: Child) {
 fn lose_the_lead(world: &World) {
     let mut lead = process::as_lead(UnixMs(1));
     "1".clone_into(&mut lead.proc_start);
-    world.store.set_lead_process(&team(), Some(lead)).unwrap();
+    world
+        .store
+        .team(&team())
+        .set_lead_process(Some(lead))
+        .unwrap();
 }
 
 #[test]
@@ -64,14 +68,14 @@ fn a_census_changes_nothing() {
     world.task_of("bob", spawn);
     drop(world.live("bob", spawn));
     let left = marked(&world, "bob", spawn, &[]);
-    let before = (world.journal(), world.store.config(&team()).unwrap());
+    let before = (world.journal(), world.store.team(&team()).config().unwrap());
 
     // The death is seen all the same, though nobody has recorded it.
     let standing = see(&world, left.id()).standing;
     assert_eq!(standing, Standing::Stray(Stray::MemberDead));
     assert_eq!(
         before,
-        (world.journal(), world.store.config(&team()).unwrap())
+        (world.journal(), world.store.team(&team()).config().unwrap())
     );
     assert_eq!(world.unread("team-lead"), 0);
     end(left);
@@ -83,7 +87,8 @@ async fn what_comes_of_a_spawn_after_it_was_undone_goes_with_its_team() {
     let undone = world.reserve("bob", None);
     world
         .store
-        .abort_spawn(&team(), &undone, "its time was over")
+        .team(&team())
+        .abort_spawn(&undone, "its time was over")
         .unwrap();
     let mut late = marked(&world, "bob", undone, &[]);
     let mut of_others = marked(&world, "bob", SpawnId::random(), &[]);
@@ -130,7 +135,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
     seen.retain(|one| u32::try_from(one.pid) == Ok(child.id()));
 
     // Taken over by a person after the process list.
-    world.store.set_lead_process(&team(), None).unwrap();
+    world.store.team(&team()).set_lead_process(None).unwrap();
     let reaped = reap(&world.deployment, &seen, true).await;
     assert!(
         matches!(reaped[0].error, Some(LeadError::TakenOver { .. })),
@@ -143,7 +148,8 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
     drop(life);
     world
         .store
-        .remove_member(&team(), &name("bob"), Some(&earlier))
+        .team(&team())
+        .remove_member(&name("bob"), Some(&earlier))
         .unwrap();
     let later = world.join("bob");
     let life = world.live("bob", later);
@@ -154,7 +160,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
     let reaped = reap(&world.deployment, &seen, true).await;
     assert!(reaped[0].error.is_none(), "{reaped:?}");
     assert!(!waiter.join().unwrap().success());
-    let bob = world.store.config(&team()).unwrap();
+    let bob = world.store.team(&team()).config().unwrap();
     let bob = bob.member(&name("bob")).unwrap();
     assert_eq!(bob.spawn_id(), Some(later));
     drop(life);
@@ -165,7 +171,7 @@ fn a_team_that_another_program_led_is_left_to_it() {
     let world = World::new();
     lose_the_lead(&world);
     let judge = || {
-        let config = world.store.config(&team()).unwrap();
+        let config = world.store.team(&team()).config().unwrap();
         verdict(&*world.store, &config, &[], true).unwrap()
     };
     assert_eq!(judge(), Verdict::InUse);
@@ -180,8 +186,8 @@ async fn a_member_that_comes_back_gets_the_tasks_that_nobody_has_taken() {
     let life = world.live("bob", spawn);
     let [free, taken] = [(); 2].map(|()| world.task_of("bob", spawn));
     drop(life);
-    swarm_team::reconcile(&*world.store, &team()).unwrap();
-    let found = handover(&*world.store, &team()).unwrap();
+    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
+    let found = handover(&*world.store.team(&team())).unwrap();
     let had: Vec<TaskId> = found.dead[0].tasks.iter().map(|task| task.id).collect();
     assert_eq!(had, [free, taken]);
 
@@ -189,7 +195,7 @@ async fn a_member_that_comes_back_gets_the_tasks_that_nobody_has_taken() {
     let ann = world.join("ann");
     let _life = world.live("ann", ann);
     let as_ann = Actor::member(&team(), name("ann"), Some(ann));
-    world.store.claim(&team(), &taken, &as_ann).unwrap();
+    world.store.team(&team()).claim(&taken, &as_ann).unwrap();
 
     let mut deployment = world.deployment.clone();
     deployment.program = "/bin/false".into();
@@ -201,7 +207,7 @@ async fn a_member_that_comes_back_gets_the_tasks_that_nobody_has_taken() {
     )
     .await;
     failed.unwrap_err();
-    let task = |id: TaskId| -> Task { world.store.task(&team(), &id).unwrap() };
+    let task = |id: TaskId| -> Task { world.store.team(&team()).task(&id).unwrap() };
     assert_eq!(task(taken).owner.as_deref(), Some("ann"));
     assert_eq!(task(free).owner, None, "given back as the spawn failed");
 }

@@ -67,7 +67,10 @@ impl Stage {
             std::thread::spawn(move || {
                 let life = hold_life(&store, &team(), "bob", order.spawn_id);
                 lives.lock().push(life);
-                store.write_hello(&team(), &name("bob"), &hello).unwrap();
+                store
+                    .team(&team())
+                    .write_hello(&name("bob"), &hello)
+                    .unwrap();
             });
         });
         stage
@@ -103,7 +106,7 @@ impl Stage {
 }
 
 fn order_path(store: &dyn TeamStore, spawn: &str) -> PathBuf {
-    let folder = store.member_dir(&team(), &name("bob"));
+    let folder = store.team(&team()).member_dir(&name("bob"));
     folder.join(SpawnOrder::file_name(spawn.parse().unwrap()))
 }
 
@@ -125,14 +128,14 @@ fn hello(order: &SpawnOrder, pane: &Pane) -> Hello {
 }
 
 fn entry(world: &World) -> Option<Member> {
-    let config = world.store.config(&team()).unwrap();
+    let config = world.store.team(&team()).config().unwrap();
     config.member(&name("bob")).cloned()
 }
 
 /// Roster and inboxes as bytes.
 fn before(world: &World) -> (Vec<u8>, Option<Vec<u8>>) {
-    let config = world.store.team_folder(&team()).join("config.json");
-    let inbox = world.store.inbox_folder(&team()).join("bob.json");
+    let config = world.store.team(&team()).team_folder().join("config.json");
+    let inbox = world.store.team(&team()).inbox_folder().join("bob.json");
     (std::fs::read(config).unwrap(), std::fs::read(inbox).ok())
 }
 
@@ -156,7 +159,7 @@ fn assert_undone(world: &World, stage: &Stage, was: &(Vec<u8>, Option<Vec<u8>>))
 }
 
 fn orders(world: &World) -> Vec<PathBuf> {
-    let folder = world.store.member_dir(&team(), &name("bob"));
+    let folder = world.store.team(&team()).member_dir(&name("bob"));
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -446,7 +449,8 @@ async fn a_spawn_that_was_undone_by_another_is_not_committed() {
     let store = world.store.clone();
     let stage = Stage::says_hello(&world, move |hello| {
         store
-            .abort_spawn(&team(), &hello.spawn_id, "a test")
+            .team(&team())
+            .abort_spawn(&hello.spawn_id, "a test")
             .unwrap();
     });
     let was = before(&world);
@@ -474,7 +478,7 @@ fn ends_after(world: &World, meanwhile: fn(&dyn TeamStore, SpawnId)) -> Stage {
 async fn who_spawns_is_told_that_it_was_called_off_and_not_what_came_of_that() {
     let world = World::new();
     let undone = ends_after(&world, |store, spawn| {
-        assert!(store.abort_spawn(&team(), &spawn, "a test").unwrap());
+        assert!(store.team(&team()).abort_spawn(&spawn, "a test").unwrap());
     });
     let error = undone.spawn(&world, options(&world)).await.unwrap_err();
     assert!(
@@ -482,7 +486,7 @@ async fn who_spawns_is_told_that_it_was_called_off_and_not_what_came_of_that() {
         "{error}"
     );
     let deleted = ends_after(&world, |store, _| {
-        store.delete_team(&team(), true, true).unwrap();
+        store.team(&team()).delete(true, true).unwrap();
     });
     let error = deleted.spawn(&world, options(&world)).await.unwrap_err();
     assert!(
@@ -502,7 +506,7 @@ async fn mail_of_others_outlives_a_failed_spawn_and_its_prompt_does_not() {
     let (store, backend) = (world.store.clone(), stage.backend.clone());
     stage.backend.on_start(move |pane, _| {
         let draft = Draft::new("team-lead", "by the way");
-        store.send(&team(), &name("bob"), draft).unwrap();
+        store.team(&team()).send(&name("bob"), draft).unwrap();
         backend.finish(&pane.id, 1);
     });
     stage.spawn(&world, options(&world)).await.unwrap_err();
@@ -553,7 +557,7 @@ async fn a_dead_member_has_its_place_back_when_its_successor_fails() {
         let world = World::new();
         let spawn = world.join("bob");
         drop(world.live("bob", spawn));
-        swarm_team::reconcile(&*world.store, &team()).unwrap();
+        swarm_team::reconcile(&*world.store.team(&team())).unwrap();
         let stage = Stage::new();
         let backend = stage.backend.clone();
         stage

@@ -55,7 +55,7 @@ async fn a_member_that_approves_leaves_with_its_tasks_given_back() {
     assert_eq!(stopped.released, [task]);
     assert!(!world.has("bob"));
     assert_eq!(world.stops(), ["approved"]);
-    let free = world.store.task(&team(), &task).unwrap();
+    let free = world.store.team(&team()).task(&task).unwrap();
     assert_eq!((free.owner.as_deref(), free.swarm().attempt), (None, 0));
 }
 
@@ -72,10 +72,10 @@ async fn a_member_whose_agent_refuses_goes_on() {
     assert_eq!(stopped.outcome, StopOutcome::Refused { reason });
     let _life = bob.join().unwrap();
     assert!(world.has("bob") && world.stops().is_empty());
-    let held = world.store.task(&team(), &task).unwrap();
+    let held = world.store.team(&team()).task(&task).unwrap();
     assert_eq!(held.owner.as_deref(), Some("bob"));
     assert_eq!(
-        world.store.liveness(&team(), &name("bob")).unwrap(),
+        world.store.team(&team()).liveness(&name("bob")).unwrap(),
         Liveness::Alive
     );
 }
@@ -90,12 +90,12 @@ async fn a_refusal_that_the_lead_has_read_first_counts() {
         std::thread::spawn(move || {
             let lead = swarm_protocol::MemberName::lead();
             swarm_testkit::wait_for("the refusal", || {
-                let unread = store.take_unread(&team(), &lead).unwrap();
+                let unread = store.team(&team()).take_unread(&lead).unwrap();
                 let ids: Vec<_> = unread
                     .into_iter()
                     .filter_map(|entry| entry.msg_id)
                     .collect();
-                (!store.ack(&team(), &lead, &ids).unwrap().is_empty()).then_some(())
+                (!store.team(&team()).ack(&lead, &ids).unwrap().is_empty()).then_some(())
             });
         })
     };
@@ -122,7 +122,8 @@ async fn a_refusal_does_not_help_against_force() {
         let frame = Answer::Refuse.frame("bob", &request);
         let lead = swarm_protocol::MemberName::lead();
         store
-            .send(&team(), &lead, Draft::control("bob", &frame))
+            .team(&team())
+            .send(&lead, Draft::control("bob", &frame))
             .unwrap();
     });
     let stopped = shutdown(&world.deployment, &team(), &name("bob"), &by_force())
@@ -175,7 +176,7 @@ async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waitin
         // Who waits for the lock waits in vain.
         let patient = LockOptions {
             deadline: Duration::from_hours(1),
-            directory_only: false,
+            ..LockOptions::default()
         };
         world.deployment.store =
             Arc::new(FileStore::clone(&world.store).with_lock_options(patient));
@@ -192,7 +193,7 @@ async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waitin
         })
         .await;
         if lock == "inbox" {
-            let inbox = world.store.inbox_folder(&team()).join("bob.json");
+            let inbox = world.store.team(&team()).inbox_folder().join("bob.json");
             let text = std::fs::read_to_string(inbox).unwrap_or_default();
             assert!(
                 !text.contains("shutdown_request"),
@@ -207,7 +208,7 @@ async fn a_member_whose_inbox_cannot_be_written_is_ended_by_force_alone() {
     let world = World::new();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.deployment.root, "bob", spawn);
-    let inbox = world.store.inbox_folder(&team()).join("bob.json");
+    let inbox = world.store.team(&team()).inbox_folder().join("bob.json");
     drop(std::fs::remove_file(&inbox));
     swarm_fs::create_private_dir(&inbox).unwrap();
     let (dep, team, bob) = (&world.deployment, team(), name("bob"));
@@ -239,7 +240,7 @@ async fn a_member_that_had_ended_was_not_killed() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
-    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
     let stopped = kill(&world.deployment, &team(), &name("bob"))
         .await
         .unwrap();
@@ -252,7 +253,7 @@ async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
     let world = World::new();
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
-    let liveness = || world.store.liveness(&team(), &name("bob")).unwrap();
+    let liveness = || world.store.team(&team()).liveness(&name("bob")).unwrap();
     world.report("bob", spawn, MemberState::Working);
     await_reported_end(&world.deployment, &team(), &name("bob"))
         .await
@@ -279,7 +280,7 @@ async fn a_death_that_was_noticed_before_is_entered_once() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
-    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
     shutdown(&world.deployment, &team(), &name("bob"), &options())
         .await
         .unwrap();
@@ -309,7 +310,7 @@ async fn strangers_leads_and_members_of_other_programs_are_not_ended() {
     }
     world
         .store
-        .update_config(&team(), &mut |config| {
+        .update_config(&team(), |config| {
             config.member_mut(&name("bob")).unwrap().swarm = None;
             Ok(())
         })
@@ -363,7 +364,7 @@ async fn of_two_who_end_a_member_one_enters_it() {
 async fn a_spawn_that_is_ended_under_way_is_undone() {
     let world = World::new();
     let spawn = world.reserve("bob", Some("run the tests"));
-    let folder = world.store.member_dir(&team(), &name("bob"));
+    let folder = world.store.team(&team()).member_dir(&name("bob"));
     let order = folder.join(SpawnOrder::file_name(spawn));
     swarm_fs::replace_alone(&order, b"keys").unwrap();
     kill(&world.deployment, &team(), &name("bob"))
@@ -398,7 +399,7 @@ async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
     world.deployment.kill_grace = Duration::from_mins(1);
     let spawn = world.reserve("bob", None);
     let seen = world.path().join("seen");
-    let roster = world.store.team_folder(&team()).join("config.json");
+    let roster = world.store.team(&team()).team_folder().join("config.json");
     // What it saw last is what whoever waits for it sees.
     let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
     let mut child = marked(&world, spawn, script, &[&roster, &seen]);
@@ -453,7 +454,8 @@ async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left()
     let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";
     let mut left = marked(&world, spawn, script, &[]);
     let (store, crew) = (&world.deployment.store, team());
-    let looking = swarm_supervisor::reconcile_team(store, &crew);
+    let files = store.team(&crew);
+    let looking = swarm_supervisor::reconcile_team(&files);
     tokio::pin!(looking);
     tokio::select! {
         biased;

@@ -2,9 +2,9 @@
 
 use swarm_protocol::{
     Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
-    PermissionResult, RequestKind, RequestRecord, RequestState, TeamName,
+    PermissionResult, RequestKind, RequestRecord, RequestState,
 };
-use swarm_store::{Draft, StoreError, TeamStore};
+use swarm_store::{Draft, StoreError, Team};
 
 /// What the model is told where no reason was given.
 pub(super) const DENIED: &str = "Permission denied by the user.";
@@ -18,13 +18,12 @@ pub(super) const NOBODY_ANSWERED: &str =
 /// # Errors
 /// Not found, already answered, or by now about another call.
 pub fn approve(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     shown: &RequestRecord,
     always: bool,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, shown, Answer::Approved { always }, by)
+    settle(team, shown, Answer::Approved { always }, by)
 }
 
 /// A person answers the questions of a call as it was shown, one answer for each. Exactly one answer wins.
@@ -32,13 +31,12 @@ pub fn approve(
 /// # Errors
 /// As [`approve`].
 pub fn answer(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     shown: &RequestRecord,
     answers: Vec<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, shown, Answer::Answered { answers }, by)
+    settle(team, shown, Answer::Answered { answers }, by)
 }
 
 /// A person says no to a request as it was shown.
@@ -46,30 +44,28 @@ pub fn answer(
 /// # Errors
 /// As [`approve`].
 pub fn deny(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     shown: &RequestRecord,
     why: Option<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(store, team, shown, Answer::Denied { why }, by)
+    settle(team, shown, Answer::Denied { why }, by)
 }
 
 fn settle(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
     shown: &RequestRecord,
     answer: Answer,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
     let id = &shown.id;
-    let record = store.answer_request(team, id, Some(&shown.request), answer, by)?;
+    let record = team.answer_request(id, Some(&shown.request), answer, by)?;
     // The lead asks through the queue alone, so its record is all it waits for.
     if let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) {
         let draft = Draft::control(LEAD_NAME, &frame).urgent();
         // The record already holds the answer and the asker reads it at its next look, so a member that has
         // left in the meantime is no failure of the answer.
-        match store.send(team, &record.from, draft) {
+        match team.send(&record.from, draft) {
             Ok(_) => {}
             Err(error) => tracing::debug!(request = %id, %error, "answer not mailed"),
         }

@@ -7,10 +7,9 @@ use serde_json::json;
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PermissionRequestFrame,
-    PermissionResponse, RequestId, RequestKind, RequestRecord, RequestState, TeamName, UnixMs,
-    input_digest,
+    PermissionResponse, RequestId, RequestKind, RequestRecord, RequestState, UnixMs, input_digest,
 };
-use swarm_store::{AnswerLookup, Draft, StoreError};
+use swarm_store::{AnswerLookup, Draft, StoreError, Team};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::NOBODY_ANSWERED;
@@ -32,7 +31,7 @@ pub struct OpenRequest {
 /// Whatever the store says; nothing waits in the queue then.
 pub fn open_request(
     seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     request: PermissionRequest,
     timeout: Duration,
 ) -> Result<OpenRequest, StoreError> {
@@ -61,7 +60,7 @@ pub fn open_request(
         deadline: UnixMs(now.0.saturating_add(timeout)),
         state: RequestState::Open,
     };
-    seat.store.open_request(team, record.clone())?;
+    team.open_request(record.clone())?;
     if !seat.is_lead() {
         let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
             request_id: id.clone(),
@@ -73,8 +72,8 @@ pub fn open_request(
             permission_suggestions: suggestions,
         });
         let draft = seat.control(&frame).urgent();
-        if let Err(error) = seat.store.send(team, &MemberName::lead(), draft) {
-            withdraw(seat, team, &id)?;
+        if let Err(error) = team.send(&MemberName::lead(), draft) {
+            withdraw(team, &id)?;
             return Err(error);
         }
     }
@@ -96,7 +95,7 @@ pub trait Wake: Send {
 /// Whatever the store says.
 pub async fn wait_for_answer(
     seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     open: &OpenRequest,
     wake: &mut dyn Wake,
     timeout: Duration,
@@ -111,13 +110,13 @@ pub async fn wait_for_answer(
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                withdraw(seat, team, id)?;
+                withdraw(team, id)?;
                 return Ok(PermissionOutcome::deny("the turn was interrupted"));
             }
             () = tokio::time::sleep_until(deadline) => {
                 // Somebody may answer in this very moment; whoever settles the record first wins.
-                if settle(seat, team, id, Answer::Expired, AnsweredBy::system())? {
-                    seat.store.close_request(team, id)?;
+                if settle(team, id, Answer::Expired, AnsweredBy::system())? {
+                    team.close_request(id)?;
                     return Ok(PermissionOutcome::deny(NOBODY_ANSWERED));
                 }
             }
@@ -129,19 +128,19 @@ pub async fn wait_for_answer(
 /// The answer, if there is one by now. The request leaves the queue with it.
 fn answered(
     seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     open: &OpenRequest,
 ) -> Result<Option<PermissionOutcome>, StoreError> {
     let id = &open.record.id;
     loop {
         // An answer is entered before its copy is mailed, so the mail is looked at first.
         let response = mailed(seat, team, id)?;
-        let why = match seat.store.look_up_answer(team, &open.record)? {
+        let why = match team.look_up_answer(&open.record)? {
             AnswerLookup::Answered(record) => {
                 let Some(outcome) = outcome::recorded(&record, &open.request) else {
                     return Ok(None);
                 };
-                seat.store.close_request(team, id)?;
+                team.close_request(id)?;
                 return Ok(Some(outcome));
             }
             AnswerLookup::Rejected(why) => Some(why),
@@ -151,8 +150,8 @@ fn answered(
         match response {
             Some(response) if seat.takes_mailed_answers(team)? => {
                 let outcome = outcome::mailed(&response, &open.request);
-                if settle(seat, team, id, for_the_record(&outcome), AnsweredBy::lead())? {
-                    seat.store.close_request(team, id)?;
+                if settle(team, id, for_the_record(&outcome), AnsweredBy::lead())? {
+                    team.close_request(id)?;
                     return Ok(Some(outcome));
                 }
             }
@@ -165,7 +164,7 @@ fn answered(
 }
 
 /// Tells people that something looked like an answer and was none.
-fn tell_ignored(seat: &Seat, team: &TeamName, id: &RequestId, why: &str) {
+fn tell_ignored(seat: &Seat, team: &dyn Team, id: &RequestId, why: &str) {
     let name = &seat.name;
     let line = format!("an answer to request {} was ignored: {why}", id.short());
     let event = Event::AnswerIgnored {
@@ -173,7 +172,7 @@ fn tell_ignored(seat: &Seat, team: &TeamName, id: &RequestId, why: &str) {
         member: name.clone(),
         reason: why.to_owned(),
     };
-    if let Err(error) = seat.store.journal(team, event) {
+    if let Err(error) = team.journal(event) {
         tracing::warn!(member = %name, %error, "ignored answer not in the journal");
     }
     seat.emit(AgentEvent::Notice { line: line.clone() });
@@ -185,7 +184,7 @@ fn tell_ignored(seat: &Seat, team: &TeamName, id: &RequestId, why: &str) {
          the request still waits (`swarm requests`)"
     );
     let notice = Draft::system_of(name.as_str(), text).with_summary(line);
-    if let Err(error) = seat.store.send(team, &MemberName::lead(), notice) {
+    if let Err(error) = team.send(&MemberName::lead(), notice) {
         tracing::warn!(member = %name, %error, "lead not told of an ignored answer");
     }
 }
@@ -202,13 +201,12 @@ fn for_the_record(outcome: &PermissionOutcome) -> Answer {
 
 /// Enters an answer; tells whether it was the first.
 fn settle(
-    seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     id: &RequestId,
     answer: Answer,
     by: AnsweredBy,
 ) -> Result<bool, StoreError> {
-    match seat.store.answer_request(team, id, None, answer, by) {
+    match team.answer_request(id, None, answer, by) {
         Ok(_) => Ok(true),
         Err(StoreError::RequestAnswered { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -216,21 +214,21 @@ fn settle(
 }
 
 /// Takes a question back that nobody waits for any more, so that no person answers it in vain.
-fn withdraw(seat: &Seat, team: &TeamName, id: &RequestId) -> Result<(), StoreError> {
-    settle(seat, team, id, Answer::Expired, AnsweredBy::system())?;
-    seat.store.close_request(team, id)
+fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
+    settle(team, id, Answer::Expired, AnsweredBy::system())?;
+    team.close_request(id)
 }
 
 /// The answer that came by mail, which is marked as read. The mail of a lead is left to its mail handler.
 fn mailed(
     seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     id: &RequestId,
 ) -> Result<Option<PermissionResponse>, StoreError> {
     if seat.is_lead() {
         return Ok(None);
     }
-    for incoming in sort_mail(seat.store.take_unread(team, &seat.name)?) {
+    for incoming in sort_mail(team.take_unread(&seat.name)?) {
         let Incoming { entry, frame } = incoming;
         let Some(ControlFrame::PermissionResponse(response)) = frame else {
             continue;
@@ -239,7 +237,7 @@ fn mailed(
             continue;
         }
         if let Some(msg_id) = entry.msg_id {
-            seat.store.ack(team, &seat.name, &[msg_id])?;
+            team.ack(&seat.name, &[msg_id])?;
         }
         return Ok(Some(response));
     }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use swarm_protocol::{MemberName, NewTask, TaskId, TeamName, ToolKind};
-use swarm_store::StoreError;
+use swarm_protocol::{MemberName, NewTask, TaskId, ToolKind};
+use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
@@ -75,7 +75,7 @@ impl TaskCreate {
         check_subject("TaskCreate", &input.subject)?;
         let team = seat.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
-        let note = check_owner(seat, &team, input.owner.as_ref())?;
+        let note = check_owner(seat, &*team, input.owner.as_ref())?;
         let task = NewTask {
             subject: input.subject,
             description: input.description,
@@ -85,32 +85,30 @@ impl TaskCreate {
             after: Vec::new(),
             metadata: input.metadata,
         };
-        let ids = seat
-            .store
-            .create_tasks(&team, &[task], &seat.actor(&team))
+        let ids = team
+            .create_tasks(&[task], &seat.actor(team.name()))
             .map_err(|error| error.to_string())?;
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
         };
         created_hooks(
-            &*seat.store,
-            &team,
+            &*team,
             &[id],
             &seat.hooks(),
-            &seat.actor(&team),
+            &seat.actor(team.name()),
             cancel,
         )
         .await?;
-        self.announce(&team, id).map_err(|error| {
+        self.announce(&*team, id).map_err(|error| {
             format!("task #{id} was created, but its owner was not told: {error}")
         })?;
         let text = format!("Task #{id} created successfully: {subject}{note}");
         Ok(ToolOutput::ok(text, format!("#{id}")))
     }
 
-    fn announce(&self, team: &TeamName, id: TaskId) -> Result<(), StoreError> {
+    fn announce(&self, team: &dyn Team, id: TaskId) -> Result<(), StoreError> {
         let seat = &self.0;
-        let created = seat.store.task(team, &id)?;
-        announce_assignment(&*seat.store, team, &created, &seat.name, seat.clock.now())
+        let created = team.task(&id)?;
+        announce_assignment(team, &created, &seat.name, seat.clock.now())
     }
 }

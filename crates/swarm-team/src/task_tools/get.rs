@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use swarm_protocol::{Task, TaskId, TeamName, ToolKind};
-use swarm_store::StoreError;
+use swarm_protocol::{Task, TaskId, ToolKind};
+use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::pool::named_task;
@@ -58,11 +58,9 @@ impl Tool for TaskGet {
         let Some(team) = self.0.team() else {
             return ToolOutput::error("there is no team yet, and so no task list");
         };
-        match self
-            .0
-            .store
-            .task(&team, &input.task_id)
-            .and_then(|task| describe(&self.0, &team, &task))
+        match team
+            .task(&input.task_id)
+            .and_then(|task| describe(&*team, &task))
         {
             Ok(text) => ToolOutput::ok(text, "ok"),
             Err(error) => ToolOutput::error(error.to_string()),
@@ -70,8 +68,8 @@ impl Tool for TaskGet {
     }
 }
 
-fn describe(seat: &Seat, team: &TeamName, task: &Task) -> Result<String, StoreError> {
-    let list = seat.store.tasks(team)?;
+fn describe(team: &dyn Team, task: &Task) -> Result<String, StoreError> {
+    let list = team.tasks()?;
     let mut lines = vec![
         format!("Task #{}: {}", task.id, task.subject),
         format!("Status: {}", list.state(task).name()),

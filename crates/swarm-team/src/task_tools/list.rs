@@ -46,7 +46,7 @@ impl Tool for TaskList {
         let Some(team) = self.0.team() else {
             return ToolOutput::ok("No tasks found", "no tasks");
         };
-        let list = match self.0.store.tasks(&team) {
+        let list = match team.tasks() {
             Ok(list) => list,
             Err(error) => return ToolOutput::error(error.to_string()),
         };

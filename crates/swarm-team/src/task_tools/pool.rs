@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use swarm_protocol::{MemberName, TeamName};
-use swarm_store::StoreError;
+use swarm_protocol::MemberName;
+use swarm_store::{StoreError, Team};
 use swarm_tools::Tool;
 
 use super::create::TaskCreate;
@@ -28,13 +28,13 @@ pub fn task_tools(seat: &Arc<Seat>) -> Vec<Arc<dyn Tool>> {
 /// spawn; then what to say about that is returned.
 pub(super) fn check_owner(
     seat: &Seat,
-    team: &TeamName,
+    team: &dyn Team,
     owner: Option<&MemberName>,
 ) -> Result<String, String> {
     let Some(owner) = owner else {
         return Ok(String::new());
     };
-    let config = seat.store.config(team).map_err(|error| told(&error))?;
+    let config = team.config().map_err(|error| told(&error))?;
     if config.member(owner).is_some() {
         return Ok(String::new());
     }
@@ -44,7 +44,7 @@ pub(super) fn check_owner(
         ));
     }
     Err(told(&StoreError::MemberNotFound {
-        team: team.clone(),
+        team: team.name().clone(),
         name: owner.clone(),
         known: config.names(),
     }))

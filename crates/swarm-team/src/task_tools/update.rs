@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use swarm_protocol::{MemberName, TaskId, TaskStatus, TeamName, ToolKind};
-use swarm_store::{TaskChange, TaskUpdated};
+use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
+use swarm_store::{TaskChange, TaskUpdated, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
@@ -105,42 +105,38 @@ impl TaskUpdate {
             .ok_or("there is no team yet, and so no task list")?;
         let id = input.task_id;
         if input.status == Some(Status::Deleted) {
-            return self.delete(&team, id);
+            return self.delete(&*team, id);
         }
         let claims =
             input.status == Some(Status::InProgress) && input.owner.is_none() && !seat.is_lead();
-        let note = check_owner(seat, &team, input.owner.as_ref())?;
+        let note = check_owner(seat, &*team, input.owner.as_ref())?;
         let change = change_of(input);
         if claims {
-            return self.claim(&team, id, change);
+            return self.claim(&*team, id, change);
         }
         let completion = Completion {
-            store: &*seat.store,
-            team: &team,
+            team: &*team,
             id,
             change: &change,
-            by: &seat.actor(&team),
+            by: &seat.actor(team.name()),
             merger: seat.merger(),
         };
         let clear = completion.clear(&seat.hooks(), cancel).await;
         clear.map_err(|error| error.to_string())?;
-        let updated = seat
-            .store
-            .update_task(&team, &id, change, &seat.actor(&team))
+        let updated = team
+            .update_task(&id, change, &seat.actor(team.name()))
             .map_err(|error| error.to_string())?;
-        self.announce(&team, &updated)?;
+        self.announce(&*team, &updated)?;
         let mut output = answer(seat, id, &updated);
         output.content.push_str(&note);
         Ok(output)
     }
 
     /// A member that starts on a task without naming an owner claims it. What else it would change comes after that.
-    fn claim(&self, team: &TeamName, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
+    fn claim(&self, team: &dyn Team, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
         let seat = &self.0;
-        let actor = seat.actor(team);
-        seat.store
-            .claim(team, &id, &actor)
-            .map_err(|error| error.to_string())?;
+        let actor = seat.actor(team.name());
+        team.claim(&id, &actor).map_err(|error| error.to_string())?;
         let claimed = format!("Task #{id} is yours and in progress");
         let rest = TaskChange {
             status: None,
@@ -149,9 +145,8 @@ impl TaskUpdate {
         if rest == TaskChange::default() {
             return Ok(ToolOutput::ok(claimed, DONE));
         }
-        let updated = seat
-            .store
-            .update_task(team, &id, rest, &actor)
+        let updated = team
+            .update_task(&id, rest, &actor)
             .map_err(|error| format!("{claimed}, but nothing else was changed: {error}"))?;
         self.announce(team, &updated)?;
         let mut output = answer(seat, id, &updated);
@@ -159,32 +154,29 @@ impl TaskUpdate {
         Ok(output)
     }
 
-    fn delete(&self, team: &TeamName, id: TaskId) -> Result<ToolOutput, String> {
+    fn delete(&self, team: &dyn Team, id: TaskId) -> Result<ToolOutput, String> {
         let seat = &self.0;
-        let freed = seat
-            .store
-            .delete_task(team, &id, &seat.actor(team))
+        let freed = team
+            .delete_task(&id, &seat.actor(team.name()))
             .map_err(|error| error.to_string())?;
-        announce_unblocked(&*seat.store, team, &freed, &seat.name).map_err(|error| {
+        announce_unblocked(team, &freed, &seat.name).map_err(|error| {
             format!("task #{id} was deleted, but its dependents were not told: {error}")
         })?;
         Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
     }
 
     /// Tells a new owner of its task, and whoever can act of those that became free.
-    fn announce(&self, team: &TeamName, updated: &TaskUpdated) -> Result<(), String> {
+    fn announce(&self, team: &dyn Team, updated: &TaskUpdated) -> Result<(), String> {
         let (seat, task) = (&self.0, &updated.task);
         if updated.changed_fields.contains(&"owner") {
-            announce_assignment(&*seat.store, team, task, &seat.name, seat.clock.now()).map_err(
-                |error| {
-                    format!(
-                        "task #{} was changed, but its owner was not told: {error}",
-                        task.id
-                    )
-                },
-            )?;
+            announce_assignment(team, task, &seat.name, seat.clock.now()).map_err(|error| {
+                format!(
+                    "task #{} was changed, but its owner was not told: {error}",
+                    task.id
+                )
+            })?;
         }
-        announce_unblocked(&*seat.store, team, &updated.unblocked, &seat.name).map_err(|error| {
+        announce_unblocked(team, &updated.unblocked, &seat.name).map_err(|error| {
             format!(
                 "task #{} was changed, but its dependents were not told: {error}",
                 task.id

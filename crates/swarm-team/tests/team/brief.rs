@@ -25,8 +25,8 @@ fn a_brief_names_members_open_tasks_and_requests_in_at_most_2_kib() {
         why: String::new(),
         suggestions: Vec::new(),
     };
-    open_request(&seat, &world.team, call, Duration::from_hours(1)).unwrap();
-    let brief = |reader: &str| team_brief(&*world.store, &world.team, &name(reader)).unwrap();
+    open_request(&seat, &*world.files(), call, Duration::from_hours(1)).unwrap();
+    let brief = |reader: &str| team_brief(&*world.files(), &name(reader)).unwrap();
     assert_eq!(
         brief("team-lead"),
         "You are team-lead of team crew. Other members (1):\n\

@@ -1,7 +1,7 @@
 //! News of tasks reaches whom it can.
 
 use swarm_protocol::TaskStatus;
-use swarm_store::{Actor, Draft, StoreError, StoreLimits, TaskChange, TeamStore};
+use swarm_store::{Actor, Draft, StoreError, StoreLimits, TaskChange};
 use swarm_team::{announce_assignment, announce_unblocked};
 
 use crate::world::{World, id, name, now};
@@ -19,10 +19,10 @@ fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
     // Full also for what the program says.
     for _ in 0..2 {
         let full = Draft::system("first");
-        world.store.send(&world.team, &name("alice"), full).unwrap();
+        world.files().send(&name("alice"), full).unwrap();
     }
     let tasks = [world.task(1), world.task(2)];
-    let told = announce_unblocked(&*world.store, &world.team, &tasks, &name("team-lead"));
+    let told = announce_unblocked(&*world.files(), &tasks, &name("team-lead"));
     assert!(
         matches!(told, Err(StoreError::InboxFull { .. })),
         "{told:?}"
@@ -37,7 +37,7 @@ fn a_finished_task_is_no_work_to_be_told_of() {
     world.create("paint", Some("bob"), &[]);
     let tell = || {
         let (task, lead) = (world.task(1), name("team-lead"));
-        announce_assignment(&*world.store, &world.team, &task, &lead, now()).unwrap();
+        announce_assignment(&*world.files(), &task, &lead, now()).unwrap();
         world.unread("bob").len()
     };
     assert_eq!(tell(), 1);
@@ -46,9 +46,6 @@ fn a_finished_task_is_no_work_to_be_told_of() {
         ..TaskChange::default()
     };
     let person = Actor::person(&world.team).forced();
-    world
-        .store
-        .update_task(&world.team, &id(1), done, &person)
-        .unwrap();
+    world.files().update_task(&id(1), done, &person).unwrap();
     assert_eq!(tell(), 1);
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command};
 
 use swarm_protocol::{LifeKind, LifeRecord, SpawnId};
-use swarm_store::{TeamStore as _, process};
+use swarm_store::{TeamStore, process};
 use swarm_team::{life_holders, processes_of_members, processes_of_spawns};
 
 use crate::world::{World, name};
@@ -34,14 +34,14 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     let bob = name("bob");
     let (store, team) = (&*world.store, &world.team);
     let meant = |spawn| {
-        processes_of_members(store, team, [(&bob, spawn)])
+        processes_of_members(&*store.team(team), [(&bob, spawn)])
             .processes
             .now()
     };
-    let path = store.life_path(team, &bob);
+    let path = store.team(team).life_path(&bob);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     // Computed before the child of an undone spawn has taken its life lock.
-    let target = processes_of_spawns(store, team, [spawn]);
+    let target = processes_of_spawns(&*store.team(team), [spawn]);
 
     std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
     assert_eq!(
@@ -75,11 +75,13 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     say(&record);
     assert_eq!(meant(other), [], "a later spawn of the name");
     assert_eq!(
-        processes_of_spawns(store, team, [other]).processes.now(),
+        processes_of_spawns(&*store.team(team), [other])
+            .processes
+            .now(),
         []
     );
 
-    let holders = life_holders(store, team);
+    let holders = life_holders(&*store.team(team));
     assert_eq!(
         holders
             .iter()
@@ -88,7 +90,9 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         [(&bob, spawn)]
     );
     assert_eq!(
-        processes_of_spawns(store, team, [spawn]).processes.now(),
+        processes_of_spawns(&*store.team(team), [spawn])
+            .processes
+            .now(),
         meant(spawn)
     );
     let grace = std::time::Duration::from_secs(20);

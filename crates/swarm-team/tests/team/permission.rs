@@ -40,14 +40,14 @@ fn plan_mode() -> Suggestion {
 }
 
 fn open(seat: &Seat, world: &World, timeout: Duration) -> OpenRequest {
-    open_request(seat, &world.team, call(), timeout).unwrap()
+    open_request(seat, &*world.files(), call(), timeout).unwrap()
 }
 
 fn yes(world: &World, open: &OpenRequest, always: bool) {
     let (store, team, by) = (&*world.store, &world.team, AnsweredBy::default());
     // People are shown what is on file.
-    let shown = store.request(team, &open.record.id).unwrap();
-    approve(store, team, &shown, always, by).unwrap();
+    let shown = store.team(team).request(&open.record.id).unwrap();
+    approve(&*store.team(team), &shown, always, by).unwrap();
 }
 
 /// Wakes when a test says so.
@@ -79,7 +79,7 @@ async fn wait_for(
     timeout: Duration,
     cancel: &CancellationToken,
 ) -> Result<PermissionOutcome, StoreError> {
-    wait_for_answer(seat, &world.team, open, &mut bell, timeout, cancel).await
+    wait_for_answer(seat, &*world.files(), open, &mut bell, timeout, cancel).await
 }
 
 /// What a member finds when it looks once.
@@ -95,7 +95,7 @@ async fn look(seat: &Seat, world: &World, open: &OpenRequest) -> Option<Permissi
 
 /// Changes the file of a request by hand, as whoever may write the team's files can.
 fn tamper(world: &World, open: &OpenRequest, change: impl FnOnce(&mut Value)) {
-    let folder = world.store.requests_folder(&world.team);
+    let folder = world.files().requests_folder();
     let file = folder.join(format!("{}.json", open.record.id));
     let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     change(&mut record);
@@ -108,7 +108,7 @@ fn forge(record: &mut Value, answer: &Value) {
 
 /// How many answers the journal says were ignored.
 fn ignored(world: &World) -> usize {
-    let events = world.store.events(&world.team).unwrap().entries;
+    let events = world.files().events().unwrap().entries;
     let is_ignored = |event: &Event| matches!(event, Event::AnswerIgnored { .. });
     events
         .iter()
@@ -120,11 +120,11 @@ fn ignored(world: &World) -> usize {
 fn led_by_another_program(world: &World) {
     let lead = process::as_lead(swarm_protocol::UnixMs(1));
     let (store, team) = (&world.store, &world.team);
-    store.set_lead_process(team, Some(lead)).unwrap();
+    store.team(team).set_lead_process(Some(lead)).unwrap();
 }
 
 fn queue(world: &World) -> usize {
-    world.store.requests(&world.team).unwrap().requests.len()
+    world.files().requests().unwrap().requests.len()
 }
 
 fn allowed(updates: &[Suggestion]) -> PermissionOutcome {
@@ -138,7 +138,7 @@ fn allowed(updates: &[Suggestion]) -> PermissionOutcome {
 fn mail_response(world: &World, from: &str, response: &PermissionResponse) {
     let frame = ControlFrame::PermissionResponse(response.clone());
     let draft = Draft::control(from, &frame);
-    world.store.send(&world.team, &name("bob"), draft).unwrap();
+    world.files().send(&name("bob"), draft).unwrap();
 }
 
 fn success(id: &RequestId, content: Option<Value>) -> PermissionResponse {
@@ -163,7 +163,7 @@ fn a_question_stands_in_the_queue_and_before_the_lead() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
     let id = open(&bob, &world, LONG).record.id;
-    let record = world.store.request(&world.team, &id).unwrap();
+    let record = world.files().request(&id).unwrap();
     let RequestKind::Permission { input, digest, .. } = &record.request;
     assert_eq!(
         (&record.from, record.spawn_id),
@@ -210,14 +210,7 @@ async fn a_no_carries_its_reason() {
     let bob = world.seat_of_new("bob").seat;
     let open = open(&bob, &world, LONG);
     let (asked, why) = (&open.record, Some("not on Friday".to_owned()));
-    deny(
-        &*world.store,
-        &world.team,
-        asked,
-        why,
-        AnsweredBy::default(),
-    )
-    .unwrap();
+    deny(&*world.files(), asked, why, AnsweredBy::default()).unwrap();
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
     assert_eq!(answer, PermissionOutcome::deny("not on Friday"));
 }
@@ -237,7 +230,7 @@ async fn an_answer_that_no_command_entered_is_none_and_the_request_waits_on() {
     {
         tamper(&world, &open, |record| forge(record, answer));
         assert_eq!(look(bob, &world, &open).await, None);
-        let record = world.store.request(&world.team, &open.record.id).unwrap();
+        let record = world.files().request(&open.record.id).unwrap();
         assert_eq!(record, open.record, "as it was asked");
         assert_eq!(ignored(&world), number + 1);
     }
@@ -262,14 +255,7 @@ async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
     assert_eq!(look(&bob, &world, &widened).await, None);
     let denied = open(&bob, &world, LONG);
     let asked = &denied.record;
-    deny(
-        &*world.store,
-        &world.team,
-        asked,
-        None,
-        AnsweredBy::default(),
-    )
-    .unwrap();
+    deny(&*world.files(), asked, None, AnsweredBy::default()).unwrap();
     let once = json!({"answer": "approved", "always": false});
     tamper(&world, &denied, |record| forge(record, &once));
     assert_eq!(look(&bob, &world, &denied).await, None);
@@ -313,15 +299,15 @@ async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
     withdrawn.unwrap();
     let newer = open(&bob, &world, LONG);
     let by = AnsweredBy::default;
-    let late = approve(&*world.store, &world.team, &shown.record, false, by()).unwrap_err();
+    let late = approve(&*world.files(), &shown.record, false, by()).unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 
     let other_call = |record: &mut Value| record["input"] = json!({"command": "rm x"});
     tamper(&world, &newer, other_call);
     let (store, team, asked) = (&*world.store, &world.team, &newer.record);
     for changed in [
-        approve(store, team, asked, true, by()),
-        deny(store, team, asked, None, by()),
+        approve(&*store.team(team), asked, true, by()),
+        deny(&*store.team(team), asked, None, by()),
     ] {
         let changed = changed.unwrap_err();
         assert!(
@@ -347,21 +333,9 @@ fn exactly_one_answer_wins() {
                 let (world, asked) = (&world, &asked);
                 scope.spawn(move || {
                     let answered = if n % 2 == 0 {
-                        approve(
-                            &*world.store,
-                            &world.team,
-                            asked,
-                            false,
-                            AnsweredBy::default(),
-                        )
+                        approve(&*world.files(), asked, false, AnsweredBy::default())
                     } else {
-                        deny(
-                            &*world.store,
-                            &world.team,
-                            asked,
-                            None,
-                            AnsweredBy::default(),
-                        )
+                        deny(&*world.files(), asked, None, AnsweredBy::default())
                     };
                     match answered {
                         Ok(_) => 1,
@@ -393,14 +367,7 @@ async fn silence_means_no() {
     };
     assert!(why.contains("Nobody answered"), "{why}");
     assert_eq!(queue(&world), 0);
-    let late = approve(
-        &*world.store,
-        &world.team,
-        asked,
-        false,
-        AnsweredBy::default(),
-    )
-    .unwrap_err();
+    let late = approve(&*world.files(), asked, false, AnsweredBy::default()).unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 }
 
@@ -447,13 +414,7 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
         assert!(world.unread("bob").is_empty());
         assert_eq!(queue(&world), 0);
         let asked = &open.record;
-        let late = approve(
-            &*world.store,
-            &world.team,
-            asked,
-            false,
-            AnsweredBy::default(),
-        );
+        let late = approve(&*world.files(), asked, false, AnsweredBy::default());
         let late = late.unwrap_err();
         assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
     }
@@ -517,9 +478,9 @@ async fn a_mailed_answer_is_none_where_the_life_file_of_our_lead_was_removed_mea
     let bob = &seated.seat;
     led_by_another_program(&world);
     let lead = world.hold_life("team-lead", swarm_protocol::SpawnId::random());
-    bob.note_who_leads(&world.team).unwrap();
+    bob.note_who_leads(&*world.files()).unwrap();
     let open = open(bob, &world, LONG);
-    std::fs::remove_file(world.store.life_path(&world.team, &name("team-lead"))).unwrap();
+    std::fs::remove_file(world.files().life_path(&name("team-lead"))).unwrap();
     let id = &open.record.id;
     mail_response(&world, "team-lead", &success(id, None));
     assert_eq!(look(bob, &world, &open).await, None);
@@ -538,8 +499,8 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
         why: Some("no".to_owned()),
     };
     world
-        .store
-        .answer_request(&world.team, id, None, no, AnsweredBy::default())
+        .files()
+        .answer_request(id, None, no, AnsweredBy::default())
         .unwrap();
     mail_response(&world, "team-lead", &success(id, None));
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
@@ -572,7 +533,7 @@ async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
         assert!(early.is_none(), "{early:?}");
     }
     assert_eq!(world.unread("bob").len(), 2);
-    let record = world.store.request(&world.team, id).unwrap();
+    let record = world.files().request(id).unwrap();
     assert_eq!(record.state, RequestState::Open);
     yes(&world, &open, false);
     bell.notify_one();
@@ -596,8 +557,8 @@ async fn the_lead_asks_through_the_queue_alone() {
 fn a_question_that_cannot_be_told_to_the_lead_does_not_stay_in_the_queue() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let inbox = world.store.inbox_folder(&world.team).join("team-lead.json");
+    let inbox = world.files().inbox_folder().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
-    open_request(&bob, &world.team, call(), LONG).unwrap_err();
+    open_request(&bob, &*world.files(), call(), LONG).unwrap_err();
     assert_eq!(queue(&world), 0);
 }

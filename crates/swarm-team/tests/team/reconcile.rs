@@ -18,19 +18,14 @@ fn an_unexpected_death_is_told_to_the_lead_once_with_the_tasks_that_came_back() 
     let bob = world.seat("bob", spawn).seat;
     world.create("paint", None, &[]);
     world
-        .store
-        .claim(&world.team, &crate::world::id(1), &bob.actor(&world.team))
+        .files()
+        .claim(&crate::world::id(1), &bob.actor(&world.team))
         .unwrap();
-    assert!(
-        reconcile(&*world.store, &world.team)
-            .unwrap()
-            .died
-            .is_empty()
-    );
+    assert!(reconcile(&*world.files()).unwrap().died.is_empty());
     drop(life);
     let noticed: usize = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| reconcile(&*world.store, &world.team).unwrap().died.len()))
+            .map(|_| scope.spawn(|| reconcile(&*world.files()).unwrap().died.len()))
             .collect();
         callers
             .into_iter()
@@ -54,7 +49,7 @@ fn an_end_in_order_is_no_news() {
     let (spawn, life) = world.live("bob");
     world.report("bob", spawn, MemberState::Stopped);
     drop(life);
-    let report = reconcile(&*world.store, &world.team).unwrap();
+    let report = reconcile(&*world.files()).unwrap();
     assert!(report.died.len() == 1 && report.died[0].in_order);
     assert!(world.unread("team-lead").is_empty());
 }
@@ -65,7 +60,7 @@ fn several_deaths_are_several_messages() {
     for member in ["alice", "bob"] {
         drop(world.live(member).1);
     }
-    reconcile(&*world.store, &world.team).unwrap();
+    reconcile(&*world.files()).unwrap();
     let texts = world.read("team-lead");
     assert_eq!(texts.len(), 2);
     assert!(
@@ -98,7 +93,7 @@ impl Left {
         let mut ready = [0];
         let mut said = process.stdout.take().unwrap();
         said.read_exact(&mut ready).unwrap();
-        let folder = world.store.member_dir(&world.team, &name("bob"));
+        let folder = world.files().member_dir(&name("bob"));
         let order = folder.join(SpawnOrder::file_name(spawn_id));
         std::fs::write(&order, "keys").unwrap();
         Self { process, order }
@@ -119,7 +114,7 @@ fn what_a_spawner_that_died_had_begun_is_ended_and_its_keys_are_removed() {
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
     let left = Left::of(&world, spawn_id);
-    let report = reconcile(&*world.store, &world.team).unwrap();
+    let report = reconcile(&*world.files()).unwrap();
     assert_eq!(report.rolled_back.len(), 1);
     left.assert_gone();
 }
@@ -131,7 +126,7 @@ fn whoever_takes_the_name_of_a_lapsed_spawn_ends_what_that_began() {
     lapse(&world, spawn_id);
     let left = Left::of(&world, spawn_id);
     let next = world.new_member("bob", SpawnId::random(), World::reservation());
-    let member = reserve(&*world.store, &world.team, next.clone()).unwrap();
+    let member = reserve(&*world.files(), next.clone()).unwrap();
     assert_eq!(member.spawn_id(), Some(next.spawn_id));
     left.assert_gone();
 }
@@ -148,7 +143,7 @@ fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_away_agai
         ..StoreLimits::default()
     });
     let next = world.new_member("bob", SpawnId::random(), World::reservation());
-    let refused = reserve(&full, &world.team, next);
+    let refused = reserve(&*full.team(&world.team), next);
     assert!(
         matches!(refused, Err(StoreError::TeamFull { .. })),
         "{refused:?}"
@@ -164,11 +159,11 @@ fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered() {
     drop(world.live("alice").1);
     let left = Left::of(&world, spawn_id);
     // The news of the death has no place to go.
-    let inbox = world.store.inbox_folder(&world.team).join("team-lead.json");
+    let inbox = world.files().inbox_folder().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
-    reconcile(&*world.store, &world.team).unwrap_err();
+    reconcile(&*world.files()).unwrap_err();
     left.assert_gone();
     std::fs::remove_dir(&inbox).unwrap();
-    let report = reconcile(&*world.store, &world.team).unwrap();
+    let report = reconcile(&*world.files()).unwrap();
     assert_eq!((report.died.len(), report.rolled_back.len()), (1, 0));
 }

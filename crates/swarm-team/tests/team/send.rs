@@ -1,7 +1,7 @@
 //! Who may be written to, and what becomes of it.
 
 use swarm_protocol::{AgentEvent, ControlFrame, MemberState};
-use swarm_store::{Draft, StoreLimits, TeamStore};
+use swarm_store::{Draft, StoreLimits};
 use swarm_team::{Prose, Reads, Recipient, RecipientError, SendError, send_text};
 
 use crate::world::{World, name};
@@ -114,7 +114,7 @@ fn a_broadcast_reaches_whom_it_can_and_names_the_others() {
     world.join("alice");
     world.join("bob");
     let full = Draft::new("team-lead", "first");
-    world.store.send(&world.team, &name("alice"), full).unwrap();
+    world.files().send(&name("alice"), full).unwrap();
     let error = send_text(&lead.seat, "*", prose("news")).unwrap_err();
     let SendError::Partly { queued, failed, .. } = &error else {
         panic!("{error}");
@@ -198,6 +198,6 @@ fn a_lead_without_a_team_gets_one_when_it_first_writes_to_somebody() {
     let lead = world.lead_of(None);
     let error = send_text(&lead.seat, "bob", prose("hello")).unwrap_err();
     assert!(error.to_string().contains("bob"), "{error}");
-    assert_eq!(lead.seat.team(), Some(world.team.clone()));
-    assert!(world.store.config(&world.team).is_ok());
+    assert_eq!(lead.seat.team().unwrap().name(), &world.team);
+    assert!(world.files().config().is_ok());
 }

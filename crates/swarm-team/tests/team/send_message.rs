@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MemberState, RequestId, ShutdownRequest};
 use swarm_team::{Incoming, PendingShutdown, SendMessageTool};
-use swarm_tools::ToolOutput;
+use swarm_tools::{BackgroundAgents, ToolOutput};
 
 use crate::world::{Seated, World, call, request_id};
 
@@ -53,6 +53,35 @@ fn response(id: &str, approve: bool, reason: Option<&str>) -> Value {
         message["reason"] = reason.into();
     }
     json!({"to": "team-lead", "message": message})
+}
+
+/// Sub-agents called `alice` and `scout`.
+#[derive(Debug)]
+struct Scouts;
+
+#[async_trait::async_trait]
+impl BackgroundAgents for Scouts {
+    fn knows(&self, who: &str) -> bool {
+        ["alice", "scout"].contains(&who)
+    }
+
+    async fn send(&self, to: &str, _text: &str) -> Option<Result<String, String>> {
+        Some(Ok(format!("read by the sub-agent {to}")))
+    }
+}
+
+#[tokio::test]
+async fn a_sub_agent_is_reached_by_its_name_unless_a_member_has_it() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    world.join("alice");
+    let agents: Arc<dyn BackgroundAgents> = Arc::new(Scouts);
+    let tool = bob.tool.reaching(Arc::downgrade(&agents));
+    let sent = call(&tool, json!({"to": "scout", "message": "hello"})).await;
+    assert_eq!(said(&sent)["message"], "read by the sub-agent scout");
+    let sent = call(&tool, json!({"to": "alice", "message": "hello"})).await;
+    assert_eq!(said(&sent)["routing"]["target"], "@alice");
+    assert_eq!(world.unread("alice").len(), 1);
 }
 
 #[tokio::test]

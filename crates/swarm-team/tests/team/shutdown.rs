@@ -14,7 +14,7 @@ fn an_approval_names_request_member_pane_and_backend() {
         by: "person",
         force: false,
     };
-    let id = request_shutdown(&*world.store, &world.team, &name("bob"), now(), ask).unwrap();
+    let id = request_shutdown(&*world.files(), &name("bob"), now(), ask).unwrap();
     let mail = world.mail("bob");
     let [
         Incoming {
@@ -26,7 +26,14 @@ fn an_approval_names_request_member_pane_and_backend() {
         panic!("{mail:?}");
     };
     let pane = Some(PaneId::new("%3"));
-    approve_shutdown(&bob.seat, &world.team, request, pane, &BackendType::Tmux).unwrap();
+    approve_shutdown(
+        &bob.seat,
+        &*world.files(),
+        request,
+        pane,
+        &BackendType::Tmux,
+    )
+    .unwrap();
     let mail = world.mail("team-lead");
     let [
         Incoming {

@@ -1,9 +1,6 @@
 //! A member's state report follows what its agent does.
 
-use std::sync::Arc;
-
 use swarm_protocol::{AgentEvent, ContextUse, MemberState, SpawnId, UnixMs, Usage};
-use swarm_store::TeamStore;
 use swarm_team::StateKeeper;
 
 use crate::world::{World, name};
@@ -19,10 +16,10 @@ fn state(state: MemberState) -> AgentEvent {
 fn the_report_is_written_when_there_is_something_new_to_see() {
     let world = World::new();
     let spawn = world.join("bob");
-    let keeper = StateKeeper::new(world.store.clone(), name("bob"), spawn, UnixMs(1));
+    let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let follow = |event: &AgentEvent, at: u64| {
-        keeper.follow(event, Some(&world.team), UnixMs(at));
-        world.store.state(&world.team, &name("bob")).unwrap()
+        keeper.follow(event, Some(&*world.files()), UnixMs(at));
+        world.files().state(&name("bob")).unwrap()
     };
     let delta = AgentEvent::TextDelta {
         text: "hello".to_owned(),
@@ -60,10 +57,10 @@ fn the_report_is_written_when_there_is_something_new_to_see() {
 fn who_works_names_the_call_it_is_at_and_since_when_it_has_been_busy() {
     let world = World::new();
     let spawn = world.join("bob");
-    let keeper = StateKeeper::new(world.store.clone(), name("bob"), spawn, UnixMs(1));
+    let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let follow = |event: &AgentEvent, at: u64| {
-        keeper.follow(event, Some(&world.team), UnixMs(at));
-        let report = world.store.state(&world.team, &name("bob")).unwrap();
+        keeper.follow(event, Some(&*world.files()), UnixMs(at));
+        let report = world.files().state(&name("bob")).unwrap();
         report.map(|report| (report.state, report.since, report.detail))
     };
     let working =
@@ -91,12 +88,11 @@ fn who_works_names_the_call_it_is_at_and_since_when_it_has_been_busy() {
 #[test]
 fn without_a_team_the_report_is_kept_until_there_is_one() {
     let world = World::new();
-    let store: Arc<dyn TeamStore> = world.store.clone();
-    let keeper = StateKeeper::new(store, name("team-lead"), SpawnId::random(), UnixMs(1));
+    let keeper = StateKeeper::new(name("team-lead"), SpawnId::random(), UnixMs(1));
     keeper.follow(&state(MemberState::Working), None, UnixMs(2));
-    let written = || world.store.state(&world.team, &name("team-lead")).unwrap();
+    let written = || world.files().state(&name("team-lead")).unwrap();
     assert_eq!(written(), None);
-    keeper.follow(&state(MemberState::Idle), Some(&world.team), UnixMs(3));
+    keeper.follow(&state(MemberState::Idle), Some(&*world.files()), UnixMs(3));
     assert_eq!(written().unwrap().state, MemberState::Idle);
 }
 
@@ -104,23 +100,24 @@ fn without_a_team_the_report_is_kept_until_there_is_one() {
 fn what_is_followed_later_is_written_once_and_never_over_something_newer() {
     let world = World::new();
     let spawn = world.join("bob");
-    let keeper = StateKeeper::new(world.store.clone(), name("bob"), spawn, UnixMs(1));
+    let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let written = || {
-        let report = world.store.state(&world.team, &name("bob")).unwrap();
+        let report = world.files().state(&name("bob")).unwrap();
         report.map(|report| (report.state, report.since))
     };
     keeper.follow_later(&state(MemberState::Working), UnixMs(2));
     assert_eq!(written(), None);
     assert_eq!(keeper.report().state, MemberState::Working);
-    keeper.catch_up(&world.team);
+    keeper.catch_up(&*world.files());
     assert_eq!(written(), Some((MemberState::Working, UnixMs(2))));
     keeper.follow_later(&state(MemberState::Idle), UnixMs(3));
-    keeper.follow(&state(MemberState::Parked), Some(&world.team), UnixMs(4));
-    let path = world
-        .store
-        .member_dir(&world.team, &name("bob"))
-        .join("state.json");
+    keeper.follow(
+        &state(MemberState::Parked),
+        Some(&*world.files()),
+        UnixMs(4),
+    );
+    let path = world.files().member_dir(&name("bob")).join("state.json");
     std::fs::remove_file(&path).unwrap();
-    keeper.catch_up(&world.team);
+    keeper.catch_up(&*world.files());
     assert!(!path.exists(), "there is nothing new to see");
 }

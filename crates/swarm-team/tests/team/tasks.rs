@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use swarm_hooks::{Hooks, HooksParts, Subject};
 use swarm_policy::HookSettings;
 use swarm_protocol::{ControlFrame, MemberState, PermissionMode, TaskStatus};
-use swarm_store::{StoreLimits, TeamStore};
+use swarm_store::StoreLimits;
 use swarm_team::{Incoming, Seat, WorkMerger, member_hooks, task_tools};
 use swarm_tools::ToolOutput;
 
@@ -106,7 +106,7 @@ async fn a_lead_without_a_team_gets_one_with_its_first_task() {
         ok(&use_tool(&lead, "TaskList", json!({})).await),
         "No tasks found"
     );
-    assert_eq!(lead.team(), None);
+    assert!(lead.team().is_none());
     let made = use_tool(
         &lead,
         "TaskCreate",
@@ -177,10 +177,7 @@ async fn a_replaced_namesake_works_on_nothing() {
     let former = world.seat_of_new("bob").seat;
     world.create("paint", None, &[]);
     ok(&update(&former, start(1)).await);
-    world
-        .store
-        .remove_member(&world.team, &former.name, None)
-        .unwrap();
+    world.files().remove_member(&former.name, None).unwrap();
     let bob = world.seat_of_new("bob").seat;
     ok(&update(&bob, start(1)).await);
     error(&update(&former, complete(1)).await);
@@ -274,7 +271,7 @@ async fn t3_an_owner_written_as_an_agent_id_is_told_too() {
     world.join("bob");
     world.create("first", None, &[]);
     world.create("second", Some("bob"), &[1]);
-    let file = world.store.tasks_folder(&world.team).join("2.json");
+    let file = world.files().tasks_folder().join("2.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"bob\"", "\"bob@crew\"")).unwrap();
     ok(&update(&alice, start(1)).await);
@@ -319,7 +316,7 @@ async fn t3_a_deleted_blocker_frees_what_waited_for_it() {
     world.create("second", Some("bob"), &[1]);
     ok(&update(&lead, json!({"taskId": "1", "status": "deleted"})).await);
     assert_eq!(world.unread("bob").len(), 1);
-    assert!(world.store.task(&world.team, &id(1)).is_err());
+    assert!(world.files().task(&id(1)).is_err());
 }
 
 #[tokio::test]

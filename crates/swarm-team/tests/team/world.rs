@@ -12,7 +12,7 @@ use swarm_protocol::{
     SystemClock, Task, TaskId, TeamName, UnixMs, Usage,
 };
 use swarm_store::{
-    Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, TeamStore, process,
+    Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, Team, TeamStore, process,
 };
 use swarm_team::{Incoming, Seat, TeamCreator, sort_mail};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
@@ -53,6 +53,11 @@ impl Seated {
 }
 
 impl World {
+    /// The team's files.
+    pub(crate) fn files(&self) -> Arc<dyn Team> {
+        self.store.team(&self.team)
+    }
+
     /// With the team `crew` and nobody but its lead.
     pub(crate) fn new() -> Self {
         Self::with_limits(StoreLimits::default())
@@ -96,7 +101,7 @@ impl World {
 
     pub(crate) fn reserve_as(&self, member: &str, spawn_id: SpawnId, reservation: Reservation) {
         let new = self.new_member(member, spawn_id, reservation);
-        self.store.reserve(&self.team, new).unwrap();
+        self.store.team(&self.team).reserve(new).unwrap();
     }
 
     pub(crate) fn new_member(
@@ -113,7 +118,8 @@ impl World {
         let spawn = self.reserve(member);
         let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
         self.store
-            .commit_spawn(&self.team, &spawn, pane, backend, None)
+            .team(&self.team)
+            .commit_spawn(&spawn, pane, backend, None)
             .unwrap();
         spawn
     }
@@ -143,7 +149,7 @@ impl World {
             host: String::new(),
             pid_space: String::new(),
         };
-        let path = self.store.life_path(&self.team, &name(member));
+        let path = self.store.team(&self.team).life_path(&name(member));
         std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
         let file = File::open(path).unwrap();
         file.lock().unwrap();
@@ -163,7 +169,8 @@ impl World {
             context: None,
         };
         self.store
-            .write_state(&self.team, &name(member), &report)
+            .team(&self.team)
+            .write_state(&name(member), &report)
             .unwrap();
     }
 
@@ -212,7 +219,10 @@ impl World {
     }
 
     pub(crate) fn unread(&self, member: &str) -> Vec<InboxEntry> {
-        self.store.take_unread(&self.team, &name(member)).unwrap()
+        self.store
+            .team(&self.team)
+            .take_unread(&name(member))
+            .unwrap()
     }
 
     pub(crate) fn mail(&self, member: &str) -> Vec<Incoming> {
@@ -234,16 +244,17 @@ impl World {
         };
         let person = Actor::person(&self.team);
         self.store
-            .create_tasks(&self.team, &[new], &person)
+            .team(&self.team)
+            .create_tasks(&[new], &person)
             .unwrap()[0]
     }
 
     pub(crate) fn task(&self, number: u64) -> Task {
-        self.store.task(&self.team, &id(number)).unwrap()
+        self.store.team(&self.team).task(&id(number)).unwrap()
     }
 
     pub(crate) fn inboxes(&self) -> Vec<PathBuf> {
-        let folder = self.store.inbox_folder(&self.team);
+        let folder = self.store.team(&self.team).inbox_folder();
         let entries = std::fs::read_dir(folder).unwrap();
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
@@ -251,7 +262,7 @@ impl World {
     }
 
     pub(crate) fn journal(&self) -> Vec<Event> {
-        let events = self.store.events(&self.team).unwrap();
+        let events = self.store.team(&self.team).events().unwrap();
         let entries = events.entries.into_iter();
         entries.map(|entry| entry.event).collect()
     }
@@ -294,8 +305,11 @@ pub(crate) async fn call(tool: &dyn Tool, input: Value) -> ToolOutput {
         protected: Arc::new(ProtectedPaths::new(std::path::Path::new("/nonexistent"))),
         confine: None,
         guards: Arc::default(),
+        shell: Arc::default(),
         files: Arc::new(Mutex::new(FileState::new())),
         modes: None,
+        scratch: None,
+        commands: None,
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),
         tool_use_id: "toolu_1".to_owned(),

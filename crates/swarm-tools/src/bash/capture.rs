@@ -45,6 +45,17 @@ impl Capture {
         self.tail.extend(rest);
     }
 
+    /// Whether nothing is left out for certain after so many more bytes.
+    pub(super) fn has_room_for(&self, more: usize) -> bool {
+        // Both ends together have four bytes for each character.
+        self.total + more as u64 <= self.half as u64 / 2
+    }
+
+    /// What is kept.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.head.iter().chain(&self.tail).copied().collect()
+    }
+
     /// Lines in all; a last one without end counts.
     pub(super) fn lines(&self) -> usize {
         self.line_ends + usize::from(!self.ends_with_line)

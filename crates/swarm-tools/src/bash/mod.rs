@@ -1,8 +1,13 @@
 //! The Bash tool.
 
+mod background;
 mod capture;
 mod run;
+mod shell;
+mod spill;
 mod surround;
 mod tool;
 
+pub use background::{BackgroundCommand, BackgroundCommands, CommandState};
+pub use shell::AgentShell;
 pub use tool::Bash;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use super::run::{Outcome, Ran, run};
+use super::run::{Outcome, Ran, run, sentence};
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolLimits, ToolOutput, prompt};
@@ -31,7 +31,7 @@ struct Parameters {
     /// What the command does, in five to ten words
     #[expect(dead_code, reason = "shown from the call itself")]
     description: Option<String>,
-    #[schemars(skip)]
+    /// Run it beside your turns; you are told when it ends
     run_in_background: Option<bool>,
     #[schemars(skip)]
     #[serde(rename = "dangerouslyDisableSandbox")]
@@ -83,15 +83,29 @@ async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         return Err("A command cannot contain a NUL character.".into());
     }
     if input.run_in_background == Some(true) {
-        return Err(
-            "Commands cannot run in the background. Run it without `run_in_background`, with a \
-                    sufficient `timeout`."
-                .into(),
-        );
+        return start(command, ctx);
     }
     let timeout = time_limit(input.timeout, &ctx.limits)?;
     let ran = run(command, timeout, ctx).await?;
     Ok(report(&ran, timeout))
+}
+
+/// Starts a command that runs beside the agent's turns.
+fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let commands = ctx.commands.as_ref().ok_or(
+        "A sub-agent cannot run commands in the background. Run it without `run_in_background`, with a sufficient \
+         `timeout`.",
+    )?;
+    let started = commands.start(command, ctx)?;
+    let id = started.id();
+    let file = started.file().map_or_else(String::new, |file| {
+        format!(" Its output goes to {}.", file.display())
+    });
+    let content = format!(
+        "Command running in background with ID: {id}.{file} You are told when it ends. TaskOutput with task_id: '{id}' shows \
+         its output, TaskStop ends it."
+    );
+    Ok(ToolOutput::ok(content, format!("{id} in the background")))
 }
 
 fn time_limit(asked: Option<usize>, limits: &ToolLimits) -> Result<Duration, String> {
@@ -135,6 +149,9 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
     } else if !is_error {
         parts.push("(no output)".into());
     }
+    if let Some(whole) = &ran.whole {
+        parts.push(format!("[the whole output, {lines}: {}]", whole.display()));
+    }
     if is_error && ran.sandboxed && output.contains("ermission denied") {
         parts.push(
             "[Commands can write only in your worktree and in temporary directories. Reading is not restricted.]"
@@ -152,18 +169,12 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
             pids.join(", ")
         ));
     }
+    parts.extend(ran.reset.clone());
     ToolOutput {
         content: parts.join("\n"),
         is_error,
         one_line: format!("{short}, {lines}"),
-    }
-}
-
-fn sentence(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("Exit code {code}"),
-        (None, Some(signal)) => format!("Killed by signal {signal}"),
-        (None, None) => status.to_string(),
+        pictures: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a model sees of Read.
 
 use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -12,12 +13,16 @@ use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::lines::{self, Shown, Window};
-use crate::files::{Target, touched};
+use crate::files::{Stamp, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
+use crate::picture::{LARGEST_FILE, is_picture, shown};
 use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
-/// Shows the lines of a file.
+/// Bytes that tell a picture's kind.
+const BEGINNING: u64 = 32;
+
+/// Shows the lines of a file, or a picture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Read;
 
@@ -98,10 +103,17 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
             "{given} is not a regular file but a device, pipe or socket."
         ));
     }
+    if begins_as_picture(&file).map_err(failed)? {
+        let output = show_picture(&file, metadata.len());
+        let output = output.map_err(|why| format!("{given} cannot be shown: {why}."))?;
+        let stamp = Stamp::with_hash(&metadata, None);
+        ctx.files.lock().saw(&target.real, stamp);
+        return Ok(output);
+    }
     let shown = lines::show(file, metadata.len(), window).map_err(failed)?;
     if shown.binary {
         return Err(format!(
-            "{given} is a binary file of {} bytes. This tool reads text; look at it with a fitting program.",
+            "{given} is a binary file of {} bytes. This tool reads text and pictures; look at it with a fitting program.",
             metadata.len()
         ));
     }
@@ -109,6 +121,37 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     files.saw(&target.real, lines::stamp(&metadata, &shown));
     drop(files);
     Ok(output(&shown, window))
+}
+
+/// Whether a file is a picture, by its content. It is at its beginning afterwards.
+fn begins_as_picture(mut file: &File) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    file.take(BEGINNING).read_to_end(&mut beginning)?;
+    file.rewind()?;
+    Ok(is_picture(&beginning))
+}
+
+/// The whole picture. The error is half a sentence.
+fn show_picture(file: &File, length: u64) -> Result<ToolOutput, String> {
+    if length > LARGEST_FILE {
+        return Err(format!(
+            "a picture may have {} MiB",
+            LARGEST_FILE / 1024 / 1024
+        ));
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST_FILE).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    let shown = shown(&bytes)?;
+    let (width, height) = shown.size;
+    let kind = shown.picture.media_type.trim_start_matches("image/");
+    let size = format!("{width} x {height} pixels");
+    let scaled = shown.scaled.map_or_else(String::new, |(width, height)| {
+        format!(", shown at {width} x {height}")
+    });
+    let text = format!("[{kind} picture, {size}{scaled}]");
+    let line = format!("{kind}, {width} x {height}");
+    Ok(ToolOutput::ok(text, line).with_pictures(vec![shown.picture]))
 }
 
 fn open(target: &Target) -> Result<File, String> {

@@ -55,15 +55,33 @@ async fn output_and_exit_code_are_shown() {
 }
 
 #[tokio::test]
-async fn each_call_starts_in_the_working_folder_with_exactly_the_given_environment() {
+async fn the_directory_persists_between_calls_and_variables_do_not() {
     let scene = Scene::new();
+    let sub = scene.path("sub");
     scene
         .ok("Bash", json!({"command": "mkdir sub; cd sub; export X=1"}))
         .await;
-    let again = scene
-        .ok("Bash", json!({"command": "pwd; echo \"[$X]\""}))
+    let again = json!({"command": "pwd; echo \"[$X]\""});
+    let expected = format!("{}\n[]", sub.display());
+    assert_eq!(scene.ok("Bash", again.clone()).await, expected);
+    // Also where the command fails or exits, and not where it is replaced or runs elsewhere.
+    for command in [
+        "mkdir -p ../more; cd ../more; exit 3",
+        "cd ../sub && false",
+        "cd ..; exec true",
+        "(cd ..)",
+        "cd .. & wait",
+    ] {
+        scene.call("Bash", json!({ "command": command })).await;
+    }
+    assert_eq!(scene.ok("Bash", again).await, expected);
+    scene
+        .call("Bash", json!({"command": "cd \"$OLDPWD/..\" || cd .."}))
         .await;
-    assert_eq!(again, format!("{}\n[]", scene.ctx.cwd.display()));
+    assert_eq!(
+        scene.ok("Bash", json!({"command": "pwd"})).await,
+        scene.ctx.cwd.display().to_string()
+    );
     let names = scene
         .ok(
             "Bash",
@@ -92,6 +110,79 @@ async fn a_flood_is_cut_in_memory_and_in_the_result() {
     assert!(output.content.contains("left out"));
     assert!(output.content.len() < 30_100, "{}", output.content.len());
     assert_eq!(output.one_line, "ok, 3 lines");
+}
+
+#[tokio::test]
+async fn a_command_that_leaves_the_working_directory_sets_the_next_one_back() {
+    let scene = Scene::new();
+    let outside = scene.base().join("outside");
+    std::fs::create_dir_all(outside.join("deep")).unwrap();
+    std::os::unix::fs::symlink(&outside, scene.path("link")).unwrap();
+    let home = scene.ctx.cwd.display().to_string();
+    for target in ["..", "/", "link", "link/deep", "../outside"] {
+        let command = json!({"command": format!("cd {target}; echo there")});
+        assert_eq!(
+            scene.ok("Bash", command).await,
+            format!("there\nShell cwd was reset to {home}"),
+            "{target}"
+        );
+        assert_eq!(scene.ok("Bash", json!({"command": "pwd"})).await, home);
+    }
+    // A directory that counts as part of the working directory.
+    scene
+        .ctx
+        .shell
+        .directory(&scene.ctx.cwd, std::slice::from_ref(&outside));
+    scene.ok("Bash", json!({"command": "cd link/deep"})).await;
+    assert_eq!(
+        scene.ok("Bash", json!({"command": "pwd"})).await,
+        outside.join("deep").display().to_string()
+    );
+    assert_eq!(
+        scene.ctx.shell.directory(&scene.ctx.cwd, &[]),
+        scene.ctx.cwd,
+        "it no longer counts"
+    );
+}
+
+#[tokio::test]
+async fn a_command_runs_in_the_directory_in_which_it_was_judged_or_not_at_all() {
+    let scene = Scene::new();
+    let outside = scene.base().join("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    let sub = scene.path("sub");
+    for replaced in [false, true] {
+        scene
+            .ok("Bash", json!({"command": "mkdir -p sub; cd sub"}))
+            .await;
+        assert_eq!(scene.ctx.shell.directory(&scene.ctx.cwd, &[]), sub);
+        std::fs::remove_dir(&sub).unwrap();
+        if replaced {
+            std::os::unix::fs::symlink(&outside, &sub).unwrap();
+        }
+        let why = scene
+            .refused("Bash", json!({"command": "touch made"}))
+            .await;
+        assert!(why.contains("not run"), "{why}");
+        assert!(why.contains("Shell cwd was reset to"), "{why}");
+        assert!(!scene.path("made").exists() && !outside.join("made").exists());
+        let pwd = scene.ok("Bash", json!({"command": "pwd"})).await;
+        assert_eq!(pwd, scene.ctx.cwd.display().to_string());
+    }
+    // Judged afterwards, the next one starts in the working directory and says so.
+    std::fs::remove_file(&sub).unwrap();
+    scene
+        .ok(
+            "Bash",
+            json!({"command": "mkdir sub; cd sub; rmdir ../sub"}),
+        )
+        .await;
+    scene.ctx.shell.directory(&scene.ctx.cwd, &[]);
+    let pwd = scene.ok("Bash", json!({"command": "pwd"})).await;
+    assert!(
+        pwd.starts_with(&scene.ctx.cwd.display().to_string()),
+        "{pwd}"
+    );
 }
 
 /// The output of a command whose time is up once it has made the file `begun`, however slow the machine is: the test's
@@ -250,7 +341,7 @@ async fn what_cannot_be_run_is_refused_with_a_reason() {
         (json!({}), "missing parameter `command`"),
         (
             json!({"command": "true", "run_in_background": true}),
-            "cannot run in the background",
+            "A sub-agent cannot run commands in the background",
         ),
         (
             json!({"command": "true", "timeout": 0}),

@@ -6,6 +6,30 @@ use crate::scene::{self, Scene, put_at};
 use serde_json::json;
 
 #[tokio::test]
+async fn a_picture_is_shown_whatever_its_name_and_a_damaged_one_is_refused() {
+    let scene = Scene::new();
+    let mut png = Vec::new();
+    let picture = image::DynamicImage::new_rgb8(30, 20);
+    picture
+        .write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png)
+        .unwrap();
+    scene.put("shot.dat", &png);
+    let input = json!({"file_path": scene.text_path("shot.dat")});
+    let output = scene.call("Read", input).await;
+    assert_eq!(output.content, "[png picture, 30 x 20 pixels]");
+    assert_eq!(output.one_line, "png, 30 x 20");
+    assert_eq!(output.pictures.len(), 1);
+    assert_eq!(output.pictures[0].media_type, "image/png");
+    scene.put("cut.png", &png[..20]);
+    let input = json!({"file_path": scene.text_path("cut.png")});
+    let refused = scene.refused("Read", input).await;
+    assert!(
+        refused.contains("cut.png cannot be shown: it is damaged"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
 async fn a_file_is_read_with_numbers_and_in_windows() {
     let scene = Scene::new();
     let path = scene.put("a.txt", "one\ntwo\nthree\n");
@@ -454,7 +478,11 @@ fn the_tools_have_the_names_and_parameters_that_models_know() {
             "pattern path glob type output_mode -A -B -C context -n -i multiline head_limit offset",
             json!(["pattern"]),
         ),
-        ("Bash", "command timeout description", json!(["command"])),
+        (
+            "Bash",
+            "command timeout description run_in_background",
+            json!(["command"]),
+        ),
         ("TodoWrite", "todos", json!(["todos"])),
         ("AskUserQuestion", "questions", json!(["questions"])),
         ("EnterPlanMode", "", json!(null)),

@@ -130,3 +130,11 @@ async fn a_confined_agent_writes_in_its_own_folder_alone() {
             .await;
     }
 }
+
+#[test]
+fn every_tool_says_what_it_does() {
+    for tool in swarm_tools::builtin() {
+        let description = tool.description();
+        assert!(description.len() > 40, "{}: {description:?}", tool.name());
+    }
+}

@@ -5,6 +5,7 @@
 )]
 
 mod bash;
+mod commands;
 mod files;
 mod guard;
 mod scene;

@@ -20,6 +20,21 @@ pub enum PaneInput {
     Background,
     /// To end the member.
     Shutdown,
+    /// To answer a dialog.
+    Choice {
+        /// The dialog's id.
+        dialog: String,
+        /// The key of the choice; ESC for none of them.
+        key: char,
+    },
+}
+
+/// The command in a line, as its name and what follows, where the line begins with a slash and a word. A path is none.
+pub fn command_in(line: &str) -> Option<(&str, &str)> {
+    let words = line.trim().strip_prefix('/')?;
+    let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    (is_name && !words.contains('\n')).then_some((name, rest.trim()))
 }
 
 /// One key, or what was pasted.
@@ -33,6 +48,12 @@ pub(crate) enum Key {
     Right,
     Home,
     End,
+    /// The line before this one.
+    Up,
+    /// The line after this one.
+    Down,
+    /// A line end inside the text: Alt-Enter.
+    LineEnd,
     /// Ctrl-U.
     ClearBefore,
     /// Ctrl-W.
@@ -53,6 +74,44 @@ pub(crate) struct InputLine {
     text: String,
     /// In bytes, always between two signs.
     cursor: usize,
+    history: History,
+}
+
+/// Lines that were said before, to be said again.
+#[derive(Debug, Default)]
+struct History {
+    lines: Vec<String>,
+    /// The one that is in the input line.
+    at: Option<usize>,
+    /// What was in the input line before.
+    draft: String,
+}
+
+impl History {
+    fn add(&mut self, line: &str) {
+        self.at = None;
+        if self.lines.last().is_none_or(|last| last != line) {
+            self.lines.push(line.to_owned());
+        }
+    }
+
+    /// The line before, if there is one; `text` is what is in the input line now.
+    fn back(&mut self, text: &str) -> Option<String> {
+        let before = self.at.unwrap_or(self.lines.len()).checked_sub(1)?;
+        if self.at.is_none() {
+            text.clone_into(&mut self.draft);
+        }
+        self.at = Some(before);
+        self.lines.get(before).cloned()
+    }
+
+    /// The line after, and behind the last one what was being written.
+    fn forth(&mut self) -> Option<String> {
+        let next = self.at? + 1;
+        let line = self.lines.get(next).cloned();
+        self.at = line.as_ref().map(|_| next);
+        Some(line.unwrap_or_else(|| std::mem::take(&mut self.draft)))
+    }
 }
 
 /// What of the line is shown: it fits the room, and the cursor is in it.
@@ -68,10 +127,28 @@ impl InputLine {
     pub(crate) fn key(&mut self, key: Key) -> Option<PaneInput> {
         match key {
             Key::Text(text) => self.insert(&text),
+            // As in a shell.
+            Key::Enter if self.text[..self.cursor].ends_with('\\') => {
+                self.remove(self.cursor - 1, self.cursor);
+                self.insert("\n");
+            }
             Key::Enter => {
                 let text = std::mem::take(&mut self.text);
                 self.cursor = 0;
-                return (!text.trim().is_empty()).then_some(PaneInput::Line(text));
+                if text.trim().is_empty() {
+                    return None;
+                }
+                self.history.add(&text);
+                return Some(PaneInput::Line(text));
+            }
+            Key::LineEnd => self.insert("\n"),
+            Key::Up => {
+                let before = self.history.back(&self.text);
+                self.replace(before);
+            }
+            Key::Down => {
+                let after = self.history.forth();
+                self.replace(after);
             }
             Key::Backspace => self.remove(self.before(), self.cursor),
             Key::Left => self.cursor = self.before(),
@@ -87,6 +164,27 @@ impl InputLine {
             Key::Resized => {}
         }
         None
+    }
+
+    /// Lines that were said before, oldest first.
+    pub(crate) fn remember(&mut self, lines: Vec<String>) {
+        self.history.lines = lines;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.replace(Some(String::new()));
+        self.history.at = None;
+    }
+
+    fn replace(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            self.cursor = text.len();
+            self.text = text;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
     }
 
     fn insert(&mut self, text: &str) {
@@ -260,6 +358,44 @@ mod tests {
         assert_eq!(line.key(Key::Interrupt), Some(PaneInput::Interrupt));
         assert_eq!(line.key(Key::Background), Some(PaneInput::Background));
         assert_eq!(line.key(Key::Enter), Some(PaneInput::Line("b".to_owned())));
+    }
+
+    #[test]
+    fn a_slash_and_a_word_are_a_command_and_a_path_is_not() {
+        for (line, command) in [
+            ("/status", Some(("status", ""))),
+            ("  /task list --json ", Some(("task", "list --json"))),
+            ("/", Some(("", ""))),
+            ("/usr/bin/env is missing", None),
+            ("what is /status?", None),
+            ("/send bob a\nb", None),
+        ] {
+            assert_eq!(command_in(line), command, "{line}");
+        }
+    }
+
+    #[test]
+    fn earlier_lines_come_back_and_what_was_being_written_is_kept() {
+        let mut line = InputLine::default();
+        line.remember(vec!["one".to_owned(), "two".to_owned()]);
+        line.key(text("thr"));
+        let mut seen = Vec::new();
+        for key in [Key::Up, Key::Up, Key::Up, Key::Down, Key::Down, Key::Down] {
+            line.key(key);
+            seen.push(line.text.clone());
+        }
+        assert_eq!(seen, ["two", "one", "one", "two", "thr", "thr"]);
+        line.key(text("ee"));
+        line.key(Key::Enter);
+        line.key(Key::Up);
+        assert_eq!(line.text, "three");
+    }
+
+    #[test]
+    fn a_backslash_or_alt_makes_enter_a_line_end() {
+        let mut line = typed(&[text("a\\"), Key::Enter, text("b"), Key::LineEnd, text("c")]);
+        let said = PaneInput::Line("a\nb\nc".to_owned());
+        assert_eq!(line.key(Key::Enter), Some(said));
     }
 
     #[test]

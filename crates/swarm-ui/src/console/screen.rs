@@ -4,10 +4,13 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::dialog::{Dialog, OpenDialog};
 use super::line::{InputLine, Key, PaneInput};
+use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
 use crate::width::{columns, fit};
@@ -19,6 +22,12 @@ const PASTE_MARKS_OFF: &str = "\u{1b}[?2004l";
 /// How a title begins and ends.
 const TITLE: &str = "\u{1b}]";
 const TITLE_END: char = '\u{7}';
+
+/// The key that takes a dialog away.
+const LATER: char = '\u{1b}';
+
+/// Rings the terminal's bell.
+const BELL: char = '\u{7}';
 
 /// Columns for the width where nobody knows it.
 const USUAL_WIDTH: usize = 80;
@@ -40,9 +49,29 @@ struct Inner {
     line: InputLine,
     /// Columns of output behind its last line end.
     column: usize,
-    /// Columns before the cursor in the input line, while that is on the screen.
-    painted: Option<usize>,
+    /// A question that is shown above the input line.
+    dialog: Option<OpenDialog>,
+    /// A line above the input line that says how things stand.
+    status: Option<String>,
+    /// What is on the screen below the output.
+    painted: Option<Painted>,
     is_closed: bool,
+}
+
+/// The region below the output: the dialog and the input line.
+struct Painted {
+    /// Columns of the lines above the input line.
+    above: Vec<usize>,
+    /// Columns before the cursor in the input line.
+    before: usize,
+}
+
+impl Painted {
+    /// Rows above the cursor. In a terminal that was made narrower a line has become several.
+    fn rows(&self, width: usize) -> usize {
+        let above = self.above.iter().map(|line| line.div_ceil(width).max(1));
+        above.sum::<usize>() + self.before / width
+    }
 }
 
 impl fmt::Debug for Console {
@@ -83,6 +112,8 @@ impl Console {
             prompt: prompt.to_owned(),
             line: InputLine::default(),
             column: 0,
+            dialog: None,
+            status: None,
             painted: None,
             is_closed: true,
         };
@@ -129,21 +160,84 @@ impl Console {
         inner.is_closed = true;
     }
 
+    /// Empties the input line. Returns whether there was anything in it.
+    pub fn clear_line(&self) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.is_closed || inner.line.is_empty() {
+            return false;
+        }
+        inner.repaint(|inner| inner.line.clear());
+        true
+    }
+
+    /// Shows a dialog in the place of the one before, or none. Its keys count from `armed_at` on and while the input line is
+    /// empty; Esc takes it away and is an answer, too. The terminal's bell rings.
+    pub fn ask(&self, dialog: Option<Dialog>, armed_at: Instant) {
+        let mut inner = self.inner.lock();
+        let rings = dialog.is_some() && !inner.is_closed;
+        inner.repaint(|inner| {
+            inner.dialog = dialog.map(|dialog| OpenDialog { dialog, armed_at });
+        });
+        if rings {
+            inner.send(&BELL.to_string());
+        }
+    }
+
+    /// Shows a line above the input line that says how things stand, or none.
+    pub fn set_status(&self, status: Option<String>) {
+        let mut inner = self.inner.lock();
+        if inner.status != status {
+            inner.repaint(|inner| inner.status = status);
+        }
+    }
+
+    /// Gives the input line what was said in earlier sessions, oldest first.
+    pub fn remember(&self, lines: Vec<String>) {
+        self.inner.lock().line.remember(lines);
+    }
+
     pub(crate) fn key(&self, key: Key) -> Option<PaneInput> {
         let mut inner = self.inner.lock();
         if inner.is_closed {
             return None;
         }
-        let input = inner.line.key(key);
-        let mut frame = String::new();
-        inner.erase(&mut frame);
-        inner.paint(&mut frame);
-        inner.send(&frame);
-        input
+        inner.repaint(|inner| inner.key(key))
     }
 }
 
 impl Inner {
+    /// Changes something in the region below the output and draws that again.
+    fn repaint<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+        let mut frame = String::new();
+        self.erase(&mut frame);
+        let done = change(self);
+        if !self.is_closed {
+            self.paint(&mut frame);
+            self.send(&frame);
+        }
+        done
+    }
+
+    /// Gives a key to the dialog, if it is one of that, and to the input line otherwise.
+    fn key(&mut self, key: Key) -> Option<PaneInput> {
+        let Some(open) = self.dialog.as_ref().filter(|_| self.line.is_empty()) else {
+            return self.line.key(key);
+        };
+        let chosen = match &key {
+            Key::Text(text) => open.chosen(text),
+            Key::Interrupt => Some(LATER),
+            _ => None,
+        };
+        let Some(chosen) = chosen else {
+            return self.line.key(key);
+        };
+        let dialog = self.dialog.take()?.dialog.id;
+        Some(PaneInput::Choice {
+            dialog,
+            key: chosen,
+        })
+    }
+
     fn columns(&self) -> usize {
         (self.width)().unwrap_or(USUAL_WIDTH).max(1)
     }
@@ -166,12 +260,11 @@ impl Inner {
 
     /// Puts the cursor behind the output, with nothing below it.
     fn erase(&mut self, frame: &mut String) {
-        let Some(before) = self.painted.take() else {
+        let Some(painted) = self.painted.take() else {
             return;
         };
         let width = self.columns();
-        // In a terminal that was made narrower the line has become several.
-        up(frame, before / width);
+        up(frame, painted.rows(width));
         frame.push_str("\r\u{1b}[J");
         if self.column > 0 {
             up(frame, 1);
@@ -190,6 +283,16 @@ impl Inner {
         }
         // The last column stays free: a cursor behind it is in no line for certain.
         let room = width.saturating_sub(1);
+        let dialog = self.dialog.as_ref();
+        let mut lines = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room));
+        if let Some(status) = &self.status {
+            let status = fit(&clean_line(status), room, self.theme.signs().ellipsis);
+            lines.push((paint(self.theme, Style::Dim, &status), columns(&status)));
+        }
+        for (line, _) in &lines {
+            frame.push_str(line);
+            frame.push_str("\r\n");
+        }
         let prompt = fit(&self.prompt, room / 2, "");
         let shown = self
             .line
@@ -201,7 +304,10 @@ impl Inner {
             // Writing into a String cannot fail.
             let _infallible = write!(frame, "\u{1b}[{behind}D");
         }
-        self.painted = Some(columns(&prompt) + shown.before);
+        self.painted = Some(Painted {
+            above: lines.into_iter().map(|(_, width)| width).collect(),
+            before: columns(&prompt) + shown.before,
+        });
     }
 
     /// One write, so that nobody sees a half of it. A screen that cannot be written to does not stop an agent.

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::*;
+use crate::console::Choice;
 
 /// A terminal as tall as it takes, with the few sequences that a console uses.
 #[derive(Debug, Default)]
@@ -22,6 +23,7 @@ impl Played {
             match c {
                 '\n' => (self.row, self.column) = (self.row + 1, 0),
                 '\r' => self.column = 0,
+                BELL => {}
                 '\u{1b}' if chars.peek() == Some(&']') => drop(chars.find(|c| *c == TITLE_END)),
                 '\u{1b}' => {
                     let rest: String =
@@ -129,6 +131,73 @@ fn output_goes_on_where_it_stopped_with_the_line_below_it() {
     assert_eq!(console.key(Key::Text("lost".to_owned())), None);
     console.reopen();
     assert_eq!(shown(&screen), "one\ntwo and a half\nthe end\nbob > kept");
+}
+
+fn question() -> Dialog {
+    let choice = |key, label: &str| Choice {
+        key,
+        label: label.to_owned(),
+    };
+    Dialog {
+        id: "perm-1".to_owned(),
+        question: "bob asks: Bash touch made".to_owned(),
+        details: (1..=10).map(|line| format!("    line {line}")).collect(),
+        choices: vec![choice('y', "yes"), choice('n', "no")],
+    }
+}
+
+#[test]
+fn a_dialog_stands_between_output_and_line_until_one_key_answers_it() {
+    let (screen, copy) = (Shared::default(), Shared::default());
+    let console = console(&screen, &copy);
+    let mut out = console.writer();
+    out.write_all(b"some out").unwrap();
+    out.flush().unwrap();
+    console.ask(Some(question()), Instant::now());
+    let lines: Vec<String> = (1..=8).map(|line| format!("    line {line}")).collect();
+    let region = format!(
+        "▲ bob asks: Bash touch made\n{}\n  … 2 more lines: /requests shows them\n  y: yes\n  n: no",
+        lines.join("\n")
+    );
+    assert_eq!(shown(&screen), format!("some out\n{region}\nbob > "));
+    out.write_all(b"put\n").unwrap();
+    out.flush().unwrap();
+    assert_eq!(shown(&screen), format!("some output\n{region}\nbob > "));
+    // Other keys are text, and with text in the line no key is an answer.
+    for key in ["x", "y"] {
+        assert_eq!(console.key(Key::Text(key.to_owned())), None);
+    }
+    assert!(shown(&screen).ends_with("bob > xy"));
+    console.set_status(Some("crew: bob working".to_owned()));
+    assert!(shown(&screen).ends_with("  n: no\ncrew: bob working\nbob > xy"));
+    console.set_status(None);
+    console.clear_line();
+    let answer = console.key(Key::Text("Y".to_owned()));
+    let dialog = "perm-1".to_owned();
+    assert_eq!(answer, Some(PaneInput::Choice { dialog, key: 'y' }));
+    assert_eq!(shown(&screen), "some output\nbob > ");
+    assert_eq!(copy.text(), "some output\n");
+}
+
+#[test]
+fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
+    let screen = Shared::default();
+    let console = console(&screen, &Shared::default());
+    console.ask(
+        Some(question()),
+        Instant::now() + std::time::Duration::from_hours(1),
+    );
+    assert_eq!(console.key(Key::Text("y".to_owned())), None);
+    assert!(shown(&screen).ends_with("bob > y"));
+    // Esc puts it off, and a dialog that was answered elsewhere goes away.
+    console.clear_line();
+    let dialog = "perm-1".to_owned();
+    let put_off = Some(PaneInput::Choice { dialog, key: LATER });
+    assert_eq!(console.key(Key::Interrupt), put_off);
+    assert_eq!(console.key(Key::Interrupt), Some(PaneInput::Interrupt));
+    console.ask(Some(question()), Instant::now());
+    console.ask(None, Instant::now());
+    assert_eq!(shown(&screen), "bob > ");
 }
 
 proptest! {

@@ -15,7 +15,7 @@ use crate::pane::paths::Places;
 use crate::pane::request::RequestLine;
 use crate::pane::sheet::{INDENT, Sheet};
 use crate::pane::sub_agents::SubAgentLines;
-use crate::print::{counted, short_count, short_duration};
+use crate::print::{counted, short_count, short_duration, wrapped};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
@@ -189,6 +189,10 @@ impl<W: Write> PaneView<W> {
             AgentEvent::TurnEnded { usage, error, .. } => {
                 self.turn_ended(usage.total(), error.as_deref());
             }
+            AgentEvent::Asked { from, line, id } => self.notice(&format!(
+                "{from} asks for permission: {line}. Answer with `swarm approve {id}` or `swarm deny {id}`"
+            )),
+            AgentEvent::CommandOutput { text } => self.command_output(text),
             AgentEvent::Notice { line } => self.notice(line),
             AgentEvent::Compacted { before, after, .. } => {
                 let [before, after] = [*before, *after].map(short_count);
@@ -350,6 +354,15 @@ impl<W: Write> PaneView<W> {
         self.sheet.signed(sign, Style::Warn, &what);
     }
 
+    fn command_output(&mut self, text: &str) {
+        let width = self.theme().width.unwrap_or(usize::MAX);
+        for line in clean_text(text.trim_end()).lines() {
+            for part in wrapped(line, width).split('\n') {
+                self.sheet.line(part);
+            }
+        }
+    }
+
     fn notice(&mut self, line: &str) {
         let sign = self.theme().signs().notice;
         self.sheet.signed(sign, Style::Dim, &clean_line(line));
@@ -464,6 +477,8 @@ fn is_aside(event: &AgentEvent) -> bool {
     match event {
         AgentEvent::MailIn { .. }
         | AgentEvent::MailOut { .. }
+        | AgentEvent::Asked { .. }
+        | AgentEvent::CommandOutput { .. }
         | AgentEvent::Notice { .. }
         | AgentEvent::Compacted { .. }
         | AgentEvent::SubAgentStarted { .. }

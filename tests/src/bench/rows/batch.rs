@@ -29,7 +29,9 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
                 let team = create(folder.path(), &format!("batch-{length}-{round}"), &[])?;
                 let new: Vec<NewTask> = (0..*length as usize).map(task).collect();
                 let began = Instant::now();
-                store.create_tasks(&team, &new, &Actor::person(&team))?;
+                store
+                    .team(&team)
+                    .create_tasks(&new, &Actor::person(&team))?;
                 times.push(began.elapsed());
             }
         }

@@ -39,7 +39,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
                 let draft = Draft::new("team-lead", text(round));
                 (member_name(name), draft)
             });
-            for outcome in store.post_all(&team, &letters.collect::<Vec<_>>())? {
+            for outcome in store.team(&team).post_all(&letters.collect::<Vec<_>>())? {
                 outcome?;
             }
             ours.push(began.elapsed());

@@ -78,17 +78,19 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
 fn exchange(store: &FileStore, team: &TeamName, number: usize, times: &mut Times) -> Result<()> {
     let reader = member_name("reader");
     let began = Instant::now();
-    let posted = store.post(team, &reader, Draft::new("team-lead", text(number)))?;
+    let posted = store
+        .team(team)
+        .post(&reader, Draft::new("team-lead", text(number)))?;
     times.send.push(began.elapsed());
     let began = Instant::now();
-    store.delivered(team, &reader, &[posted.msg_id])?;
+    store.team(team).delivered(&reader, &[posted.msg_id])?;
     times.ack.push(began.elapsed());
     Ok(())
 }
 
 /// Leaves the files as they are once so many messages were sent and read.
 fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
-    let folder = store.team_folder(team);
+    let folder = store.team(team).team_folder();
     let acked = |number: usize| {
         let mut entry = entry(number);
         entry["read"] = true.into();
@@ -101,7 +103,7 @@ fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
     )?;
     let kept: Vec<Value> = (archived..carried).map(acked).collect();
     fs::write(
-        store.inbox_folder(team).join("reader.json"),
+        store.team(team).inbox_folder().join("reader.json"),
         serde_json::to_vec_pretty(&kept)?,
     )?;
     let events = (0..carried).flat_map(|number| {

@@ -130,7 +130,9 @@ fn from_sender(played: &Played, name: &str, run: usize) -> Result<Duration> {
     let store = store(&played.world.root());
     let draft = Draft::new("team-lead", text(run));
     let began = Instant::now();
-    store.post(&team_name(TEAM), &member_name(name), draft)?;
+    store
+        .team(&team_name(TEAM))
+        .post(&member_name(name), draft)?;
     Ok(played.next_request(name)?.at.duration_since(began))
 }
 

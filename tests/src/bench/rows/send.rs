@@ -165,7 +165,9 @@ pub(crate) fn write(words: &[&str]) -> Result<()> {
     ready()?;
     for number in 0..count.parse::<usize>()? {
         let began = Instant::now();
-        store.post(&team, &to, Draft::new("team-lead", text(number)))?;
+        store
+            .team(&team)
+            .post(&to, Draft::new("team-lead", text(number)))?;
         times.push(began.elapsed().as_nanos().to_string());
     }
     say(&times.join(" "))
@@ -187,18 +189,18 @@ pub(crate) fn read(words: &[&str]) -> Result<()> {
     let name = member_name("reader");
     let watcher = FolderWatcher::new();
     let names = NameFilter::Exact(vec!["reader.json".into()]);
-    let mut inbox = watcher.subscribe(&store.inbox_folder(&team), names);
+    let mut inbox = watcher.subscribe(&store.team(&team).inbox_folder(), names);
     ready()?;
     std::thread::spawn(move || {
         loop {
-            let unread = store.take_unread(&team, &name).unwrap_or_default();
+            let unread = store.team(&team).take_unread(&name).unwrap_or_default();
             let ids: Vec<_> = unread
                 .into_iter()
                 .filter_map(|entry| entry.msg_id)
                 .collect();
             if !ids.is_empty() {
                 // Whoever waits for a lock in vain tries again.
-                store.delivered(&team, &name, &ids).ok();
+                store.team(&team).delivered(&name, &ids).ok();
             }
             inbox.changed_blocking(Duration::from_secs(5));
         }

@@ -106,7 +106,7 @@ fn drive(
         let to = member_name(&names[(sent + sent / names.len()) % names.len()]);
         let text = format!("{}: mark<{sent}>", kinds[sent % kinds.len()]);
         let began = Instant::now();
-        store.post(&team, &to, Draft::new("team-lead", text))?;
+        store.team(&team).post(&to, Draft::new("team-lead", text))?;
         looks.latencies.push(began.elapsed());
         sent += 1;
         if Instant::now() >= look_at {
@@ -138,12 +138,12 @@ fn drive(
 /// The lead's mail is read, as by a person: an inbox that nobody reads is full some day.
 fn read_lead_mail(store: &swarm_store::FileStore) -> Result<()> {
     let (team, lead) = (team_name(TEAM), member_name("team-lead"));
-    let unread = store.take_unread(&team, &lead)?;
+    let unread = store.team(&team).take_unread(&lead)?;
     let ids: Vec<_> = unread
         .into_iter()
         .filter_map(|entry| entry.msg_id)
         .collect();
-    store.ack(&team, &lead, &ids)?;
+    store.team(&team).ack(&lead, &ids)?;
     Ok(())
 }
 

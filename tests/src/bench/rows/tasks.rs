@@ -68,33 +68,33 @@ fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
     let id = TaskId::new(u64::try_from(number)?);
     let mut took = |kind: usize, began: Instant| list.times[kind].push(began.elapsed());
     let began = Instant::now();
-    store.claim(team, &id, &by)?;
+    store.team(team).claim(&id, &by)?;
     took(0, began);
     let began = Instant::now();
     let done = TaskChange {
         status: Some(TaskStatus::Completed),
         ..TaskChange::default()
     };
-    store.update_task(team, &id, done, &by)?;
+    store.team(team).update_task(&id, done, &by)?;
     took(1, began);
     let began = Instant::now();
-    store.task(team, &id)?;
+    store.team(team).task(&id)?;
     took(2, began);
     write_task(store, team, number)?;
     let began = Instant::now();
-    let next = store.claim_next(team, &by)?;
+    let next = store.team(team).claim_next(&by)?;
     took(3, began);
     if let Some(next) = next {
-        store.release(team, &next.id, &by)?;
+        store.team(team).release(&next.id, &by)?;
     }
     let began = Instant::now();
-    store.tasks(team)?;
+    store.team(team).tasks()?;
     took(4, began);
     Ok(())
 }
 
 fn fill(store: &FileStore, team: &TeamName, length: usize) -> Result<()> {
-    let folder = store.tasks_folder(team);
+    let folder = store.team(team).tasks_folder();
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(".highwatermark"), length.to_string())?;
     (1..=length).try_for_each(|number| write_task(store, team, number))
@@ -108,6 +108,9 @@ fn write_task(store: &FileStore, team: &TeamName, number: usize) -> Result<()> {
         "description": "Read what is there, change what has to be changed, and say what you did.",
         "status": "pending", "blocks": [], "blockedBy": [],
     });
-    let path = store.tasks_folder(team).join(format!("{number}.json"));
+    let path = store
+        .team(team)
+        .tasks_folder()
+        .join(format!("{number}.json"));
     Ok(fs::write(path, serde_json::to_vec_pretty(&task)?)?)
 }

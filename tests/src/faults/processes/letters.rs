@@ -90,7 +90,10 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
                 number += 1;
                 let draft = Draft::new("bob", format!("letter no. {number}."));
                 let draft = if urgent { draft.urgent() } else { draft };
-                let sent = ground.store.send(&ground.team, &MemberName::lead(), draft);
+                let sent = ground
+                    .store
+                    .team(&ground.team)
+                    .send(&MemberName::lead(), draft);
                 sent.expect("sent");
                 pauses.linger(LIFE * 2 / 10);
             }

@@ -115,7 +115,8 @@ impl Operation {
         let (store, team) = (&ground.store, &ground.team);
         if self == Self::CreateTeam {
             store
-                .delete_team(team, true, false)
+                .team(team)
+                .delete(true, false)
                 .expect("a team to delete");
             return;
         }
@@ -126,7 +127,8 @@ impl Operation {
                 ground.join(READER);
                 for text in ["one", "two", "three"] {
                     store
-                        .send(team, &name(READER), Draft::new("a", text))
+                        .team(team)
+                        .send(&name(READER), Draft::new("a", text))
                         .expect("sent");
                 }
             }
@@ -143,7 +145,8 @@ impl Operation {
                 ground.task("second", &[1]);
                 if self == Self::Complete {
                     store
-                        .claim(team, &TaskId::new(1), &owner(ground))
+                        .team(team)
+                        .claim(&TaskId::new(1), &owner(ground))
                         .expect("a claim");
                 }
             }
@@ -151,23 +154,24 @@ impl Operation {
             Self::CommitSpawn | Self::AbortSpawn => {
                 let mut new = new_member(OWNER);
                 new.prompt = Some(Draft::new("team-lead", "begin"));
-                store.reserve(team, new).expect("a place");
+                store.team(team).reserve(new).expect("a place");
             }
             Self::Remove | Self::Reconcile => {
                 let spawn = ground.join(OWNER);
                 drop(ground.live(OWNER, spawn).expect("a life"));
                 ground.task("first", &[]);
                 let actor = Actor::member(team, name(OWNER), Some(spawn));
-                store.claim_next(team, &actor).expect("a claim");
+                store.team(team).claim_next(&actor).expect("a claim");
             }
             Self::Answer => {
                 ground.join(OWNER);
-                store.open_request(team, request()).expect("a request");
+                store.team(team).open_request(request()).expect("a request");
             }
             Self::Delete | Self::Purge => {
                 ground.task("first", &[]);
                 store
-                    .update_task(team, &TaskId::new(1), done(), &lead)
+                    .team(team)
+                    .update_task(&TaskId::new(1), done(), &lead)
                     .expect("done");
             }
             Self::Reserve | Self::CreateTeam => {}
@@ -182,19 +186,21 @@ impl Operation {
         let team = &ground.team;
         match self {
             Self::Send => store
-                .send(team, &name(READER), Draft::new("a", "hello"))
+                .team(team)
+                .send(&name(READER), Draft::new("a", "hello"))
                 .map(drop),
             Self::Acknowledge | Self::Archive => {
-                let unread = store.take_unread(team, &name(READER))?;
+                let unread = store.team(team).take_unread(&name(READER))?;
                 let ids: Vec<_> = unread
                     .into_iter()
                     .filter_map(|entry| entry.msg_id)
                     .collect();
-                store.delivered(team, &name(READER), &ids).map(drop)
+                store.team(team).delivered(&name(READER), &ids).map(drop)
             }
-            Self::Claim => store.claim_next(team, &owner(ground)).map(drop),
+            Self::Claim => store.team(team).claim_next(&owner(ground)).map(drop),
             Self::Complete => store
-                .update_task(team, &TaskId::new(1), done(), &owner(ground))
+                .team(team)
+                .update_task(&TaskId::new(1), done(), &owner(ground))
                 .map(drop),
             Self::CreateTasks => {
                 let new = [
@@ -203,11 +209,13 @@ impl Operation {
                     new_task("c", &[1]),
                 ];
                 store
-                    .create_tasks(team, &new, &Actor::person(team))
+                    .team(team)
+                    .create_tasks(&new, &Actor::person(team))
                     .map(drop)
             }
             Self::DeleteTask => store
-                .delete_task(team, &TaskId::new(1), &Actor::person(team))
+                .team(team)
+                .delete_task(&TaskId::new(1), &Actor::person(team))
                 .map(drop),
             Self::CreateTeam => Ground::at(&ground.root, Locking::Both).create_team(),
             Self::Reserve => {
@@ -215,31 +223,33 @@ impl Operation {
                 // Over at once: it lapses with its spawner.
                 new.reservation.deadline = UnixMs(1);
                 new.prompt = Some(Draft::new("team-lead", "begin"));
-                store.reserve(team, new).map(drop)
+                store.team(team).reserve(new).map(drop)
             }
             Self::CommitSpawn => {
                 let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
                 store
-                    .commit_spawn(team, &spawn_of_owner(store, ground)?, pane, backend, None)
+                    .team(team)
+                    .commit_spawn(&spawn_of_owner(store, ground)?, pane, backend, None)
                     .map(drop)
             }
             Self::AbortSpawn => {
                 match spawn_of_owner(store, ground) {
                     // Nobody is left: it was undone.
                     Err(StoreError::MemberNotFound { .. }) => Ok(()),
-                    spawn => store.abort_spawn(team, &spawn?, "a test").map(drop),
+                    spawn => store.team(team).abort_spawn(&spawn?, "a test").map(drop),
                 }
             }
-            Self::Remove => store.remove_member(team, &name(OWNER), None).map(drop),
-            Self::Reconcile => store.reconcile(team).map(drop),
+            Self::Remove => store.team(team).remove_member(&name(OWNER), None).map(drop),
+            Self::Reconcile => store.team(team).reconcile().map(drop),
             Self::Answer => {
                 let answer = Answer::Approved { always: false };
                 store
-                    .answer_request(team, &request().id, None, answer, AnsweredBy::default())
+                    .team(team)
+                    .answer_request(&request().id, None, answer, AnsweredBy::default())
                     .map(drop)
             }
-            Self::Delete => store.delete_team(team, false, true).map(drop),
-            Self::Purge => store.delete_team(team, true, true).map(drop),
+            Self::Delete => store.team(team).delete(false, true).map(drop),
+            Self::Purge => store.team(team).delete(true, true).map(drop),
         }
     }
 
@@ -251,7 +261,7 @@ impl Operation {
         let store = ground.hurried();
         let team = &ground.team;
         let mut picture = String::new();
-        if let Ok(config) = store.config(team) {
+        if let Ok(config) = store.team(team).config() {
             for member in &config.members {
                 let mark = member.swarm.as_ref();
                 let reserved = mark.is_some_and(|mark| mark.reservation.is_some());
@@ -261,7 +271,7 @@ impl Operation {
                     "member {} reserved {reserved} died {died}",
                     member.name
                 );
-                let inbox = store.inbox(team, &member.name).expect("an inbox");
+                let inbox = store.team(team).inbox(&member.name).expect("an inbox");
                 for entry in inbox.unread() {
                     let text = entry.text.split('\n').next().unwrap_or_default();
                     let _infallible = writeln!(picture, "  unread {} {text:.40}", entry.from);
@@ -271,7 +281,7 @@ impl Operation {
                 read.extend(archived(ground, member.name.as_str()));
                 let _infallible = writeln!(picture, "  read {}", read.len());
             }
-            let list = store.tasks(team).expect("the tasks");
+            let list = store.team(team).tasks().expect("the tasks");
             assert!(list.broken.is_empty(), "{:?}", list.broken);
             // By their titles: a call that was cut short may have used numbers up.
             let titles = |ids: &[TaskId]| -> Vec<String> {
@@ -290,11 +300,11 @@ impl Operation {
                     task.swarm().attempt,
                 );
             }
-            for request in store.requests(team).expect("the requests").requests {
+            for request in store.team(team).requests().expect("the requests").requests {
                 let open = request.state == RequestState::Open;
                 let _infallible = writeln!(picture, "request {} open {open}", request.id);
             }
-            let events = store.events(team).expect("the journal").entries;
+            let events = store.team(team).events().expect("the journal").entries;
             let deaths = events
                 .iter()
                 .filter(|entry| matches!(entry.event, Event::MemberDied { .. }));
@@ -326,7 +336,7 @@ fn owner(ground: &Ground) -> Actor {
 }
 
 fn spawn_of_owner(store: &FileStore, ground: &Ground) -> Result<SpawnId> {
-    let config = store.config(&ground.team)?;
+    let config = store.team(&ground.team).config()?;
     let member = config.member(&name(OWNER)).and_then(Member::spawn_id);
     member.ok_or_else(|| StoreError::MemberNotFound {
         team: ground.team.clone(),

@@ -53,7 +53,7 @@ impl Offer {
             Some(asked) => TeamName::parse(asked).into_iter().collect(),
             None => store.teams().unwrap_or_default(),
         };
-        let config = |team: &TeamName| store.config(team).ok();
+        let config = |team: &TeamName| store.team(team).config().ok();
         teams.iter().filter_map(config).collect()
     }
 
@@ -100,7 +100,7 @@ impl Offer {
         for config in self.configs() {
             let list = self
                 .store()
-                .and_then(|store| store.tasks(&config.name).ok());
+                .and_then(|store| store.team(&config.name).tasks().ok());
             for task in list.map(|list| list.tasks).unwrap_or_default() {
                 let subject = swarm_ui::clean_text(&task.subject);
                 found
@@ -115,7 +115,7 @@ impl Offer {
         for config in self.configs() {
             let list = self
                 .store()
-                .and_then(|store| store.requests(&config.name).ok());
+                .and_then(|store| store.team(&config.name).requests().ok());
             let requests = list.map(|list| list.requests).unwrap_or_default();
             for request in requests.iter().filter(|request| is_open(request)) {
                 let help = format!("{}: {}", request.from, request.description);

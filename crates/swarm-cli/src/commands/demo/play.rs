@@ -136,7 +136,7 @@ impl Audience<'_> {
         let end = NameFilter::Exact(vec!["report.json".into()]);
         let mut report = watcher.subscribe(stage.folder(), end);
         let mut teams = watcher.subscribe(&stage.root().join("teams"), NameFilter::Any);
-        let journal = self.store.journal_path(&self.team);
+        let journal = self.store.team(&self.team).journal_path();
         let mut entered: Option<Subscription> = None;
         let (mut position, mut pictures) = (0, Vec::new());
         loop {
@@ -147,7 +147,7 @@ impl Audience<'_> {
                     .map(|folder| watcher.subscribe(folder, name));
             }
             if journal.exists() {
-                let news = self.store.events_from(&self.team, position)?;
+                let news = self.store.team(&self.team).events_from(position)?;
                 position = news.next;
                 if news.entries.iter().any(|entry| is_moment(&entry.event)) {
                     self.take_picture(&mut pictures).await;

@@ -92,7 +92,7 @@ fn teams(root: &Path) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for team in &names {
-        match store.look(team) {
+        match store.team(team).look() {
             // Nothing can be done about the members of another program's team.
             Ok(seen) if seen.is_foreign => {}
             Ok(seen) => {
@@ -112,7 +112,7 @@ fn teams(root: &Path) -> Vec<Finding> {
         }
     }
     for team in remains {
-        if let Some(damage) = store.damage(&team) {
+        if let Some(damage) = store.team(&team).damage() {
             let failure = without_roster(&team, damage);
             let hint = failure.hint.unwrap_or_default();
             findings.push(Finding::warning(NAME, failure.message, hint));

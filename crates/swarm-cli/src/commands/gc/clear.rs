@@ -88,7 +88,7 @@ fn work_trees(app: &App) -> Vec<Find> {
 /// Ends what dead members have left, and writes their deaths down. A team whose records cannot be changed is judged by
 /// what they say.
 fn record_deaths(app: &App, team: &TeamName) {
-    if let Err(error) = swarm_team::reconcile(&*app.store, team) {
+    if let Err(error) = swarm_team::reconcile(&*app.store.team(team)) {
         tracing::warn!(%team, %error, "deaths not recorded");
     }
 }
@@ -102,10 +102,10 @@ async fn team_and_panes(
 ) -> Result<(), Failure> {
     let store = &*deployment.store;
     // Nothing in it is ours to clear, and the program that made it is the one to repair it.
-    if store.is_foreign(team) {
+    if store.team(team).is_foreign() {
         return Ok(());
     }
-    let config = match store.config(team) {
+    let config = match store.team(team).config() {
         Ok(config) => config,
         // Deleted since the names were listed.
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
@@ -157,7 +157,7 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
 /// The store looks again under its lock, and refuses if a member lives or somebody leads by then.
 async fn archive(deployment: &Deployment, team: &TeamName) -> Result<(), Failure> {
     clear_dead(deployment, team).await?;
-    deployment.store.delete_team(team, false, false)?;
+    deployment.store.team(team).delete(false, false)?;
     Ok(())
 }
 

@@ -64,7 +64,8 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
     let mut watch = Watch::new()?;
     let path = app
         .store
-        .inbox_folder(&party.team)
+        .team(&party.team)
+        .inbox_folder()
         .join(format!("{}.json", args.name));
     if args.follow {
         watch.file(&path);
@@ -86,8 +87,8 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
 
 /// A message that a living member has not read would be lost if somebody else acknowledged it.
 fn refuse_if_read_by_program(app: &App, team: &TeamName, name: &MemberName) -> Result<(), Failure> {
-    members::known(&app.store.config(team)?, name)?;
-    if app.store.liveness(team, name)? != Liveness::Alive {
+    members::known(&app.store.team(team).config()?, name)?;
+    if app.store.team(team).liveness(name)? != Liveness::Alive {
         return Ok(());
     }
     Err(StoreError::ReadByProgram { name: name.clone() }.into())
@@ -112,7 +113,11 @@ impl Reading<'_> {
         let inbox = self.read()?;
         let mut entries = Vec::new();
         if self.args.all {
-            entries = self.app.store.archived_mail(&self.team, &self.args.name)?;
+            entries = self
+                .app
+                .store
+                .team(&self.team)
+                .archived_mail(&self.args.name)?;
         }
         entries.extend(inbox.entries);
         let mut entries = self.seen.take_new(entries);
@@ -159,9 +164,9 @@ impl Reading<'_> {
         let (store, name) = (&self.app.store, &self.args.name);
         if self.args.ack {
             // Gives ids to entries without one and sets aside what is none, so that all can be acknowledged.
-            store.take_unread(&self.team, name)?;
+            store.team(&self.team).take_unread(name)?;
         }
-        let mut inbox = store.inbox(&self.team, name)?;
+        let mut inbox = store.team(&self.team).inbox(name)?;
         if self.args.ack {
             // What another program has added since then has no id to acknowledge yet; its write wakes the next look.
             inbox
@@ -200,7 +205,7 @@ impl Reading<'_> {
 
     fn past(&self) -> Result<Past, Failure> {
         let mut past = Past::default();
-        for entry in self.app.store.events(&self.team)?.entries {
+        for entry in self.app.store.team(&self.team).events()?.entries {
             match entry.event {
                 Event::Delivered { msg_id, to } if to == self.args.name => {
                     past.delivered.insert(msg_id);
@@ -240,7 +245,7 @@ impl Reading<'_> {
         let ids: Vec<MessageId> = unread.filter_map(|entry| entry.msg_id.clone()).collect();
         // Refused as soon as a program reads this inbox: what was printed is then also delivered to it.
         let store = &self.app.store;
-        let acked = store.ack_by_hand(&self.team, &self.args.name, &ids)?;
+        let acked = store.team(&self.team).ack_by_hand(&self.args.name, &ids)?;
         if !acked.is_empty() {
             let count = swarm_ui::print::counted(acked.len() as u64, "message");
             self.app.out.say(&format!("acknowledged {count}"));

@@ -43,14 +43,14 @@ struct Shown {
 pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
     let mut watch = Watch::new()?;
-    watch.file(&app.store.journal_path(&team));
+    watch.file(&app.store.team(&team).journal_path());
     refuse_unknown_type(args.kind.as_deref())?;
-    let events = app.store.events(&team)?;
+    let events = app.store.team(&team).events()?;
     let mut position = events.next;
     begin(app, args, &team, events)?;
     while args.follow && app.out.is_wanted() {
         watch.wait(None);
-        let events = app.store.events_from(&team, position)?;
+        let events = app.store.team(&team).events_from(position)?;
         position = events.next;
         warn_of_broken(app, &team, &events);
         let (shown, _) = select(events, args)?;
@@ -73,7 +73,7 @@ fn warn_of_broken(app: &App, team: &TeamName, events: &Events) {
     if !events.broken.is_empty() {
         app.out.say(&format!(
             "swarm: {} is damaged: {} left out, which cannot be read",
-            app.store.journal_path(team).display(),
+            app.store.team(team).journal_path().display(),
             swarm_ui::print::counted(events.broken.len() as u64, "line")
         ));
     }
@@ -175,7 +175,7 @@ fn refuse_unknown_names(
     team: &TeamName,
     mut known: BTreeSet<String>,
 ) -> Result<(), Failure> {
-    let members = app.store.config(team)?.names();
+    let members = app.store.team(team).config()?.names();
     known.extend(members.iter().map(ToString::to_string));
     let mut asked = args.from.iter().chain(&args.to);
     let Some(unknown) = asked.find(|name| !known.contains(*name)) else {

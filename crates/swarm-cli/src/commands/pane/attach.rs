@@ -26,7 +26,7 @@ pub(crate) struct AttachArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let config = app.store.config(&team)?;
+    let config = app.store.team(&team).config()?;
     let (member, words) = match &args.name {
         Some(name) => {
             let member = members::known(&config, name)?;

@@ -34,7 +34,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     let path = output::path(app, &team, &args.name);
     if !path.exists() {
         // What a member printed outlives its place in the roster.
-        members::known(&app.store.config(&team)?, &args.name)?;
+        members::known(&app.store.team(&team).config()?, &args.name)?;
     }
     if args.follow {
         return follow(app, &team, &args.name, &path);
@@ -59,7 +59,7 @@ fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String
     if !has_ended(app, team, name)? {
         return Ok(None);
     }
-    let events = app.store.events(team)?.entries;
+    let events = app.store.team(team).events()?.entries;
     Ok(events.iter().rev().find_map(|entry| match &entry.event {
         Event::MemberStopped { member, how, .. } if member == name => {
             let words = match how.as_str() {
@@ -118,7 +118,7 @@ fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Res
 }
 
 fn has_ended(app: &App, team: &TeamName, name: &MemberName) -> Result<bool, Failure> {
-    match app.store.liveness(team, name) {
+    match app.store.team(team).liveness(name) {
         Ok(liveness) => Ok(liveness == Liveness::Dead),
         Err(StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. }) => Ok(true),
         Err(error) => Err(error.into()),

@@ -13,7 +13,7 @@ use crate::sgr::colored;
 
 /// Where it is.
 pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> PathBuf {
-    app.store.member_dir(team, name).join("output.log")
+    app.store.team(team).member_dir(name).join("output.log")
 }
 
 /// All of it as it was to be seen; `None` if there is no such file.

@@ -34,7 +34,7 @@ const SCREEN_LINES: usize = 50;
 pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
     let path = output::path(app, &team, &args.name);
-    let config = app.store.config(&team)?;
+    let config = app.store.team(&team).config()?;
     let captured = match config.member(&args.name) {
         // What a member printed outlives its place in the roster.
         None if path.exists() => None,

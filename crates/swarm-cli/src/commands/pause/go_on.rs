@@ -24,7 +24,10 @@ pub(crate) struct ContinueArgs {
 pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCode, Failure> {
     require_person(app, "continue")?;
     let mut subject = Subject::find(app, &args.name, "continue")?;
-    let before = app.store.set_paused(&subject.team, &subject.name, None)?;
+    let before = app
+        .store
+        .team(&subject.team)
+        .set_paused(&subject.name, None)?;
     let end = Instant::now() + PROMPTLY;
     let mut view = subject.view(app)?;
     while view.state == MemberState::Paused {

@@ -30,7 +30,7 @@ impl Subject {
     pub(super) fn find(app: &App, word: &MemberWord, verb: &str) -> Result<Self, Failure> {
         let team = app.team_of_id(word.team.clone())?;
         let name = &word.name;
-        let config = app.store.config(&team)?;
+        let config = app.store.team(&team).config()?;
         let member = known(&config, name)?;
         if name.is_lead() {
             let message = format!("`swarm {verb}` is for teammates, not for the team lead");
@@ -44,7 +44,7 @@ impl Subject {
         };
         let mut watch = Watch::new()?;
         let filter = NameFilter::Exact(vec!["state.json".into()]);
-        watch.also(&app.store.member_dir(&team, name), filter);
+        watch.also(&app.store.team(&team).member_dir(name), filter);
         let subject = Self {
             team,
             name: name.clone(),
@@ -57,7 +57,7 @@ impl Subject {
 
     /// The member as it is at this moment.
     pub(super) fn view(&self, app: &App) -> Result<MemberView, Failure> {
-        let views = app.store.member_view(&self.team)?;
+        let views = app.store.team(&self.team).member_view()?;
         let view = views.into_iter().find(|view| {
             view.member.name == self.name && view.member.spawn_id() == Some(self.spawn_id)
         });

@@ -47,7 +47,8 @@ pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, F
     };
     let before = app
         .store
-        .set_paused(&subject.team, &subject.name, Some(&mark))?;
+        .team(&subject.team)
+        .set_paused(&subject.name, Some(&mark))?;
     if before.is_some() {
         app.out
             .say(&format!("swarm: {} was paused already", subject.name));

@@ -51,7 +51,7 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
     if asked.state == RequestState::Open && (text::asks(&asked) || !args.answer.is_empty()) {
         return answer(app, &team, &asked, &args.answer);
     }
-    let answered = swarm_team::approve(&*app.store, &team, &asked, args.always, person(app));
+    let answered = swarm_team::approve(&*app.store.team(&team), &asked, args.always, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
     let granted = granted(&record).filter(|_| args.always);
     let more = granted.map_or_else(String::new, |granted| {
@@ -82,7 +82,7 @@ fn answer(
         );
         return Err(Failure::usage(message).with_hint(hint));
     }
-    let answered = swarm_team::answer(&*app.store, team, asked, answers.to_vec(), person(app));
+    let answered = swarm_team::answer(&*app.store.team(team), asked, answers.to_vec(), person(app));
     let record = answered.map_err(|error| explained(app, team, error))?;
     show(app, &record, "has your answer", "")
 }
@@ -90,7 +90,7 @@ fn answer(
 pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "deny")?;
     let asked = shown(app, &team, args.id.as_deref(), "deny")?;
-    let answered = swarm_team::deny(&*app.store, &team, &asked, args.why, person(app));
+    let answered = swarm_team::deny(&*app.store.team(&team), &asked, args.why, person(app));
     let record = answered.map_err(|error| explained(app, &team, error))?;
     show(app, &record, "may not make this call", "")
 }
@@ -106,7 +106,8 @@ fn shown(
         Named::Open(request) => Ok(*request),
         Named::Id(id) => app
             .store
-            .request(team, &id)
+            .team(team)
+            .request(&id)
             .map_err(|error| explained(app, team, error)),
     }
 }
@@ -140,7 +141,7 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
 
 /// The answer that won, and when.
 fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
-    let events = app.store.events(team).ok()?;
+    let events = app.store.team(team).events().ok()?;
     events.entries.into_iter().rev().find_map(|entry| {
         let at = entry.at;
         match entry.event {

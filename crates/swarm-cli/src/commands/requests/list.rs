@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let list = app.store.requests(&team)?;
+    let list = app.store.team(&team).requests()?;
     let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
     if app.out.json {
         app.out.json(&open)?;

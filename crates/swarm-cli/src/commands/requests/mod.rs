@@ -9,4 +9,4 @@ mod which;
 pub(super) use answer::{ApproveArgs, DenyArgs, approve, deny};
 pub(super) use list::{is_open, run};
 pub(super) use permissions::{PermissionsArgs, run as permissions};
-pub(super) use text::in_short;
+pub(super) use text::{details, granted, in_short, questions, what};

@@ -24,12 +24,12 @@ pub(crate) struct PermissionsArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let views = app.store.member_view(&team)?;
+    let views = app.store.team(&team).member_view()?;
     let Some(view) = views.iter().find(|view| view.member.name == args.name) else {
-        members::known(&app.store.config(&team)?, &args.name)?;
+        members::known(&app.store.team(&team).config()?, &args.name)?;
         return Err(not_known(&team, args));
     };
-    let rights = app.store.rights(&team, &args.name)?;
+    let rights = app.store.team(&team).rights(&args.name)?;
     let Some(rights) = rights.filter(|rights| is_of(rights, &view.member)) else {
         return Err(not_known(&team, args));
     };

@@ -13,8 +13,6 @@ const FIELD_LINES: usize = 12;
 
 /// Everything that is asked, and the commands that answer it.
 pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
-    let RequestKind::Permission { input, .. } = &request.request;
-    let head = what(request);
     let mut lines = vec![
         format!(
             "{}: {} asks since {}; silence means no in {}",
@@ -23,20 +21,16 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
             age(now, request.asked_at),
             age(request.deadline, now),
         ),
-        format!("  {head}"),
+        format!("  {}", what(request)),
     ];
+    lines.extend(details(request));
     if let Some(asked) = questions(request) {
-        lines.extend(asked.iter().flat_map(options));
         let each = " --answer TEXT".repeat(asked.len());
         lines.push(format!(
             "  answer: swarm approve {}{each}",
             request.id.short()
         ));
     } else {
-        lines.extend(fields(input, &head));
-        if !request.why.is_empty() {
-            lines.push(format!("  why: {}", swarm_ui::clean_line(&request.why)));
-        }
         lines.push(format!("  yes: swarm approve {}", request.id.short()));
     }
     lines.push(format!(
@@ -49,6 +43,19 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// What the one line does not say: the other fields of a call and the reason for asking, or questions with their options.
+pub(in crate::commands) fn details(request: &RequestRecord) -> Vec<String> {
+    if let Some(asked) = questions(request) {
+        return asked.iter().flat_map(options).collect();
+    }
+    let RequestKind::Permission { input, .. } = &request.request;
+    let mut lines = fields(input, &what(request));
+    if !request.why.is_empty() {
+        lines.push(format!("  why: {}", swarm_ui::clean_line(&request.why)));
+    }
+    lines
 }
 
 /// One line with the command that answers.
@@ -64,7 +71,7 @@ pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
 }
 
 /// The call in one line.
-pub(super) fn what(request: &RequestRecord) -> String {
+pub(in crate::commands) fn what(request: &RequestRecord) -> String {
     let RequestKind::Permission { tool, .. } = &request.request;
     let description = swarm_ui::clean_line(&request.description);
     if description.is_empty() {
@@ -79,7 +86,7 @@ pub(super) fn asks(request: &RequestRecord) -> bool {
     questions(request).is_some()
 }
 
-fn questions(request: &RequestRecord) -> Option<Vec<AskedQuestion>> {
+pub(in crate::commands) fn questions(request: &RequestRecord) -> Option<Vec<AskedQuestion>> {
     let RequestKind::Permission { tool, input, .. } = &request.request;
     let asks = tool == "AskUserQuestion";
     asks.then(|| swarm_tools::questions(input).ok()).flatten()
@@ -107,7 +114,7 @@ fn options(question: &AskedQuestion) -> Vec<String> {
 }
 
 /// What a yes with `--always` grants beside the call.
-pub(super) fn granted(request: &RequestRecord) -> Option<String> {
+pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
     let RequestKind::Permission { suggestions, .. } = &request.request;
     let grants: Vec<String> = suggestions.iter().map(grant).collect();
     (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))

@@ -24,7 +24,7 @@ pub(super) fn named(
     word: Option<&str>,
     verb: &str,
 ) -> Result<Named, Failure> {
-    let mut open = app.store.requests(team)?.requests;
+    let mut open = app.store.team(team).requests()?.requests;
     open.retain(is_open);
     let meant: Vec<&RequestRecord> = match word {
         None => open.iter().collect(),
@@ -48,7 +48,7 @@ pub(super) fn named(
 }
 
 fn is_member(app: &App, team: &TeamName, word: &str) -> Result<bool, Failure> {
-    let members = app.store.config(team)?.members;
+    let members = app.store.team(team).config()?.members;
     Ok(members.iter().any(|member| member.name.as_str() == word))
 }
 

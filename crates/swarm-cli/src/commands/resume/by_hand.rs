@@ -24,14 +24,14 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<E
         team,
     ))?;
     if let Some(lost) = &config.lead_process {
-        app.store.clear_lost_lead(team, lost)?;
+        app.store.team(team).clear_lost_lead(lost)?;
         let taken = Event::LeadTaken {
             by: PERSON.to_owned(),
             pid: None,
         };
-        app.store.journal(team, taken)?;
+        app.store.team(team).journal(taken)?;
     }
-    let mut found = handover(&*app.store, team)?;
+    let mut found = handover(&*app.store.team(team))?;
     let mut failures = Vec::new();
     let mut back = Vec::new();
     if args.respawn {
@@ -59,7 +59,7 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<E
 /// Everything but the dead as it stands now.
 fn refresh(app: &App, team: &TeamName, found: &mut Handover) -> Result<(), Failure> {
     let dead = std::mem::take(&mut found.dead);
-    *found = handover(&*app.store, team)?;
+    *found = handover(&*app.store.team(team))?;
     found.dead = dead;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use swarm_member::RunReport;
 use swarm_protocol::{TeamConfig, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{LeadStanding, lead_standing};
@@ -10,18 +11,53 @@ use super::headless::ResumeArgs;
 use super::{by_hand, headless};
 use crate::app::App;
 use crate::commands::acting::require_no_agent;
+use crate::commands::lead::{LeadFlags, OutputFormat, output_format, show};
+use crate::commands::run::prompt as prompt_of;
 use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode, Failure> {
     require_no_agent(app, "resume")?;
-    let team = TeamName::parse(&args.name)?;
-    swarm_team::reconcile(&*app.store, &team)?;
-    let config = app.store.config(&team)?;
+    let config = without_lead(app, &TeamName::parse(&args.name)?)?;
+    let Some(prompt) = &args.prompt else {
+        return by_hand::run(app, args, &config);
+    };
+    let report = headless::run(app, args, &config, Some(prompt_of(prompt)?), false)?;
+    show(app, output_format(app, args.output), &report)
+}
+
+/// Lets a lead with a person at its terminal go on with its team.
+pub(in crate::commands) fn carry_on(
+    app: &App,
+    flags: &LeadFlags,
+    team: &TeamName,
+    prompt: Option<String>,
+) -> Result<RunReport, Failure> {
+    require_no_agent(app, "lead --continue")?;
+    let config = without_lead(app, team)?;
+    let args = ResumeArgs {
+        name: team.to_string(),
+        prompt: None,
+        respawn: false,
+        model: flags.model.clone(),
+        mode: flags.mode,
+        backend: flags.backend.clone(),
+        mcp_config: flags.mcp_config.clone(),
+        trust: flags.trust,
+        output: OutputFormat::Text,
+        max_turns: flags.max_turns,
+        timeout: None,
+        rm: false,
+    };
+    headless::run(app, &args, &config, prompt, true)
+}
+
+/// The roster of a team that a lead can take over.
+fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig, Failure> {
+    let team = app.store.team(team);
+    swarm_team::reconcile(&*team)?;
+    let config = team.config()?;
     refuse_if_led(app, &config)?;
-    match &args.prompt {
-        Some(prompt) => headless::run(app, args, &config, prompt),
-        None => by_hand::run(app, args, &config),
-    }
+    Ok(config)
 }
 
 fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
@@ -41,7 +77,7 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
             ))
         }
         LeadStanding::Foreign { .. } => {
-            let path = app.store.team_folder(&team);
+            let path = app.store.team(&team).team_folder();
             Err(StoreError::ForeignTeam { path }.into())
         }
         LeadStanding::Lost { .. } | LeadStanding::ByHand => Ok(()),

@@ -1,19 +1,16 @@
 //! A new lead process carries on the conversation of the lost one.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use swarm_fs::process::forbid_inspection;
-use swarm_member::LeadParts;
+use swarm_member::{Beginning, LeadParts, RunReport};
 use swarm_protocol::{ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig};
 use swarm_supervisor::Deployment;
 use swarm_worktree::Record;
 
 use crate::app::App;
-use crate::commands::run::{
-    OutputFormat, conduct, output_format, parts, prompt as read_prompt, show,
-};
+use crate::commands::lead::{OutputFormat, conduct, output_format, parts};
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::deployment::{Choices, Prepared, deployment, worktrees};
 use crate::failure::Failure;
@@ -37,7 +34,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) respawn: bool,
     /// Model of the lead [default: its previous model].
-    #[arg(long, requires = "prompt")]
+    #[arg(short, long, requires = "prompt")]
     pub(crate) model: Option<String>,
     /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
     #[arg(long, requires = "prompt", alias = "permission-mode")]
@@ -69,10 +66,10 @@ pub(super) fn run(
     app: &App,
     args: &ResumeArgs,
     config: &TeamConfig,
-    prompt: &str,
-) -> Result<ExitCode, Failure> {
+    prompt: Option<String>,
+    is_interactive: bool,
+) -> Result<RunReport, Failure> {
     forbid_inspection();
-    let prompt = read_prompt(prompt)?;
     let lead = config.member(&MemberName::lead());
     let choices = Choices {
         model: args
@@ -102,8 +99,12 @@ pub(super) fn run(
         .and_then(|id| id.parse::<SessionId>().ok());
     let lead = LeadParts {
         team: Some(config.name.clone()),
-        takes_over: true,
-        brings_back: args.respawn,
+        beginning: if args.respawn {
+            Beginning::Respawn
+        } else {
+            Beginning::TakeOver
+        },
+        is_interactive,
         session: session.unwrap_or_else(SessionId::random),
         max_requests,
         timeout: args.timeout.map(Duration::from_secs),
@@ -117,8 +118,7 @@ pub(super) fn run(
         own.leave(app);
     }
     leave_entered(app);
-    let report = report?;
-    show(app, output, &report)
+    report
 }
 
 /// Lets the new lead work where the lost one did.

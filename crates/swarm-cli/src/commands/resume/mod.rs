@@ -5,5 +5,5 @@ mod dispatch;
 mod headless;
 mod report;
 
-pub(super) use dispatch::run;
+pub(super) use dispatch::{carry_on, run};
 pub(super) use headless::ResumeArgs;

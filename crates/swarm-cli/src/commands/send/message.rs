@@ -50,7 +50,7 @@ pub(crate) struct SendArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, Failure> {
     let party = party_in(app, "send", team_named_by(&args.to))?;
-    let config = app.store.config(&party.team)?;
+    let config = app.store.team(&party.team).config()?;
     let sender = sender(&party, &config, args)?;
     let receivers = receivers(app, &config, &party, &sender, args)?;
     let text = text(&args.text, app.settings.max_message_bytes)?;
@@ -59,7 +59,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
         .map(|goal| Waiting::new(app, &party.team, goal, args.timeout))
         .transpose()?;
     let drafted = |to: &MemberName| draft(&config, &sender, to, &text, args);
-    let delivered = post(&*app.store, &party.team, receivers, drafted)?;
+    let delivered = post(&*app.store.team(&party.team), receivers, drafted)?;
     let mut sent: Vec<Tracked> = delivered.sent.into_iter().map(Tracked::from).collect();
     let refused: Vec<Refused> = delivered.failed.into_iter().map(Refused::from).collect();
     let waited = waiting.map_or(Ok(()), |waiting| waiting.wait(app, &mut sent));
@@ -125,7 +125,7 @@ fn receivers(
             // A person writes in the lead's name, and the lead may be a program that reads.
             let to_program = party.is_person
                 && name.is_lead()
-                && app.store.liveness(&config.name, &name)? != Liveness::Foreign;
+                && app.store.team(&config.name).liveness(&name)? != Liveness::Foreign;
             if to_program {
                 return Ok(vec![name]);
             }

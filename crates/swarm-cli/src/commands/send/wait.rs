@@ -77,10 +77,13 @@ impl Waiting {
         seconds: Option<u64>,
     ) -> Result<Self, Failure> {
         let mut watch = Watch::new()?;
-        watch.also(&app.store.inbox_folder(team), NameFilter::Suffix(".json"));
-        watch.file(&app.store.journal_path(team));
+        watch.also(
+            &app.store.team(team).inbox_folder(),
+            NameFilter::Suffix(".json"),
+        );
+        watch.file(&app.store.team(team).journal_path());
         Ok(Self {
-            position: app.store.events(team)?.next,
+            position: app.store.team(team).events()?.next,
             team: team.clone(),
             goal: match goal {
                 WaitFor::Delivered => Reached::Delivered,
@@ -133,7 +136,7 @@ impl Waiting {
             if *reached >= self.goal || reached.is_gone() {
                 continue;
             }
-            let inbox = match app.store.inbox(&self.team, &sent.to) {
+            let inbox = match app.store.team(&self.team).inbox(&sent.to) {
                 Ok(inbox) => inbox,
                 // Whoever writes next sets it aside, and then it is known to be lost.
                 Err(error) if error.kind() == ErrorKind::Damaged => continue,
@@ -165,7 +168,7 @@ impl Waiting {
     fn fate(&mut self, app: &App, sent: &Sent, reached: Reached) -> Result<Reached, Failure> {
         // Another program may just have been writing. Whoever takes a message out enters why before letting the inbox
         // go.
-        let inbox = match app.store.inbox_at_rest(&self.team, &sent.to) {
+        let inbox = match app.store.team(&self.team).inbox_at_rest(&sent.to) {
             Ok(inbox) => inbox,
             Err(error) if error.kind() == ErrorKind::Damaged => return Ok(reached),
             Err(error) => return Err(error.into()),
@@ -175,7 +178,7 @@ impl Waiting {
             return Ok(reached);
         }
         let id = &sent.posted.msg_id;
-        let folder = app.store.inbox_folder(&self.team);
+        let folder = app.store.team(&self.team).inbox_folder();
         let file = folder.join(format!("{}.json", sent.to));
         let is_set_aside = self.set_aside.contains(&file.display().to_string());
         Ok(if self.superseded.contains(id) {
@@ -188,7 +191,7 @@ impl Waiting {
     }
 
     fn follow_journal(&mut self, app: &App) -> Result<(), Failure> {
-        let events = app.store.events_from(&self.team, self.position)?;
+        let events = app.store.team(&self.team).events_from(self.position)?;
         self.position = events.next;
         for entry in events.entries {
             match entry.event {
@@ -207,7 +210,7 @@ impl Waiting {
 
     /// The names of everybody who is not at work any more.
     fn ended(&self, app: &App) -> Result<HashSet<MemberName>, Failure> {
-        let views = app.store.member_view(&self.team)?;
+        let views = app.store.team(&self.team).member_view()?;
         let over = views.into_iter().filter(|view| is_over(view.state));
         Ok(over.map(|view| view.member.name).collect())
     }

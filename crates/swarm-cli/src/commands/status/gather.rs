@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use swarm_protocol::{
     MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
 };
-use swarm_store::{MemberView, StoreError, TaskList, TeamStore, TeamView};
+use swarm_store::{MemberView, StoreError, TaskList, Team, TeamView};
 
 use super::past::Past;
 use crate::app::App;
@@ -49,8 +49,8 @@ pub(super) struct Status {
 impl Status {
     /// Brings the records in line and reads everything once; of the journal what has come since `past` was last read.
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
-        let (seen, tasks, unentered) = members_and_tasks(&*app.store, team)?;
-        let mut requests = app.store.requests(team)?;
+        let (seen, tasks, unentered) = members_and_tasks(&*app.store.team(team))?;
+        let mut requests = app.store.team(team).requests()?;
         requests.requests.retain(is_open);
         past.read_on(&*app.store, &seen.config)?;
         let inboxes = seen
@@ -148,12 +148,11 @@ impl Status {
 /// Most of the files, read by two at the same time. A death that nobody has recorded gives tasks back, so then both are
 /// read once more.
 fn members_and_tasks(
-    store: &dyn TeamStore,
-    team: &TeamName,
+    team: &dyn Team,
 ) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {
     let (seen, tasks) = thread::scope(|scope| {
-        let tasks = scope.spawn(|| store.tasks(team));
-        let seen = store.look(team);
+        let tasks = scope.spawn(|| team.tasks());
+        let seen = team.look();
         (
             seen,
             tasks.join().unwrap_or_else(|cause| resume_unwind(cause)),
@@ -163,6 +162,6 @@ fn members_and_tasks(
     if !seen.is_out_of_line {
         return Ok((seen, tasks?, None));
     }
-    let (seen, unentered) = swarm_team::look(store, team)?;
-    Ok((seen, store.tasks(team)?, unentered))
+    let (seen, unentered) = swarm_team::look(team)?;
+    Ok((seen, team.tasks()?, unentered))
 }

@@ -34,7 +34,7 @@ impl Past {
                 ..Self::default()
             };
         }
-        self.add(store.events_from(&config.name, self.next)?);
+        self.add(store.team(&config.name).events_from(self.next)?);
         Ok(())
     }
 
@@ -101,17 +101,17 @@ mod tests {
             created_by: PERSON.to_owned(),
         };
         let config = store.create_team(new).unwrap();
-        store.journal(&team, damaged("first")).unwrap();
+        store.team(&team).journal(damaged("first")).unwrap();
         let mut past = Past::default();
         past.read_on(&store, &config).unwrap();
         // Whoever reads it again finds no event there.
         let journal = std::fs::File::options()
             .write(true)
-            .open(store.journal_path(&team))
+            .open(store.team(&team).journal_path())
             .unwrap();
         let read = usize::try_from(past.next).unwrap();
         journal.write_all_at(&vec![b'x'; read - 1], 0).unwrap();
-        store.journal(&team, damaged("second")).unwrap();
+        store.team(&team).journal(damaged("second")).unwrap();
         past.read_on(&store, &config).unwrap();
         let told: Vec<String> = past.set_aside().collect();
         assert_eq!(told.len(), 2, "{told:?}");

@@ -46,12 +46,21 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode,
 fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut watch = Watch::new()?;
     let store = &app.store;
-    watch.also(&store.team_folder(team), NameFilter::Suffix(".json"));
-    watch.also(&store.inbox_folder(team), NameFilter::Suffix(".json"));
-    watch.also(&store.tasks_folder(team), NameFilter::Suffix(".json"));
-    watch.also(&store.requests_folder(team), NameFilter::Suffix(".json"));
+    watch.also(&store.team(team).team_folder(), NameFilter::Suffix(".json"));
+    watch.also(
+        &store.team(team).inbox_folder(),
+        NameFilter::Suffix(".json"),
+    );
+    watch.also(
+        &store.team(team).tasks_folder(),
+        NameFilter::Suffix(".json"),
+    );
+    watch.also(
+        &store.team(team).requests_folder(),
+        NameFilter::Suffix(".json"),
+    );
     // Tokens, deaths and damage stand there.
-    watch.file(&store.journal_path(team));
+    watch.file(&store.team(team).journal_path());
     let draws = screen::is_there() && !app.out.json;
     if draws {
         screen::make_room(app.out)?;
@@ -59,16 +68,19 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut last = Value::Null;
     let mut past = Past::default();
     while app.out.is_wanted() {
-        for name in store.config(team)?.names() {
+        for name in store.team(team).config()?.names() {
             let names = vec!["state.json".into(), "paused".into()];
-            watch.also(&store.member_dir(team, &name), NameFilter::Exact(names));
+            watch.also(
+                &store.team(team).member_dir(&name),
+                NameFilter::Exact(names),
+            );
         }
         let status = Status::gather(app, team, &mut past)?;
         for view in &status.members {
             if view.liveness == Liveness::Alive
-                && store.life_record(team, &view.member.name).is_some()
+                && store.team(team).life_record(&view.member.name).is_some()
             {
-                watch.death(store.life_path(team, &view.member.name));
+                watch.death(store.team(team).life_path(&view.member.name));
             }
         }
         if draws {

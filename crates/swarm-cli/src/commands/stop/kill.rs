@@ -34,5 +34,5 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, F
             .iter()
             .map(|name| swarm_supervisor::kill(&deployment, &team, name)),
     ));
-    report::report(app, names.into_iter().zip(results), args.whom.all)
+    report::report(app, names.into_iter().zip(results), args.whom.is_several())
 }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::plain;
 
 /// Prints one line, or one object, for each member that has ended, and fails with the worst of what did not go
-/// well. JSON is a list where all members were meant.
+/// well. JSON is a list where several members were meant.
 pub(super) fn report(
     app: &App,
     results: impl Iterator<Item = (MemberName, Result<StopReport, LeadError>)>,

@@ -22,7 +22,7 @@ The agent is asked and may refuse with a reason; then it continues and the exit 
 respond within `stop.grace_s` is shut down. With --force, running model requests and commands are interrupted.
 
 Examples:
-  swarm shutdown alice --reason \"thank you\"
+  swarm shutdown alice bob --reason \"thank you\"
   swarm shutdown --all --timeout 60")]
 pub(crate) struct ShutdownArgs {
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
-    report::report(app, names.into_iter().zip(results?), args.whom.all)
+    report::report(app, names.into_iter().zip(results?), args.whom.is_several())
 }
 
 /// What stands once nobody waits any more: the members were asked, and nothing takes that back.

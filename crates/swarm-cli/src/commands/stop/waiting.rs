@@ -60,13 +60,14 @@ pub(in crate::commands) fn who_lives(
 /// A member that lives, with what it says of itself.
 fn alive(app: &App, team: &TeamName, name: &MemberName) -> Option<String> {
     // Words by the way: what cannot be read is told by the command itself.
-    if !matches!(app.store.liveness(team, name), Ok(Liveness::Alive)) {
+    if !matches!(app.store.team(team).liveness(name), Ok(Liveness::Alive)) {
         return None;
     }
-    let state = app.store.state(team, name).ok().flatten();
+    let state = app.store.team(team).state(name).ok().flatten();
     let frozen = app
         .store
-        .life_record(team, name)
+        .team(team)
+        .life_record(name)
         .is_some_and(|life| is_stopped(life.pid, &life.proc_start));
     let words: Vec<&str> = state
         .map(|report| report.state.name())

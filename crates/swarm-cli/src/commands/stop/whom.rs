@@ -33,41 +33,61 @@ impl FromStr for MemberWord {
     }
 }
 
-// A member, or all of them. A doc comment would be the help of the commands that flatten this.
+// Members, or all of them. A doc comment would be the help of the commands that flatten this.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Whom {
-    /// Member, as NAME or NAME@TEAM.
-    #[arg(required_unless_present = "all")]
-    pub(crate) name: Option<MemberWord>,
+    /// Members, as NAME or NAME@TEAM.
+    #[arg(id = "name", value_name = "NAME", required_unless_present = "all")]
+    pub(crate) names: Vec<MemberWord>,
     /// All members that swarm started.
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
 }
 
-/// The team and the members that are meant.
-pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>), Failure> {
-    let team = match &whom.name {
-        Some(word) => app.team_of_id(word.team.clone())?,
-        None => app.team_to_end()?,
-    };
-    let name = whom.name.as_ref().map(|word| &word.name);
-    let members = members_of(app, &team, name)?;
-    Ok((team, members))
+impl Whom {
+    /// Whether the answer is a list.
+    pub(crate) fn is_several(&self) -> bool {
+        self.all || self.names.len() > 1
+    }
 }
 
-fn members_of(
-    app: &App,
-    team: &TeamName,
-    name: Option<&MemberName>,
-) -> Result<Vec<MemberName>, Failure> {
-    let config = app.store.config(team)?;
-    if let Some(name) = name {
+/// The team and the members that are meant.
+pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>), Failure> {
+    if whom.names.is_empty() {
+        let team = app.team_to_end()?;
+        let members = all_of(app, &team)?;
+        return Ok((team, members));
+    }
+    let team = app.team_of_id(team_in(&whom.names)?)?;
+    let config = app.store.team(&team).config()?;
+    let mut members = Vec::new();
+    for MemberWord { name, .. } in &whom.names {
         if name.is_lead() {
             return Err(Failure::usage("the team lead is not ended by this command")
                 .with_hint("end it where it runs (Ctrl-C), or all its teammates with `--all`"));
         }
-        return Ok(vec![members::known(&config, name)?.name.clone()]);
+        let name = &members::known(&config, name)?.name;
+        if !members.contains(name) {
+            members.push(name.clone());
+        }
     }
+    Ok((team, members))
+}
+
+/// The one team that agent ids among the words name.
+fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
+    let mut teams: Vec<&TeamName> = words.iter().filter_map(|word| word.team.as_ref()).collect();
+    teams.dedup();
+    match teams[..] {
+        [] => Ok(None),
+        [team] => Ok(Some(team.clone())),
+        _ => Err(Failure::usage("these are members of several teams")
+            .with_hint("end the members of one team at a time")),
+    }
+}
+
+fn all_of(app: &App, team: &TeamName) -> Result<Vec<MemberName>, Failure> {
+    let config = app.store.team(team).config()?;
     let (ours, others): (Vec<_>, Vec<_>) = config
         .teammates()
         .partition(|member| member.swarm.is_some());

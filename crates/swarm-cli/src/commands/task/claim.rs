@@ -31,12 +31,13 @@ pub(crate) struct TaskClaimArgs {
 pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
     let party = party(app, "task claim")?;
     let actor = claimant(app, &party, args)?;
-    let before = app.store.tasks(&party.team)?;
+    let before = app.store.team(&party.team).tasks()?;
     let claimed = match args.id {
-        Some(id) => app.store.claim(&party.team, &id, &actor)?,
+        Some(id) => app.store.team(&party.team).claim(&id, &actor)?,
         None => app
             .store
-            .claim_next(&party.team, &actor)?
+            .team(&party.team)
+            .claim_next(&actor)?
             .ok_or_else(|| nothing_free(&actor))?,
     };
     if app.out.json {
@@ -46,7 +47,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
         let line = format!("#{} is {owner}'s: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
-    let config = app.store.config(&party.team)?;
+    let config = app.store.team(&party.team).config()?;
     let had_it = before
         .get(claimed.id)
         .is_some_and(|task| task.is_owned_by(&actor.agent_id));
@@ -67,7 +68,7 @@ fn claimant(app: &App, party: &Party, args: &TaskClaimArgs) -> Result<Actor, Fai
     match &args.member {
         Some(name) if name != &party.name => {
             party.require_person("--as")?;
-            members::actor(&app.store.config(&party.team)?, name)
+            members::actor(&app.store.team(&party.team).config()?, name)
         }
         _ => Ok(party.actor()),
     }
@@ -81,8 +82,8 @@ fn nothing_free(actor: &Actor) -> Failure {
 
 pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     let party = party(app, "task release")?;
-    let task = app.store.release(&party.team, &id, &party.actor())?;
-    let list = app.store.tasks(&party.team)?;
+    let task = app.store.team(&party.team).release(&id, &party.actor())?;
+    let list = app.store.team(&party.team).tasks()?;
     if app.out.json {
         show(app, &party, &task)?;
     } else {
@@ -97,6 +98,6 @@ pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
 }
 
 fn show(app: &App, party: &Party, task: &Task) -> Result<(), Failure> {
-    let list = app.store.tasks(&party.team)?;
+    let list = app.store.team(&party.team).tasks()?;
     app.out.json(&record::record(task, &list)?)
 }

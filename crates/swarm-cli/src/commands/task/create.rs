@@ -74,18 +74,22 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
         return Err(Failure::usage("a task needs a subject")
             .with_hint("say in a few words what is to be done"));
     }
-    let config = app.store.config(&party.team)?;
+    let config = app.store.team(&party.team).config()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
         members::known(&config, owner)?;
     }
-    let ids = app.store.create_tasks(&party.team, &new, &party.actor())?;
+    let ids = app
+        .store
+        .team(&party.team)
+        .create_tasks(&new, &party.actor())?;
     let hooks = task_hooks(app, &party)?;
     let cancel = CancellationToken::new();
     let actor = party.actor();
-    let looked_at = created_hooks(&*app.store, &party.team, &ids, &hooks, &actor, &cancel);
+    let team = app.store.team(&party.team);
+    let looked_at = created_hooks(&*team, &ids, &hooks, &actor, &cancel);
     runtime()?.block_on(looked_at).map_err(refused)?;
     show(app, &party, &ids, refs.as_deref())?;
-    let list = app.store.tasks(&party.team)?;
+    let list = app.store.team(&party.team).tasks()?;
     for task in ids.iter().filter_map(|id| list.get(*id)) {
         tell::owner(app, &party, task)?;
     }
@@ -125,7 +129,7 @@ fn show(
         let lines: Vec<String> = ids.iter().enumerate().map(line).collect();
         return app.out.data(&lines.join("\n"));
     }
-    let list = app.store.tasks(&party.team)?;
+    let list = app.store.team(&party.team).tasks()?;
     let mut records = Vec::with_capacity(ids.len());
     for (place, id) in ids.iter().enumerate() {
         let Some(task) = list.get(*id) else { continue };

@@ -34,6 +34,7 @@ pub(crate) enum TaskCommand {
         id: TaskId,
     },
     /// Delete a task and remove it from other tasks' dependencies.
+    #[command(alias = "rm")]
     Delete {
         /// Task number.
         id: TaskId,

@@ -54,13 +54,13 @@ impl From<StateWord> for TaskState {
 
 pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let list = app.store.tasks(&team)?;
+    let list = app.store.team(&team).tasks()?;
     let owner = args.owner.as_ref();
     let owner = owner.map(|name| AgentId::new(name.clone(), team.clone()));
     if let Some(owner) = owner.as_ref()
         && !list.tasks.iter().any(|task| task.is_owned_by(owner))
     {
-        members::known(&app.store.config(&team)?, &owner.name)?;
+        members::known(&app.store.team(&team).config()?, &owner.name)?;
     }
     let is_wanted = |task: &&Task| {
         let state = list.state(task);

@@ -12,7 +12,10 @@ use crate::failure::Failure;
 
 pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     let party = party(app, "task delete")?;
-    let freed = app.store.delete_task(&party.team, &id, &party.actor())?;
+    let freed = app
+        .store
+        .team(&party.team)
+        .delete_task(&id, &party.actor())?;
     if app.out.json {
         let ids: Vec<TaskId> = freed.iter().map(|task| task.id).collect();
         app.out

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 
 pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let task = app.store.task(&team, &id)?;
-    let list = app.store.tasks(&team)?;
+    let task = app.store.team(&team).task(&id)?;
+    let list = app.store.team(&team).tasks()?;
     if app.out.json {
         app.out.json(&record::record(&task, &list)?)?;
     } else {

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Tells the owner of a task that it is its own.
 pub(super) fn owner(app: &App, party: &Party, task: &Task) -> Result<(), Failure> {
     let now = app.clock.now();
-    announce_assignment(&*app.store, &party.team, task, &party.name, now).map_err(|error| {
+    announce_assignment(&*app.store.team(&party.team), task, &party.name, now).map_err(|error| {
         let mut failure = Failure::from(error);
         failure.message = format!(
             "task {} was changed, but its owner was not told: {}",
@@ -22,7 +22,7 @@ pub(super) fn owner(app: &App, party: &Party, task: &Task) -> Result<(), Failure
 
 /// Tells whoever can act that tasks became free.
 pub(super) fn free(app: &App, party: &Party, tasks: &[Task]) -> Result<(), Failure> {
-    announce_unblocked(&*app.store, &party.team, tasks, &party.name).map_err(|error| {
+    announce_unblocked(&*app.store.team(&party.team), tasks, &party.name).map_err(|error| {
         let mut failure = Failure::from(error);
         failure.message = format!(
             "the task was changed, but nobody was told what is free: {}",

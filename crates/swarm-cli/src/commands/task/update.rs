@@ -95,11 +95,14 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
             .with_hint("say what shall change: `--status`, `--owner`, `--result`, `--subject` …"));
     }
     if let Some(owner) = &owner {
-        members::known(&app.store.config(&party.team)?, owner)?;
+        members::known(&app.store.team(&party.team).config()?, owner)?;
     }
     require_result(app, &party, id, &change)?;
     clear(app, &party, &actor, id, &change)?;
-    let updated = app.store.update_task(&party.team, &id, change, &actor)?;
+    let updated = app
+        .store
+        .team(&party.team)
+        .update_task(&id, change, &actor)?;
     show(app, &party, &updated)?;
     if updated.changed_fields.contains(&"owner") {
         tell::owner(app, &party, &updated.task)?;
@@ -121,8 +124,7 @@ fn clear(
         return Ok(());
     }
     let completion = Completion {
-        store: &*app.store,
-        team: &party.team,
+        team: &*app.store.team(&party.team),
         id,
         change,
         by: actor,
@@ -149,7 +151,14 @@ fn require_result(
     if party.is_person || !completes || change.result.is_some() {
         return Ok(());
     }
-    if app.store.task(&party.team, &id)?.swarm().result.is_some() {
+    if app
+        .store
+        .team(&party.team)
+        .task(&id)?
+        .swarm()
+        .result
+        .is_some()
+    {
         return Ok(());
     }
     Err(Failure::usage(format!("task {id} has no result yet"))
@@ -173,7 +182,7 @@ fn change(args: TaskUpdateArgs) -> TaskChange {
 fn show(app: &App, party: &Party, updated: &TaskUpdated) -> Result<(), Failure> {
     let task = &updated.task;
     if app.out.json {
-        let list = app.store.tasks(&party.team)?;
+        let list = app.store.team(&party.team).tasks()?;
         return app.out.json(&record::record(task, &list)?);
     }
     if updated.changed_fields.is_empty() {

@@ -45,7 +45,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
     };
     if app.out.json {
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
-        record["state"] = json!(state_in(&app.store.look(&config.name)?));
+        record["state"] = json!(state_in(&app.store.team(&config.name).look()?));
         app.out.json(&record)?;
     } else {
         app.out.data(config.name.as_str())?;
@@ -58,7 +58,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
 
 /// What can be done with a team that is there already.
 fn how_to_use(app: &App, team: &TeamName) -> String {
-    let config = app.store.config(team);
+    let config = app.store.team(team).config();
     let standing = config.and_then(|config| lead_standing(&*app.store, &config));
     let first = match standing {
         Ok(LeadStanding::ByHand) => format!("use it with `--team {team}`, "),

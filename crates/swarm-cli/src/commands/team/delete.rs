@@ -46,7 +46,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         named => named?,
     };
     // Asked before anything is taken down: a team that stays, stays whole.
-    app.store.may_delete(&team, args.force)?;
+    app.store.team(&team).may_delete(args.force)?;
     let mut stopped = Vec::new();
     let archive = if args.force {
         match delete_by_force(app, args.purge, &team, &mut stopped) {
@@ -58,7 +58,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         }
     } else {
         clear(app, &team, &mut stopped)?;
-        app.store.delete_team(&team, args.purge, false)?
+        app.store.team(&team).delete(args.purge, false)?
     };
     let left = stopped.iter().filter_map(|one| {
         let why = one.pane_left.as_ref()?;
@@ -84,7 +84,7 @@ fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure,
     }
     let team = args.name.as_deref().map(TeamName::parse).transpose()?;
     match team {
-        Some(team) if app.store.team_folder(&team).is_dir() => Ok(Failure::new(
+        Some(team) if app.store.team(&team).team_folder().is_dir() => Ok(Failure::new(
             ErrorKind::Damaged,
             format!("team {team} has a folder and no roster"),
         )),
@@ -110,7 +110,7 @@ fn delete_damaged(
     let Some(team) = team else {
         return Err(damage);
     };
-    if swarm_fs::probe(&app.store.life_path(&team, &MemberName::lead()))
+    if swarm_fs::probe(&app.store.team(&team).life_path(&MemberName::lead()))
         .map_err(anyhow::Error::from)?
         == Liveness::Alive
     {
@@ -128,7 +128,7 @@ fn delete_damaged(
     for pane in &left.panes {
         app.out.warn(pane);
     }
-    let archive = app.store.delete_team(&team, args.purge, true)?;
+    let archive = app.store.team(&team).delete(args.purge, true)?;
     let panes = left.panes.iter().map(|why| json!({ "reason": why }));
     show(app, &team, archive.as_deref(), &[], &panes.collect())?;
     Ok(ExitCode::SUCCESS)
@@ -149,10 +149,10 @@ fn delete_by_force(
     loop {
         stopped.extend(end_members(app, team)?);
         clear(app, team, stopped)?;
-        match app.store.delete_team(team, purge, false) {
+        match app.store.team(team).delete(purge, false) {
             Err(StoreError::TeamBusy { members, .. }) if are_of_others(app, team, &members)? => {
                 // Whether those live is not known, and swarm has not started them.
-                return Ok(app.store.delete_team(team, purge, true)?);
+                return Ok(app.store.team(team).delete(purge, true)?);
             }
             Err(StoreError::TeamBusy { .. }) if Instant::now() < until => {}
             done => return Ok(done?),
@@ -162,7 +162,7 @@ fn delete_by_force(
 
 /// Whether all of these are members of other programs.
 fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<bool, Failure> {
-    let config = app.store.config(team)?;
+    let config = app.store.team(team).config()?;
     let is_other = |name: &MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
     Ok(members.iter().all(is_other))
 }
@@ -184,7 +184,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     let deployment = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
     let runtime = runtime()?;
-    let names = app.store.config(team)?.names();
+    let names = app.store.team(team).config()?.names();
     let ending = end_team(&deployment, team, &options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
     let ended = runtime.block_on(told_on_ctrl_c(|| standing(app, team, &names), waiting));

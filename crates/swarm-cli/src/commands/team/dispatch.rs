@@ -25,6 +25,7 @@ pub(crate) enum TeamCommand {
         name: Option<String>,
     },
     /// Delete a team and archive its tasks and journal.
+    #[command(alias = "rm")]
     Delete(TeamDeleteArgs),
 }
 

@@ -34,7 +34,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         }
     }
     for team in remains {
-        let damage = app.store.damage(&team);
+        let damage = app.store.team(&team).damage();
         damaged.extend(damage.map(|damage| without_roster(&team, damage)));
     }
     if app.out.json {
@@ -57,10 +57,10 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 }
 
 fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
-    let (seen, _not_entered) = swarm_team::look(&*app.store, team)?;
+    let (seen, _not_entered) = swarm_team::look(&*app.store.team(team))?;
     Ok(Line {
         state: state_in(&seen),
-        tasks: app.store.tasks(team)?,
+        tasks: app.store.team(team).tasks()?,
         config: seen.config,
         members: seen.members,
     })

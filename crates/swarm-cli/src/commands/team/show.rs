@@ -16,11 +16,11 @@ use crate::output::plain;
 
 pub(super) fn run(app: &App, name: Option<&str>) -> Result<ExitCode, Failure> {
     let team = named(app, name)?;
-    let seen = app.store.look(&team)?;
+    let seen = app.store.team(&team).look()?;
     let state = state_in(&seen);
     let (config, views) = (seen.config, seen.members);
     if app.out.json {
-        let tasks = app.store.tasks(&team)?.tasks;
+        let tasks = app.store.team(&team).tasks()?.tasks;
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
         record["state"] = json!(state);
         record["members"] = views
@@ -51,7 +51,7 @@ fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
     }
     lines.push(format!(
         "folder {}",
-        app.store.team_folder(&config.name).display()
+        app.store.team(&config.name).team_folder().display()
     ));
     lines.join("\n")
 }

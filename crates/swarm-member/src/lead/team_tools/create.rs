@@ -10,12 +10,11 @@ use swarm_protocol::{AgentId, MemberName, TeamName, ToolKind};
 use swarm_team::Seat;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
-use swarm_supervisor::{Deployment, Leadership};
+use swarm_supervisor::Leadership;
 
 /// Makes the lead's team.
 #[derive(Debug)]
 pub(crate) struct TeamCreate {
-    pub(crate) deployment: Deployment,
     pub(crate) seat: Arc<Seat>,
     pub(crate) leadership: Arc<Leadership>,
 }
@@ -64,7 +63,8 @@ impl TeamCreate {
         let input: Input = parse(self.name(), input)?;
         if let Some(team) = self.seat.team() {
             return Err(format!(
-                "you lead the team {team} already: delete it with TeamDelete first"
+                "you lead the team {} already: delete it with TeamDelete first",
+                team.name()
             ));
         }
         let name = TeamName::parse(input.team_name.trim()).map_err(|error| error.to_string())?;
@@ -72,8 +72,7 @@ impl TeamCreate {
             .leadership
             .create_under_free_name(&name, input.description.as_deref())
             .map_err(|error| error.to_string())?;
-        self.seat.set_team(Some(team.clone()));
-        let file = self.deployment.store.team_folder(&team).join("config.json");
+        let file = self.seat.join(&team).team_folder().join("config.json");
         let mut out = json!({
             "team_name": team,
             "team_file_path": file,

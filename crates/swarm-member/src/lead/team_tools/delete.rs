@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_protocol::{TeamName, ToolKind};
+use swarm_protocol::ToolKind;
+use swarm_store::Team;
+use swarm_supervisor::{Deployment, LeadError, Leadership, await_reported_end, clear_dead};
 use swarm_team::Seat;
 use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
-
-use swarm_supervisor::{Deployment, LeadError, Leadership};
-use swarm_supervisor::{await_reported_end, clear_dead};
 
 /// Deletes the lead's team once its members have left.
 #[derive(Debug)]
@@ -48,16 +47,17 @@ impl Tool for TeamDelete {
         let Some(team) = self.seat.team() else {
             return ToolOutput::error("you lead no team");
         };
-        if let Err(error) = self.await_departing(&team).await {
+        if let Err(error) = self.await_departing(&*team).await {
             return ToolOutput::error(error.to_string());
         }
-        if let Err(error) = clear_dead(&self.deployment, &team).await {
+        if let Err(error) = clear_dead(&self.deployment, team.name()).await {
             return ToolOutput::error(error.to_string());
         }
-        match self.deployment.store.delete_team(&team, false, false) {
+        match team.delete(false, false) {
             Ok(archive) => {
-                self.seat.set_team(None);
+                self.seat.leave();
                 self.leadership.forget();
+                let team = team.name();
                 let kept = archive.map(|path| path.display().to_string());
                 let out = json!({
                     "success": true, "team_name": team, "archive": kept,
@@ -72,9 +72,9 @@ impl Tool for TeamDelete {
 
 impl TeamDelete {
     /// Waits a moment for members that have agreed to shut down: their processes end right after.
-    async fn await_departing(&self, team: &TeamName) -> Result<(), LeadError> {
-        for member in self.deployment.store.config(team)?.teammates() {
-            await_reported_end(&self.deployment, team, &member.name).await?;
+    async fn await_departing(&self, team: &dyn Team) -> Result<(), LeadError> {
+        for member in team.config()?.teammates() {
+            await_reported_end(&self.deployment, team.name(), &member.name).await?;
         }
         Ok(())
     }

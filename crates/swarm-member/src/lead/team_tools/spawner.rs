@@ -96,11 +96,13 @@ impl TeammateSpawner for LeadSpawner {
             .filter(|named| !self.leadership.answers_to(named))
         {
             return Err(format!(
-                "you lead the team {team}, not {named}: leave team_name out"
+                "you lead the team {}, not {named}: leave team_name out",
+                team.name()
             ));
         }
         // A member that died or has left comes back as it was, unless the call says otherwise.
-        let dead = namesake(&self.deployment, &team, &name).map_err(|error| error.to_string())?;
+        let dead =
+            namesake(&self.deployment, team.name(), &name).map_err(|error| error.to_string())?;
         let mode = self.rights.mode();
         let deployment = Deployment {
             mode,
@@ -143,7 +145,7 @@ impl TeammateSpawner for LeadSpawner {
         };
         // Making a worktree can take long, and the others do not wait for it.
         let turn = turn.filter(|_| options.worktree.is_none());
-        let member = spawn_in_turn(&deployment, &team, options, turn)
+        let member = spawn_in_turn(&deployment, team.name(), options, turn)
             .await
             .map_err(|error| self.show_failure(&error))?;
         self.show_place(&member);

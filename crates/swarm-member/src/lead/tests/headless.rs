@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::LeadError;
 
-use crate::{LeadParts, Outcome, RunReport, run_headless};
+use crate::{Beginning, LeadParts, Outcome, RunReport, run_lead};
 use swarm_testkit::Child;
 use swarm_testkit::{
     Answer, Events, World, commit, hold_life, idle_notice, name, report_state, reserve, team, until,
@@ -42,8 +42,7 @@ impl Run {
             home: None,
             session: SessionId::random(),
             team: None,
-            takes_over: false,
-            brings_back: false,
+            beginning: Beginning::New,
             model: asked,
             runtime: Arc::new(swarm_engine::ModelLoop),
             models: Arc::new(swarm_engine::NoOtherModels),
@@ -51,6 +50,7 @@ impl Run {
             events: Arc::new(Events::default()),
             person: None,
             platform: "test".to_owned(),
+            is_interactive: false,
             instructions: Vec::new(),
             max_requests: 20,
             timeout: None,
@@ -74,7 +74,7 @@ impl Run {
     }
 
     pub(super) async fn go(self) -> Result<RunReport, LeadError> {
-        let run = Box::pin(run_headless(self.parts, "do it".to_owned()));
+        let run = Box::pin(run_lead(self.parts, Some("do it".to_owned())));
         let ended = tokio::time::timeout(Duration::from_secs(40), run).await;
         ended.expect("the run ends")
     }
@@ -152,7 +152,11 @@ async fn l12_a_run_does_not_end_while_a_member_works_and_ends_it_in_order() {
         world.report("bob", spawn, MemberState::Working);
         std::thread::spawn(move || {
             swarm_testkit::wait_for("the lead to wait", || {
-                let state = world.store.state(&team(), &name("team-lead")).unwrap()?;
+                let state = world
+                    .store
+                    .team(&team())
+                    .state(&name("team-lead"))
+                    .unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
             // What needs no turn is cleared away and the lead looks around: it must be there for the next one too.
@@ -211,7 +215,11 @@ async fn l6_a_member_that_dies_is_told_to_the_lead_once() {
         world.report("bob", spawn, MemberState::Working);
         std::thread::spawn(move || {
             swarm_testkit::wait_for("the lead to wait", || {
-                let state = world.store.state(&team(), &name("team-lead")).unwrap()?;
+                let state = world
+                    .store
+                    .team(&team())
+                    .state(&name("team-lead"))
+                    .unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
             drop(life);
@@ -249,7 +257,7 @@ async fn a_lead_that_fails_ends_its_members() {
     };
     assert!(why.contains("bad key"), "{why}");
     assert!(!world.has("bob"));
-    let views = world.store.member_view(&team()).unwrap();
+    let views = world.store.team(&team()).member_view().unwrap();
     let lead = &views[0];
     assert_eq!(lead.state, MemberState::Failed, "{lead:?}");
     let last = lead.report.as_ref().and_then(|last| last.detail.clone());
@@ -268,7 +276,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
         tell.send(Child::start(&world.deployment.root, "bob", spawn))
             .unwrap();
         // A list of tasks that cannot be read stops the run.
-        let tasks = world.store.tasks_folder(&team());
+        let tasks = world.store.team(&team()).tasks_folder();
         std::fs::remove_dir_all(&tasks).unwrap();
         swarm_fs::replace_alone(&tasks, b"no folder").unwrap();
         say("bob works")
@@ -302,13 +310,12 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
     let ann = reserve(&world.store, &world.path(), "ann", None);
     commit(&world.store, ann);
     drop(hold_life(&world.store, &team(), "ann", ann));
-    swarm_team::reconcile(&*world.store, &team()).unwrap();
+    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
     let bob = reserve(&world.store, &world.path(), "bob", None);
     commit(&world.store, bob);
     let mut child = Child::start(&world.deployment.root, "bob", bob);
     run.parts.team = Some(team());
-    run.parts.takes_over = true;
-    run.parts.brings_back = true;
+    run.parts.beginning = Beginning::Respawn;
     // Nobody can be brought back by a program that is not there.
     run.parts.deployment.program = world.path().join("missing");
     let (root, cwd) = (&world.deployment.root, &world.deployment.cwd);
@@ -317,7 +324,15 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
     let error = run.go().await.unwrap_err();
     assert!(matches!(error, LeadError::Engine(_)), "{error}");
     until("the end of the process", || child.has_ended().then_some(())).await;
-    assert!(world.store.config(&team()).unwrap().lead_process.is_none());
+    assert!(
+        world
+            .store
+            .team(&team())
+            .config()
+            .unwrap()
+            .lead_process
+            .is_none()
+    );
 }
 
 #[tokio::test]
@@ -387,7 +402,7 @@ async fn the_team_outlives_its_lead_and_names_no_leader_then() {
     run.model.then(say("done"));
     let world = run.world.clone();
     run.go().await.unwrap();
-    let config = world.store.config(&team()).unwrap();
+    let config = world.store.team(&team()).config().unwrap();
     assert_eq!(config.lead_process, None);
     let again = Run::with_team();
     again.model.then(say("done"));
@@ -399,7 +414,7 @@ async fn the_team_outlives_its_lead_and_names_no_leader_then() {
     ));
     let mut parts = again.parts;
     parts.deployment = world.deployment.clone();
-    let error = run_headless(parts, "again".to_owned()).await.unwrap_err();
+    let error = run_lead(parts, Some("again".to_owned())).await.unwrap_err();
     assert!(
         matches!(error, LeadError::Store(StoreError::TeamExists { .. })),
         "{error}"
@@ -419,12 +434,11 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
         let world = run.world.clone();
         std::thread::spawn(move || {
             let request = swarm_testkit::wait_for("a request", || {
-                let list = world.store.requests(&team()).ok()?;
+                let list = world.store.team(&team()).requests().ok()?;
                 list.requests.into_iter().next()
             });
             swarm_team::approve(
-                &*world.store,
-                &team(),
+                &*world.store.team(&team()),
                 &request,
                 false,
                 AnsweredBy::default(),
@@ -437,7 +451,15 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
     assert_eq!(report.outcome, Outcome::Completed);
     assert!(world.path().join("made").exists());
     assert_eq!(world.unread("team-lead"), 0);
-    assert!(world.store.requests(&team()).unwrap().requests.is_empty());
+    assert!(
+        world
+            .store
+            .team(&team())
+            .requests()
+            .unwrap()
+            .requests
+            .is_empty()
+    );
 }
 
 #[tokio::test]
@@ -567,13 +589,17 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
         };
         assert_eq!(report.outcome, expected);
         let _life = told.recv().unwrap();
-        let config = world.store.config(&team()).unwrap();
+        let config = world.store.team(&team()).config().unwrap();
         let bob = config.member(&name("bob")).unwrap();
         assert!(bob.session_id.is_some() && world.stops().is_empty());
         // The lock has fallen with the lead: this is what makes members park.
         assert_eq!(config.lead_process.unwrap().pid, session.pid);
         assert_eq!(
-            world.store.liveness(&team(), &name("team-lead")).unwrap(),
+            world
+                .store
+                .team(&team())
+                .liveness(&name("team-lead"))
+                .unwrap(),
             swarm_fs::Liveness::Dead
         );
         let asked = |event: &swarm_protocol::Event| {

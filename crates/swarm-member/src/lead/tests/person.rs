@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use swarm_model::ModelError;
 use swarm_protocol::MemberName;
 use swarm_store::TeamStore;
-use swarm_testkit::{Events, call, heard, say, team, until};
+use swarm_testkit::{Events, Reply, call, heard, say, team, until};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::headless::Run;
-use crate::Outcome;
+use crate::{Beginning, Outcome, run_lead};
 
 #[tokio::test]
 async fn a_person_at_the_terminal_is_heard_without_a_team_between_two_calls_and_before_the_end() {
@@ -97,6 +98,116 @@ async fn with_a_team_what_is_typed_goes_through_the_inbox_in_the_name_of_the_per
         told.contains("teammate_id=\"user\"") && told.contains("by the way"),
         "{told}"
     );
-    let inbox = world.store.inbox(&team(), &MemberName::lead()).unwrap();
+    let inbox = world
+        .store
+        .team(&team())
+        .inbox(&MemberName::lead())
+        .unwrap();
     assert!(inbox.entries[0].read && inbox.entries[0].text == "by the way");
+}
+
+#[tokio::test]
+async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_when_it_is_told_to()
+{
+    let mut run = Run::new();
+    let (person, inputs) = unbounded_channel();
+    run.parts.person = Some(inputs);
+    run.parts.is_interactive = true;
+    let events = Arc::new(Events::default());
+    run.parts.events = events.clone();
+    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    model.then(say("hello yourself"));
+    model.then(Reply::Fail(ModelError::InvalidRequest {
+        message: "no".to_owned(),
+    }));
+    model.then(say("better"));
+    let running = tokio::spawn(run_lead(run.parts, None));
+    for (count, text) in ["hello", "try this", "and this"].into_iter().enumerate() {
+        person.send(PaneInput::Line(text.into())).unwrap();
+        until("the end of the turn", || {
+            (events.turns_ended() == count + 1).then_some(())
+        })
+        .await;
+    }
+    let requests = model.requests();
+    assert_eq!(requests.len(), 3);
+    let told = heard(&requests[0]);
+    assert!(
+        told.contains("hello") && !told.contains("teammate_id"),
+        "{told}"
+    );
+    assert!(!running.is_finished());
+    stop.cancel();
+    let report = running.await.unwrap().unwrap();
+    assert_eq!(
+        (report.outcome, report.result.as_str()),
+        (Outcome::Completed, "better")
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_is_typed_is_carried_out_and_never_shown_to_the_model() {
+    let mut run = Run::new();
+    let (person, inputs) = unbounded_channel();
+    run.parts.person = Some(inputs);
+    run.parts.is_interactive = true;
+    let events = Arc::new(Events::default());
+    run.parts.events = events.clone();
+    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    model.then(say("hello yourself"));
+    let running = tokio::spawn(run_lead(run.parts, None));
+    for line in ["/compact", "/unknown", "hello"] {
+        person.send(PaneInput::Line(line.into())).unwrap();
+    }
+    until("the end of the turn", || {
+        (events.turns_ended() == 1).then_some(())
+    })
+    .await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let notices = events.notices().join("\n");
+    assert!(
+        notices.contains("will be compacted") && notices.contains("commands here: /compact"),
+        "{notices}"
+    );
+    for request in model.requests() {
+        let told = heard(&request);
+        assert!(
+            !told.contains("/compact") && !told.contains("/unknown"),
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_before_the_first_prompt()
+{
+    let mut run = Run::new();
+    run.world.create_team();
+    let (person, inputs) = unbounded_channel();
+    run.parts.person = Some(inputs);
+    run.parts.is_interactive = true;
+    run.parts.team = Some(team());
+    run.parts.beginning = Beginning::TakeOver;
+    let (model, stop, world) = (run.model.clone(), run.parts.stop.clone(), run.world.clone());
+    model.then(say("welcome back"));
+    let running = tokio::spawn(run_lead(run.parts, None));
+    until("the wait for a prompt", || {
+        let members = world.store.team(&team()).member_view().ok()?;
+        let lead = members.first()?.report.as_ref()?;
+        (lead.detail.as_deref() == Some("waiting for a prompt")).then_some(())
+    })
+    .await;
+    assert_eq!(model.asked(), 0);
+    person
+        .send(PaneInput::Line("where were we?".into()))
+        .unwrap();
+    until("the request", || (model.asked() == 1).then_some(())).await;
+    let told = heard(&model.requests()[0]);
+    assert!(
+        told.contains("where were we?") && told.contains("teammate_id=\"system\""),
+        "{told}"
+    );
+    stop.cancel();
+    running.await.unwrap().unwrap();
 }

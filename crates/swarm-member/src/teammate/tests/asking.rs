@@ -20,9 +20,10 @@ async fn a_request_goes_out_before_the_state_is_written_and_mail_counts_as_read_
         let (store, team) = (Arc::clone(&world.store), world.team.clone());
         let (seen, let_go) = (Arc::clone(&seen), Arc::clone(&let_go));
         move |_| {
-            let report = store.state(&team, &bob()).unwrap().unwrap();
+            let report = store.team(&team).state(&bob()).unwrap().unwrap();
             let active = store
-                .config(&team)
+                .team(&team)
+                .config()
                 .unwrap()
                 .member(&bob())
                 .unwrap()

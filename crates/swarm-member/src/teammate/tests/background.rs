@@ -147,13 +147,18 @@ async fn l5_a_pause_holds_background_agents_too() {
     };
     world
         .store
-        .set_paused(&world.team, &bob(), Some(&mark))
+        .team(&world.team)
+        .set_paused(&bob(), Some(&mark))
         .unwrap();
     world.in_state(MemberState::Paused).await;
     gate.notify_one();
     its_call_has_run(&world).await;
     assert_eq!(model.asked(), 3, "nothing is asked of the model");
-    world.store.set_paused(&world.team, &bob(), None).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .set_paused(&bob(), None)
+        .unwrap();
     world.idle(1).await;
     assert_eq!(model.asked(), 5);
     let ended = |event: &Event| matches!(event, Event::MemberContinued { .. });

@@ -26,12 +26,12 @@ fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
         reporter: world.reporter(spawn),
         timeout: world.limits.permission_timeout(),
     };
-    let mut wake = broker.wake(&world.team);
+    let mut wake = broker.wake(&*world.store.team(&world.team));
     // The sweep may come once in this time; a look that wakes itself would wake every time.
     let mut wakes = 0;
     for _ in 0..20 {
-        world.store.take_unread(&world.team, &bob()).unwrap();
-        world.store.requests(&world.team).unwrap();
+        world.store.team(&world.team).take_unread(&bob()).unwrap();
+        world.store.team(&world.team).requests().unwrap();
         wakes += usize::from(wake.inbox.changed_blocking(QUIET));
         wakes += usize::from(wake.requests.changed_blocking(QUIET));
     }

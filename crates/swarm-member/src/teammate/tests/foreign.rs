@@ -51,7 +51,13 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
     world.mode = PermissionMode::Default;
     let running = world.run(Some("clean up"), &model);
     let request = until("the question", || {
-        world.store.requests(&world.team).unwrap().requests.pop()
+        world
+            .store
+            .team(&world.team)
+            .requests()
+            .unwrap()
+            .requests
+            .pop()
     })
     .await;
     assert_eq!(
@@ -60,8 +66,7 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
     );
     assert_eq!(world.state(), Some(MemberState::WaitingPermission));
     approve(
-        &*world.store,
-        &world.team,
+        &*world.store.team(&world.team),
         &request,
         false,
         AnsweredBy::default(),

@@ -36,7 +36,7 @@ fn ids(messages: &[Incoming]) -> Vec<MessageId> {
 }
 
 fn delivered(world: &World) -> usize {
-    let events = world.store.events(&world.team).unwrap().entries;
+    let events = world.store.team(&world.team).events().unwrap().entries;
     let delivered = |event: &Event| matches!(event, Event::Delivered { to, .. } if *to == bob());
     events
         .iter()
@@ -172,7 +172,11 @@ fn a_request_without_a_readable_time_counts() {
     });
     let entry =
         serde_json::json!([{"from": "team-lead", "text": frame.to_text(), "timestamp": "today"}]);
-    let path = world.store.inbox_folder(&world.team).join("bob.json");
+    let path = world
+        .store
+        .team(&world.team)
+        .inbox_folder()
+        .join("bob.json");
     swarm_fs::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
     mail.take().unwrap();
     assert!(mail.role.shutdown.open().is_some());

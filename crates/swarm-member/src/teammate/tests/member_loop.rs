@@ -37,7 +37,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     assert_eq!(world.outcomes(), ["finished"]);
     world.in_state(MemberState::Idle).await;
     assert_eq!(
-        world.store.liveness(&world.team, &bob()).unwrap(),
+        world.store.team(&world.team).liveness(&bob()).unwrap(),
         Liveness::Alive
     );
 
@@ -55,12 +55,12 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     assert_eq!((&frame.request_id, frame.from.as_str()), (&id, "bob"));
     assert_eq!(world.state(), Some(MemberState::Stopped));
     assert_eq!(
-        world.store.liveness(&world.team, &bob()).unwrap(),
+        world.store.team(&world.team).liveness(&bob()).unwrap(),
         Liveness::Dead
     );
     assert_eq!(world.unread("bob"), 0);
     assert_eq!(model.asked(), 2);
-    let delivered = world.store.events(&world.team).unwrap().entries;
+    let delivered = world.store.team(&world.team).events().unwrap().entries;
     let delivered = delivered
         .iter()
         .filter(|entry| matches!(&entry.event, Event::Delivered { to, .. } if *to == bob()));
@@ -68,7 +68,8 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     assert_eq!(
         world
             .store
-            .config(&world.team)
+            .team(&world.team)
+            .config()
             .unwrap()
             .member(&bob())
             .unwrap()
@@ -156,7 +157,12 @@ async fn a_failed_turn_is_told_and_the_member_goes_on() {
             .contains("bad key")
     );
     world.in_state(MemberState::Failed).await;
-    let report = world.store.state(&world.team, &bob()).unwrap().unwrap();
+    let report = world
+        .store
+        .team(&world.team)
+        .state(&bob())
+        .unwrap()
+        .unwrap();
     assert!(report.detail.unwrap().contains("bad key"));
     world.say("again");
     world.idle(2).await;
@@ -172,11 +178,14 @@ async fn no_model_is_asked_before_the_commit() {
     let model = FakeModel::saying("hello");
     let spawn = world.reserve("bob", Some("go"));
     let running = world.start(spawn, &model);
-    let hello = until("hello", || world.store.hello(&world.team, &bob()).unwrap()).await;
+    let hello = until("hello", || {
+        world.store.team(&world.team).hello(&bob()).unwrap()
+    })
+    .await;
     assert_eq!(hello.spawn_id, spawn);
     assert!(hello.tools.iter().any(|tool| tool == "SendMessage"));
     assert_eq!(
-        world.store.liveness(&world.team, &bob()).unwrap(),
+        world.store.team(&world.team).liveness(&bob()).unwrap(),
         Liveness::Alive
     );
     assert_eq!(model.asked(), 0);
@@ -191,11 +200,15 @@ async fn a_spawn_that_is_called_off_leaves_without_a_model_call() {
     let model = FakeModel::saying("hello");
     let spawn = world.reserve("bob", Some("go"));
     let running = world.start(spawn, &model);
-    until("hello", || world.store.hello(&world.team, &bob()).unwrap()).await;
+    until("hello", || {
+        world.store.team(&world.team).hello(&bob()).unwrap()
+    })
+    .await;
     assert!(
         world
             .store
-            .abort_spawn(&world.team, &spawn, "a test")
+            .team(&world.team)
+            .abort_spawn(&spawn, "a test")
             .unwrap()
     );
     assert_eq!(running.ending().await, Ending::NotWanted);
@@ -209,7 +222,8 @@ async fn a_spawn_whose_name_went_to_another_is_not_wanted() {
     let spawn = world.reserve("bob", None);
     world
         .store
-        .abort_spawn(&world.team, &spawn, "a test")
+        .team(&world.team)
+        .abort_spawn(&spawn, "a test")
         .unwrap();
     world.reserve("bob", Some("for the other"));
     let running = world.start(spawn, &model);
@@ -223,7 +237,7 @@ async fn without_its_team_a_member_leaves() {
     let model = FakeModel::saying("hello");
     let running = world.run(None, &model);
     world.in_state(MemberState::Idle).await;
-    world.store.delete_team(&world.team, true, true).unwrap();
+    world.store.team(&world.team).delete(true, true).unwrap();
     assert_eq!(running.ending().await, Ending::Removed);
     assert_eq!(world.store.teams().unwrap(), []);
 }
@@ -236,10 +250,15 @@ async fn without_its_place_in_the_roster_a_member_leaves_its_mail_alone() {
     world.in_state(MemberState::Idle).await;
     world
         .store
-        .remove_member(&world.team, &bob(), None)
+        .team(&world.team)
+        .remove_member(&bob(), None)
         .unwrap();
     world.reserve("alice", None);
-    let inbox = world.store.inbox_folder(&world.team).join("bob.json");
+    let inbox = world
+        .store
+        .team(&world.team)
+        .inbox_folder()
+        .join("bob.json");
     let entry = json!([{"from": "alice", "text": "hello", "timestamp": "now"}]);
     swarm_fs::replace_alone(&inbox, entry.to_string().as_bytes()).unwrap();
     assert_eq!(running.ending().await, Ending::Removed);
@@ -258,7 +277,7 @@ async fn told_to_end_it_ends_and_the_lead_is_to_hear_of_it_as_of_a_death() {
     assert_eq!(running.ending().await, Ending::Terminated);
     assert_eq!(world.state(), Some(MemberState::Dead));
     assert_eq!(world.outcomes(), ["interrupted"]);
-    let died = swarm_team::reconcile(&*world.store, &world.team)
+    let died = swarm_team::reconcile(&*world.store.team(&world.team))
         .unwrap()
         .died;
     assert!(died.len() == 1 && !died[0].in_order);
@@ -292,7 +311,7 @@ async fn at_no_moment_does_it_look_idle_with_mail_to_answer() {
             if !sent.load(Ordering::SeqCst) || answered.load(Ordering::SeqCst) {
                 return;
             }
-            let views = store.member_view(&team).unwrap();
+            let views = store.team(&team).member_view().unwrap();
             let view = views.iter().find(|view| view.member.name == bob()).unwrap();
             looks.lock().push((view.state, view.unread));
         }
@@ -341,14 +360,19 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     model.then(say("done"));
     let running = world.run(Some("go"), &model);
     let request = until("a request", || {
-        world.store.requests(&world.team).unwrap().requests.pop()
+        world
+            .store
+            .team(&world.team)
+            .requests()
+            .unwrap()
+            .requests
+            .pop()
     })
     .await;
     world.in_state(MemberState::WaitingPermission).await;
     assert!(!world.folder.path().join("made").exists());
     swarm_team::approve(
-        &*world.store,
-        &world.team,
+        &*world.store.team(&world.team),
         &request,
         false,
         AnsweredBy::default(),
@@ -359,7 +383,8 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     assert!(
         world
             .store
-            .requests(&world.team)
+            .team(&world.team)
+            .requests()
             .unwrap()
             .requests
             .is_empty()
@@ -376,7 +401,13 @@ async fn a_question_of_a_turn_that_is_cut_leaves_the_queue() {
     model.then(call("Bash", json!({"command": "touch made"})));
     let running = world.run(Some("go"), &model);
     until("a request", || {
-        world.store.requests(&world.team).unwrap().requests.pop()
+        world
+            .store
+            .team(&world.team)
+            .requests()
+            .unwrap()
+            .requests
+            .pop()
     })
     .await;
     world.ask_to_stop();
@@ -384,7 +415,8 @@ async fn a_question_of_a_turn_that_is_cut_leaves_the_queue() {
     assert!(
         world
             .store
-            .requests(&world.team)
+            .team(&world.team)
+            .requests()
             .unwrap()
             .requests
             .is_empty()
@@ -416,7 +448,7 @@ async fn a_turn_shows_as_active_only_while_it_lasts() {
     let running = world.run(Some("go"), &model);
     until("the request", || (model.asked() == 1).then_some(())).await;
     let active = || {
-        let config = world.store.config(&world.team).unwrap();
+        let config = world.store.team(&world.team).config().unwrap();
         config.member(&bob()).unwrap().is_active
     };
     // Written while the model is asked.

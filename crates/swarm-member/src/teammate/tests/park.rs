@@ -27,7 +27,7 @@ async fn l4_the_kernel_wakes_who_waits_for_the_leads_death() {
     let world = World::new();
     let store: Arc<dyn TeamStore> = world.store.clone();
     let watcher = Arc::new(FolderWatcher::new());
-    let mut watch = LeadWatch::new(store, watcher, world.team.clone(), OnLost::Park);
+    let mut watch = LeadWatch::new(watcher, store.team(&world.team), OnLost::Park);
     assert_eq!(watch.lost(), None, "nobody leads");
     let lead = world.lead();
     assert_eq!(watch.lost(), None);
@@ -81,7 +81,11 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
     assert_eq!((model.asked(), world.idle_notices().len()), (1, 0));
 
     // The team is driven by hand from here on.
-    world.store.set_lead_process(&world.team, None).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .set_lead_process(None)
+        .unwrap();
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("done"));
     assert_eq!(model.asked(), 2);
@@ -151,7 +155,8 @@ async fn a_foreign_lead_is_missed_only_when_its_process_is_dead_for_certain() {
         }
         world
             .store
-            .set_lead_process(&world.team, Some(lead))
+            .team(&world.team)
+            .set_lead_process(Some(lead))
             .unwrap();
         let running = world.run(Some("go"), &FakeModel::saying("one"));
         if parks {
@@ -203,7 +208,11 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     drop(next);
     world.in_state(MemberState::Parked).await;
     // From here on a person leads, as after `swarm resume`.
-    world.store.set_lead_process(&world.team, None).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .set_lead_process(None)
+        .unwrap();
     world.in_state(MemberState::Working).await;
     assert_eq!(model.asked(), 1, "the call still runs");
     std::fs::File::create(end).unwrap();

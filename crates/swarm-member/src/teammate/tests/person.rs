@@ -33,7 +33,7 @@ async fn a_typed_line_is_a_message_of_the_lead_and_esc_at_rest_does_nothing() {
         told.contains("teammate_id=\"team-lead\"") && told.contains("hello\nthere"),
         "{told}"
     );
-    let inbox = world.store.inbox(&world.team, &bob()).unwrap();
+    let inbox = world.store.team(&world.team).inbox(&bob()).unwrap();
     assert!(inbox.entries[0].is_urgent() && inbox.entries[0].read);
     person.send(PaneInput::Shutdown).unwrap();
     assert_eq!(running.ending().await, Ending::ShutDown);
@@ -118,7 +118,7 @@ fn a_line_that_is_too_long_is_dropped_once_and_blocks_nothing() {
     person.take(line("longer than ten bytes"), None);
     person.take(line("short"), None);
     person.post();
-    let inbox = store.inbox(&world.team, &bob()).unwrap();
+    let inbox = store.team(&world.team).inbox(&bob()).unwrap();
     let texts: Vec<&str> = inbox.entries.iter().map(|entry| &*entry.text).collect();
     assert_eq!(texts, ["short"]);
     assert_eq!(screen.count("dropped"), 1);
@@ -138,7 +138,7 @@ fn a_full_inbox_is_told_once_keeps_the_lines_in_order_and_lets_a_shutdown_throug
     person.take(PaneInput::Shutdown, None);
     person.post();
     let unread = || {
-        let inbox = store.inbox(&world.team, &bob()).unwrap();
+        let inbox = store.team(&world.team).inbox(&bob()).unwrap();
         let unread: Vec<_> = inbox.unread().cloned().collect();
         unread
     };
@@ -149,7 +149,7 @@ fn a_full_inbox_is_told_once_keeps_the_lines_in_order_and_lets_a_shutdown_throug
     assert_eq!(screen.count("not in the inbox yet"), 1);
 
     let ids: Vec<_> = waiting.iter().filter_map(|e| e.msg_id.clone()).collect();
-    store.ack(&world.team, &bob(), &ids).unwrap();
+    store.team(&world.team).ack(&bob(), &ids).unwrap();
     person.post();
     let waiting = unread();
     assert_eq!(waiting.len(), 1);

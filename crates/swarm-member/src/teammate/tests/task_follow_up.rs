@@ -19,7 +19,11 @@ fn with_task() -> World {
         ..NewTask::default()
     };
     let by = Actor::person(&world.team);
-    world.store.create_tasks(&world.team, &[new], &by).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .create_tasks(&[new], &by)
+        .unwrap();
     world
 }
 
@@ -57,7 +61,12 @@ async fn t5_who_forgets_a_task_is_reminded_once_and_then_it_is_flagged_once() {
         "{told}"
     );
     world.in_state(MemberState::IdleUnreported).await;
-    let report = world.store.state(&world.team, &bob()).unwrap().unwrap();
+    let report = world
+        .store
+        .team(&world.team)
+        .state(&bob())
+        .unwrap()
+        .unwrap();
     assert_eq!(report.detail.as_deref(), Some("#1 in progress"));
 
     // Neither is repeated at the end of the next turn.
@@ -71,7 +80,8 @@ async fn t5_who_forgets_a_task_is_reminded_once_and_then_it_is_flagged_once() {
     let by = world.seat(running.spawn_id).actor(&world.team);
     world
         .store
-        .release(&world.team, &TaskId::new(1), &by)
+        .team(&world.team)
+        .release(&TaskId::new(1), &by)
         .unwrap();
     world.in_state(MemberState::Idle).await;
     running.crash().await;
@@ -90,7 +100,7 @@ async fn t5_the_reminder_is_enough_and_the_last_words_are_the_result() {
     assert!(notices.iter().all(|notice| notice.open_tasks.is_empty()));
     let result = notices[0].result.as_deref();
     assert_eq!(result, Some("The loop ended one too early."));
-    let task = world.store.task(&world.team, &TaskId::new(1)).unwrap();
+    let task = world.store.team(&world.team).task(&TaskId::new(1)).unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(
         task.swarm().result.as_deref(),
@@ -173,11 +183,12 @@ async fn words_become_the_result_only_of_what_their_turn_completed() {
     let by = Actor::person(&world.team).forced();
     world
         .store
-        .update_task(&world.team, &TaskId::new(1), change, &by)
+        .team(&world.team)
+        .update_task(&TaskId::new(1), change, &by)
         .unwrap();
     world.say("Hello");
     world.idle(3).await;
-    let task = world.store.task(&world.team, &TaskId::new(1)).unwrap();
+    let task = world.store.team(&world.team).task(&TaskId::new(1)).unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(task.swarm().result, None);
     running.crash().await;
@@ -202,13 +213,17 @@ async fn a_lead_that_cannot_be_told_is_told_later_and_the_member_lives() {
     let world = World::new();
     let model = FakeModel::saying("one");
     // Something that is no file stands where the lead's inbox should be.
-    let inbox = world.store.inbox_folder(&world.team).join("team-lead.json");
+    let inbox = world
+        .store
+        .team(&world.team)
+        .inbox_folder()
+        .join("team-lead.json");
     let aside = world.folder.path().join("aside");
     std::fs::rename(&inbox, &aside).ok();
     std::fs::create_dir(&inbox).unwrap();
     let running = world.run(Some("go"), &model);
     let detail = until("the trouble is told", || {
-        let report = world.store.state(&world.team, &bob()).unwrap()?;
+        let report = world.store.team(&world.team).state(&bob()).unwrap()?;
         report
             .detail
             .filter(|detail| detail.contains("could not be told"))
@@ -239,7 +254,8 @@ async fn a_question_is_withdrawn_when_the_member_is_asked_to_shut_down() {
     assert!(
         world
             .store
-            .requests(&world.team)
+            .team(&world.team)
+            .requests()
             .unwrap()
             .requests
             .is_empty()

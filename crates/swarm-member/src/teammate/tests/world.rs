@@ -225,20 +225,29 @@ impl World {
     /// A lead of this very process, as long as the lock is held.
     pub(crate) fn lead(&self) -> LifeHolder {
         let lead = process::as_lead(SystemClock.now());
-        self.store.set_lead_process(&self.team, Some(lead)).unwrap();
-        let life = self.store.life_path(&self.team, &MemberName::lead());
+        self.store
+            .team(&self.team)
+            .set_lead_process(Some(lead))
+            .unwrap();
+        let life = self.store.team(&self.team).life_path(&MemberName::lead());
         LifeHolder::take(&life, b"{}").unwrap()
     }
 
     /// The journal's events of one kind.
     pub(crate) fn journalled(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
-        let events = self.store.events(&self.team).unwrap().entries.into_iter();
+        let events = self
+            .store
+            .team(&self.team)
+            .events()
+            .unwrap()
+            .entries
+            .into_iter();
         events.filter(|entry| is_meant(&entry.event)).count()
     }
 
     /// The place in the journal of the first event of a kind.
     pub(crate) fn happened(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
-        let events = self.store.events(&self.team).unwrap().entries;
+        let events = self.store.team(&self.team).events().unwrap().entries;
         let found = events.iter().position(|entry| is_meant(&entry.event));
         found.expect("the event is in the journal")
     }
@@ -253,11 +262,11 @@ impl World {
     }
 
     pub(crate) fn inbox_path(&self) -> PathBuf {
-        self.store.inbox_folder(&self.team).join("bob.json")
+        self.store.team(&self.team).inbox_folder().join("bob.json")
     }
 
     pub(crate) fn send(&self, draft: Draft) -> swarm_protocol::MessageId {
-        self.store.send(&self.team, &bob(), draft).unwrap()
+        self.store.team(&self.team).send(&bob(), draft).unwrap()
     }
 
     pub(crate) fn say(&self, text: &str) -> swarm_protocol::MessageId {
@@ -279,17 +288,27 @@ impl World {
             by: "team-lead",
             force,
         };
-        request_shutdown(&*self.store, &self.team, &bob(), SystemClock.now(), ask).unwrap()
+        request_shutdown(
+            &*self.store.team(&self.team),
+            &bob(),
+            SystemClock.now(),
+            ask,
+        )
+        .unwrap()
     }
 
     pub(crate) fn unread(&self, member: &str) -> usize {
-        let inbox = self.store.inbox(&self.team, &name(member)).unwrap();
+        let inbox = self.store.team(&self.team).inbox(&name(member)).unwrap();
         inbox.unread().count()
     }
 
     /// What the lead has got, read or not.
     pub(crate) fn leads_mail(&self) -> Vec<Incoming> {
-        let inbox = self.store.inbox(&self.team, &MemberName::lead()).unwrap();
+        let inbox = self
+            .store
+            .team(&self.team)
+            .inbox(&MemberName::lead())
+            .unwrap();
         sort_mail(inbox.entries)
     }
 
@@ -316,7 +335,7 @@ impl World {
     }
 
     pub(crate) fn state(&self) -> Option<MemberState> {
-        let report = self.store.state(&self.team, &bob()).unwrap();
+        let report = self.store.team(&self.team).state(&bob()).unwrap();
         report.map(|report| report.state)
     }
 
@@ -331,7 +350,13 @@ impl World {
     }
 
     pub(crate) fn outcomes(&self) -> Vec<String> {
-        let events = self.store.events(&self.team).unwrap().entries.into_iter();
+        let events = self
+            .store
+            .team(&self.team)
+            .events()
+            .unwrap()
+            .entries
+            .into_iter();
         events
             .filter_map(|entry| match entry.event {
                 Event::TurnEnded { outcome, .. } => Some(outcome),
@@ -384,13 +409,12 @@ impl World {
             home: None,
         };
         let view = PaneView::new(screen, Theme::PLAIN, &header);
-        let keeper = StateKeeper::new(self.store.clone(), bob(), spawn_id, UnixMs(1));
-        let team = self.team.clone();
+        let keeper = StateKeeper::new(bob(), spawn_id, UnixMs(1));
+        let team = self.store.team(&self.team);
         Arc::new(Reporter::new(ReporterParts {
             clock: self.clock.clone(),
             name: bob(),
-            team: Box::new(move || Some(team.clone())),
-            store: self.store.clone(),
+            team: Box::new(move || Some(Arc::clone(&team))),
             keeper,
             view: Arc::new(PaneSink::new(view)),
         }))

@@ -9,8 +9,8 @@ use swarm_protocol::{AgentEvent, Color, MemberName};
 use swarm_supervisor::Deployment;
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
-use super::lead_terminal::LeadTerminal;
-use super::run::OutputFormat;
+use super::conduct::OutputFormat;
+use super::terminal::LeadTerminal;
 use crate::app::App;
 use crate::output::{Output, terminal_width};
 

@@ -5,7 +5,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -16,9 +16,8 @@ use rustix::termios::{
     tcsetattr,
 };
 use swarm_protocol::LEAD_NAME;
-use swarm_ui::{Console, Outlet, PaneInput, Theme, read_keys_when};
+use swarm_ui::{Console, Dialog, Outlet, PaneInput, Theme, read_keys_when};
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::output::{say, terminal_width};
 
@@ -83,26 +82,44 @@ impl LeadTerminal {
         }
     }
 
-    /// What the person types; `None` where there is no input line. Ctrl-D calls `end`.
+    /// Tells `tell` what the person types, from a thread of its own. Returns whether there is an input line.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn person(
-        &self,
-        end: impl Fn() + Send + 'static,
-    ) -> io::Result<Option<UnboundedReceiver<PaneInput>>> {
+    pub(super) fn read(&self, tell: impl FnMut(PaneInput) + Send + 'static) -> io::Result<bool> {
         let Some((console, _)) = &self.0.screen else {
-            return Ok(None);
+            return Ok(false);
         };
-        let (tell, person) = unbounded_channel();
         let terminal = self.clone();
-        let told = move |input| match input {
-            PaneInput::Shutdown => end(),
-            // A lead that has ended listens no more.
-            input => drop(tell.send(input)),
-        };
-        read_keys_when(console.clone(), move || terminal.keys_are_ours(), told)?;
-        Ok(Some(person))
+        read_keys_when(console.clone(), move || terminal.keys_are_ours(), tell)?;
+        Ok(true)
+    }
+
+    /// Shows how things stand, or nothing.
+    pub(super) fn set_status(&self, status: Option<String>) {
+        if let Some((console, _)) = &self.0.screen {
+            console.set_status(status);
+        }
+    }
+
+    /// Gives the input line what was typed in earlier sessions.
+    pub(super) fn remember(&self, lines: Vec<String>) {
+        if let Some((console, _)) = &self.0.screen {
+            console.remember(lines);
+        }
+    }
+
+    /// Shows a question, or none.
+    pub(super) fn ask(&self, dialog: Option<Dialog>, armed_at: Instant) {
+        if let Some((console, _)) = &self.0.screen {
+            console.ask(dialog, armed_at);
+        }
+    }
+
+    /// Empties the input line. Returns whether there was anything in it.
+    pub(super) fn clear_line(&self) -> bool {
+        let screen = self.0.screen.as_ref();
+        screen.is_some_and(|(console, _)| console.clear_line())
     }
 
     /// Tells whoever types where there is no input line, once, where to write instead.

@@ -1,0 +1,276 @@
+//! A lead's work from its beginning to its end, its terminal, and the signals that end it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use swarm_engine::EventSink;
+use swarm_member::{LeadParts, RunReport, run_lead};
+use swarm_protocol::{AgentEvent, ErrorKind};
+use swarm_ui::PaneInput;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::history::InputHistory;
+use super::overview::Overview;
+use super::questions::{AttentiveSink, Questions};
+use super::slash::{TerminalCommands, Typed};
+use super::terminal::{LeadTerminal, RestoreAtEnd};
+use super::view::{events, view_theme};
+use crate::app::App;
+use crate::commands::runtime;
+use crate::failure::Failure;
+use crate::output::say;
+use crate::team_hooks::TeamHooks;
+
+/// What a person at the terminal of a run can do.
+const TYPE_HERE: &str =
+    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the run";
+
+/// What a person at the terminal of an interactive lead can do.
+const TALK_HERE: &str =
+    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the session";
+
+/// Within this time a second Ctrl-C ends an interactive lead.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// What `run` prints on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The lead's final report.
+    Text,
+    /// One JSON document at the end.
+    Json,
+    /// One JSON line per event, then the document.
+    StreamJson,
+}
+
+/// What `--json` and `--output` mean together.
+pub(in crate::commands) fn output_format(app: &App, asked: OutputFormat) -> OutputFormat {
+    if app.out.json {
+        OutputFormat::Json
+    } else {
+        asked
+    }
+}
+
+/// Lets a lead work until its end. What its shell leaves behind becomes a child of this process, not of init, and so
+/// is known to have a lead that lives.
+pub(in crate::commands) fn conduct(
+    app: &App,
+    mut parts: LeadParts,
+    output: OutputFormat,
+    prompt: Option<String>,
+) -> Result<RunReport, Failure> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(io::Error::from)?;
+    let runtime = runtime()?;
+    let hooks = TeamHooks::new(app)?;
+    let report = runtime.block_on(async {
+        // Before the terminal is changed: a signal that nobody hears would leave it so.
+        let signals = EndSignals::listen()?;
+        let terminal = LeadTerminal::begin(view_theme(app, output))?;
+        let _restored = RestoreAtEnd(terminal.clone());
+        parts.events = events(app, output, &parts.deployment, &terminal);
+        let end = Arc::new(Notify::new());
+        let typed = read_terminal(app, &mut parts, &terminal, &end)?;
+        let interrupts = Interrupts {
+            stop: parts.stop.clone(),
+            hangup: parts.hangup.clone(),
+            kill: parts.kill.clone(),
+            view: view_theme(app, output).map(|_| Arc::clone(&parts.events)),
+            quiet: app.out.quiet,
+            turn: typed.filter(|_| parts.is_interactive),
+            terminal,
+        };
+        tokio::spawn(interrupts.follow(signals, end));
+        let done = CancellationToken::new();
+        let kept = tokio::spawn(hooks.keep(done.clone()));
+        let report = run_lead(parts, prompt).await;
+        done.cancel();
+        if let Err(error) = kept.await {
+            tracing::error!(%error, "hooks of the team broke down");
+        }
+        Ok(report?)
+    });
+    // Threads that wait for a member's death end with the process.
+    runtime.shutdown_background();
+    report
+}
+
+/// Gives the lead what a person types, except for commands and answers to requests, which are shown there. Returns where more
+/// input can be put, if there is an input line. Ctrl-D and `/quit` notify `end`.
+fn read_terminal(
+    app: &App,
+    parts: &mut LeadParts,
+    terminal: &LeadTerminal,
+    end: &Arc<Notify>,
+) -> Result<Option<UnboundedSender<PaneInput>>, Failure> {
+    let commands = Arc::new(TerminalCommands::new(app, parts)?);
+    let questions = Questions {
+        store: Arc::clone(&app.store),
+        watcher: Arc::clone(&parts.deployment.watcher),
+        terminal: terminal.clone(),
+        commands: Arc::clone(&commands),
+        look: Arc::default(),
+        put_off: Arc::default(),
+        shown: Arc::default(),
+    };
+    let history = InputHistory::new(&app.root, &parts.deployment.cwd);
+    terminal.remember(history.lines());
+    let (tell, person) = unbounded_channel();
+    let (lead, end, asked) = (tell.clone(), Arc::clone(end), questions.clone());
+    let typed = move |input: PaneInput| {
+        let input = match input {
+            PaneInput::Shutdown => return end.notify_one(),
+            PaneInput::Choice { dialog, key } => return asked.answer(&dialog, key),
+            PaneInput::Line(line) => {
+                history.add(&line);
+                match commands.take(line) {
+                    Typed::Prompt(line) => PaneInput::Line(line),
+                    Typed::Quit => return end.notify_one(),
+                    Typed::Done => return,
+                }
+            }
+            input => input,
+        };
+        // A lead that has ended listens no more.
+        lead.send(input).ok();
+    };
+    if !terminal.read(typed)? {
+        if !app.out.quiet {
+            terminal.hint_once();
+        }
+        return Ok(None);
+    }
+    let overview = Overview {
+        store: Arc::clone(&app.store),
+        watcher: Arc::clone(&parts.deployment.watcher),
+        terminal: terminal.clone(),
+        commands: Arc::clone(&questions.commands),
+        look: Arc::default(),
+    };
+    let shows_questions = questions.commands.may_answer();
+    parts.events = Arc::new(AttentiveSink {
+        inner: Arc::clone(&parts.events),
+        questions: shows_questions.then(|| Arc::clone(&questions.look)),
+        team: Arc::clone(&overview.look),
+    });
+    tokio::spawn(overview.follow());
+    if shows_questions {
+        tokio::spawn(questions.follow());
+    }
+    parts.person = Some(person);
+    let line = if parts.is_interactive {
+        TALK_HERE
+    } else {
+        TYPE_HERE
+    };
+    let line = line.to_owned();
+    parts.events.emit(AgentEvent::Notice { line });
+    Ok(Some(tell))
+}
+
+/// The signals that end a lead.
+struct EndSignals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl EndSignals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
+/// What signals set.
+struct Interrupts {
+    stop: CancellationToken,
+    hangup: CancellationToken,
+    kill: CancellationToken,
+    /// Where the lead's work is drawn, if it is.
+    view: Option<Arc<dyn EventSink>>,
+    quiet: bool,
+    /// Takes the interruption of the turn, where Ctrl-C means that first.
+    turn: Option<UnboundedSender<PaneInput>>,
+    terminal: LeadTerminal,
+}
+
+impl Interrupts {
+    /// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. SIGTERM and Ctrl-D
+    /// (`asked`) count like Ctrl-C. When the terminal closes the lead ends too, and its members wait for another one. In an
+    /// interactive lead Ctrl-C empties the input line, or else ends the turn, and counts if it comes again soon.
+    async fn follow(self, mut signals: EndSignals, asked: Arc<Notify>) {
+        let mut last = None;
+        loop {
+            tokio::select! {
+                _ = signals.interrupt.recv() => if self.is_about_turn(&mut last) {
+                    continue;
+                },
+                _ = signals.terminate.recv() => {}
+                () = asked.notified() => {}
+                _ = signals.hangup.recv() => {
+                    // It comes more than once: from the kernel and from the shell.
+                    if !self.stop.is_cancelled() {
+                        self.hangup.cancel();
+                        self.stop.cancel();
+                    }
+                    continue;
+                }
+            }
+            self.end();
+        }
+    }
+
+    /// Whether a Ctrl-C is about the line or the turn, and not about the end.
+    fn is_about_turn(&self, last: &mut Option<Instant>) -> bool {
+        let Some(turn) = self.turn.as_ref().filter(|_| !self.stop.is_cancelled()) else {
+            return false;
+        };
+        if self.terminal.clear_line() {
+            return true;
+        }
+        if last.is_some_and(|last| last.elapsed() < AGAIN) {
+            return false;
+        }
+        *last = Some(Instant::now());
+        // A lead that has ended listens no more.
+        turn.send(PaneInput::Interrupt).ok();
+        self.tell("Ctrl-C again ends the session");
+        true
+    }
+
+    fn end(&self) {
+        if self.kill.is_cancelled() {
+            self.tell("given up; `swarm ps` shows what is left, `swarm reap` ends it");
+            self.terminal.end();
+            let code = ErrorKind::Interrupted.exit_code().0;
+            std::process::exit(code.into());
+        }
+        if self.stop.is_cancelled() {
+            self.tell("killing the team; Ctrl-C again gives up at once");
+            self.kill.cancel();
+            return;
+        }
+        self.tell("ending the team; Ctrl-C again kills it");
+        self.stop.cancel();
+    }
+
+    fn tell(&self, line: &str) {
+        match &self.view {
+            Some(view) => view.emit(AgentEvent::Notice {
+                line: line.to_owned(),
+            }),
+            // Whoever interrupts is there to read it, even where a program reads the rest.
+            None if !self.quiet => say(&format!("swarm: {line}")),
+            None => {}
+        }
+    }
+}

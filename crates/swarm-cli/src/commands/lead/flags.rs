@@ -1,0 +1,36 @@
+//! What a person says of a lead that they start, whether it runs alone or with them.
+
+use swarm_protocol::PermissionMode;
+
+use crate::commands::worktree::no_prompt;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LeadFlags {
+    /// Model, inherited by members: PROVIDER/MODEL, an alias, or a model ID [default: setting `model.default`].
+    #[arg(short, long)]
+    pub(crate) model: Option<String>,
+    /// Agent definitions for this run: {"NAME": {"description": …, "prompt": …}}.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) agents: Option<String>,
+    /// Permission mode, inherited by members: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
+    #[arg(long, alias = "permission-mode")]
+    pub(crate) mode: Option<PermissionMode>,
+    /// Work in a git worktree with this name instead of the current directory [default: a generated name].
+    #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "", value_parser = no_prompt)]
+    pub(crate) worktree: Option<String>,
+    /// Copy uncommitted changes into the worktree.
+    #[arg(long, requires = "worktree")]
+    pub(crate) snapshot: bool,
+    /// Backend for members: auto, tmux or headless [default: setting `spawn.backend`].
+    #[arg(long)]
+    pub(crate) backend: Option<String>,
+    /// Maximum model requests per turn [default: setting `turn.max_requests`].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u32>,
+    /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) mcp_config: Vec<String>,
+    /// Trust this repository's hooks, MCP servers and definitions for this command.
+    #[arg(long)]
+    pub(crate) trust: bool,
+}

@@ -1,0 +1,21 @@
+//! A lead in this process: `swarm lead`, and what `swarm run` and `swarm resume` share with it.
+
+mod conduct;
+mod flags;
+mod history;
+mod interactive;
+mod overview;
+mod parts;
+mod questions;
+mod report;
+mod sessions;
+mod slash;
+mod terminal;
+mod view;
+
+pub(crate) use conduct::OutputFormat;
+pub(super) use conduct::{conduct, output_format};
+pub(crate) use flags::LeadFlags;
+pub(super) use interactive::{LeadArgs, run};
+pub(super) use parts::{Ready, parts};
+pub(super) use report::show;

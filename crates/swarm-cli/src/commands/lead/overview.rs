@@ -1,0 +1,130 @@
+//! One line about the team above the input line of a lead's terminal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::select_all;
+use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_protocol::{ContextUse, MemberState, TaskState, TeamConfig, TeamName};
+use swarm_store::{MemberView, StoreError, TaskList, TeamStore, TeamView};
+use swarm_ui::print::counted;
+use tokio::sync::Notify;
+
+use super::slash::TerminalCommands;
+use super::terminal::LeadTerminal;
+
+/// Members that are named; of more the line counts states only.
+const NAMED: usize = 6;
+
+/// The least time between two looks: a team at work changes its files many times in a second.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// What the line is made from.
+pub(super) struct Overview {
+    pub(super) store: Arc<dyn TeamStore>,
+    pub(super) watcher: Arc<FolderWatcher>,
+    pub(super) terminal: LeadTerminal,
+    pub(super) commands: Arc<TerminalCommands>,
+    /// Notified when the lead may have got a team, or another member.
+    pub(super) look: Arc<Notify>,
+}
+
+impl Overview {
+    /// Keeps the line up to date as long as the lead works.
+    pub(super) async fn follow(self) {
+        let mut files: Vec<Subscription> = Vec::new();
+        loop {
+            tokio::select! {
+                () = self.look.notified() => {}
+                () = changed(&mut files) => {}
+            }
+            // Before the look, so that no change is missed.
+            let team = self.commands.team();
+            let line = match &team {
+                Some(team) => {
+                    files = self.files(team);
+                    self.line(team).unwrap_or_else(|error| {
+                        tracing::warn!(%team, %error, "team not looked at");
+                        None
+                    })
+                }
+                None => None,
+            };
+            self.terminal.set_status(line);
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Everything whose change changes the line.
+    fn files(&self, team: &TeamName) -> Vec<Subscription> {
+        let json = || NameFilter::Suffix(".json");
+        let store = &self.store;
+        let mut folders = vec![
+            (store.team(team).team_folder(), json()),
+            (store.team(team).tasks_folder(), json()),
+        ];
+        for name in store.team(team).config().iter().flat_map(TeamConfig::names) {
+            let state = NameFilter::Exact(vec!["state.json".into(), "paused".into()]);
+            folders.push((store.team(team).member_dir(&name), state));
+        }
+        let watched = folders.iter();
+        watched
+            .map(|(folder, names)| self.watcher.subscribe(folder, names.clone()))
+            .collect()
+    }
+
+    fn line(&self, team: &TeamName) -> Result<Option<String>, StoreError> {
+        let view = self.store.team(team).look()?;
+        let tasks = self.store.team(team).tasks()?;
+        Ok(line(&view, &tasks))
+    }
+}
+
+async fn changed(files: &mut [Subscription]) {
+    if files.is_empty() {
+        return std::future::pending().await;
+    }
+    select_all(files.iter_mut().map(|one| Box::pin(one.changed()))).await;
+}
+
+/// The line; `None` where there is nothing to say.
+fn line(view: &TeamView, tasks: &TaskList) -> Option<String> {
+    let (lead, mates): (Vec<_>, Vec<_>) = view
+        .members
+        .iter()
+        .partition(|view| view.member.name.is_lead());
+    let mut parts = Vec::new();
+    if !mates.is_empty() && mates.len() <= NAMED {
+        let each = mates.iter().map(|view| {
+            let state = view.state.name();
+            format!("{} {state}", view.member.name)
+        });
+        parts.push(each.collect::<Vec<_>>().join(", "));
+    } else if !mates.is_empty() {
+        let working = mates.iter().filter(|view| is_working(view)).count();
+        parts.push(format!(
+            "{working} of {} working",
+            counted(mates.len() as u64, "teammate")
+        ));
+    }
+    let all = tasks.tasks.len();
+    if all > 0 {
+        let is_done = |state| state == TaskState::Completed;
+        let states = tasks.tasks.iter().map(|task| tasks.state(task));
+        let done = states.filter(|state| is_done(*state)).count();
+        parts.push(format!("{done} of {} done", counted(all as u64, "task")));
+    }
+    let report = lead.first().and_then(|view| view.report.as_ref());
+    if let Some(used) = report.and_then(|report| report.context) {
+        parts.push(format!("context {}", share(used)));
+    }
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn share(used: ContextUse) -> String {
+    format!("{} %", used.percent())
+}
+
+fn is_working(view: &MemberView) -> bool {
+    matches!(view.state, MemberState::Working | MemberState::Throttled)
+}

@@ -1,0 +1,136 @@
+//! A lead before it begins: its parts, and the worktree in which it works.
+
+use std::sync::Arc;
+
+use swarm_config::ClaudeSettings;
+use swarm_engine::NoEvents;
+use swarm_member::{Beginning, LeadParts, RunReport};
+use swarm_protocol::SessionId;
+use swarm_supervisor::Deployment;
+use tokio_util::sync::CancellationToken;
+
+use super::conduct::{OutputFormat, conduct};
+use super::flags::LeadFlags;
+use crate::app::App;
+use crate::commands::runtime;
+use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
+use crate::deployment::{Choices, Prepared, deployment};
+use crate::failure::Failure;
+use crate::identity::Acting;
+use crate::models;
+use crate::root_folder;
+use crate::teammate_entry::platform;
+
+/// A lead of a conversation of its own that has not begun.
+pub(in crate::commands) struct Ready {
+    pub(in crate::commands) parts: LeadParts,
+    own: Option<OwnWorktree>,
+}
+
+impl Ready {
+    /// Puts a lead together as the flags say. `what` is the command, for errors.
+    pub(in crate::commands) fn of(
+        app: &App,
+        acting: &Acting,
+        what: &str,
+        flags: &LeadFlags,
+        session: SessionId,
+    ) -> Result<Self, Failure> {
+        let choices = Choices {
+            model: flags.model.clone(),
+            mode: flags.mode,
+            backend: flags.backend.clone(),
+            in_run: true,
+        };
+        let Prepared {
+            mut deployment,
+            claude,
+            ..
+        } = deployment(app, &choices)?;
+        acting.require_mode(what, deployment.ceiling)?;
+        let max_requests = flags.max_turns.unwrap_or(app.settings.max_requests);
+        app.settings.permit("turn.max_requests", max_requests)?;
+        root_folder::make(&app.root)?;
+        let wish = wish(flags.worktree.as_deref(), flags.snapshot)?;
+        let own = wish
+            .map(|wish| OwnWorktree::enter(app, wish, session))
+            .transpose()?;
+        if let Some(own) = &own {
+            deployment.cwd = own.cwd();
+            own.extend_env(&mut deployment.shell_env);
+        }
+        let parts = match parts(app, deployment, claude) {
+            Ok(parts) => LeadParts {
+                session,
+                max_requests,
+                worktree: own.as_ref().map(OwnWorktree::root),
+                instructions: own.iter().map(OwnWorktree::notice).collect(),
+                ..parts
+            },
+            Err(failure) => {
+                if let Some(own) = own {
+                    own.leave(app);
+                }
+                return Err(failure);
+            }
+        };
+        Ok(Self { parts, own })
+    }
+
+    /// Lets it work until its end, and leaves its worktree.
+    pub(in crate::commands) fn conduct(
+        self,
+        app: &App,
+        output: OutputFormat,
+        prompt: Option<String>,
+    ) -> Result<RunReport, Failure> {
+        let report = conduct(app, self.parts, output, prompt);
+        if let Some(own) = self.own {
+            own.leave(app);
+        }
+        leave_entered(app);
+        report
+    }
+}
+
+/// A lead of a conversation of its own, without a team, that runs until it is done.
+pub(in crate::commands) fn parts(
+    app: &App,
+    deployment: Deployment,
+    claude: ClaudeSettings,
+) -> Result<LeadParts, Failure> {
+    let model = models::client(&deployment.model, &deployment.provider, deployment.pace)?;
+    // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
+    if deployment.backend.backend.is_some() {
+        let chosen = swarm_panes::choose(&deployment.backend, &deployment.terminal);
+        runtime()?.block_on(chosen)?;
+    }
+    Ok(LeadParts {
+        home: app.env.home(),
+        worktree: None,
+        session: SessionId::random(),
+        team: None,
+        beginning: Beginning::New,
+        runtime: Arc::new(swarm_engine::ModelLoop),
+        model,
+        models: Arc::new(models::Factory::new(
+            &deployment.agent_config.models,
+            &deployment.provider,
+            deployment.pace,
+            &deployment.cwd,
+        )),
+        rules: claude.rules,
+        events: Arc::new(NoEvents),
+        person: None,
+        platform: platform(),
+        is_interactive: false,
+        instructions: Vec::new(),
+        max_requests: app.settings.max_requests,
+        timeout: None,
+        remove_team: false,
+        stop: CancellationToken::new(),
+        hangup: CancellationToken::new(),
+        kill: CancellationToken::new(),
+        deployment,
+    })
+}

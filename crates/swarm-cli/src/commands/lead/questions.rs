@@ -1,0 +1,283 @@
+//! Permission requests in the terminal of a lead: one dialog at a time, oldest request first.
+
+use std::collections::HashSet;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use swarm_engine::EventSink;
+use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
+use swarm_store::{StoreError, TeamStore};
+use swarm_ui::{Choice, Dialog};
+use tokio::sync::Notify;
+
+use super::slash::TerminalCommands;
+use super::terminal::LeadTerminal;
+use crate::commands::requests::{details, granted, is_open, questions, what};
+
+/// Keys that follow the appearance of a dialog within this time were meant for something else.
+const UNARMED: Duration = Duration::from_millis(500);
+
+/// Options of a question that have keys; one key is left for no.
+const MOST_OPTIONS: usize = 8;
+
+/// The requests of a lead's team in its terminal.
+#[derive(Clone)]
+pub(super) struct Questions {
+    pub(super) store: Arc<dyn TeamStore>,
+    pub(super) watcher: Arc<FolderWatcher>,
+    pub(super) terminal: LeadTerminal,
+    pub(super) commands: Arc<TerminalCommands>,
+    /// Notified when there may be a request.
+    pub(super) look: Arc<Notify>,
+    /// Requests that were put off. They stay in the queue.
+    pub(super) put_off: Arc<Mutex<HashSet<RequestId>>>,
+    pub(super) shown: Arc<Mutex<Option<ShownRequest>>>,
+}
+
+/// The request in the dialog.
+#[derive(Debug)]
+pub(super) struct ShownRequest {
+    id: RequestId,
+    /// What each key runs, from 1 on.
+    commands: Vec<String>,
+}
+
+impl Questions {
+    /// Shows the oldest request that waits, as long as the lead works.
+    pub(super) async fn follow(self) {
+        let mut requests: Option<(TeamName, Subscription)> = None;
+        loop {
+            tokio::select! {
+                () = self.look.notified() => {}
+                () = changed(requests.as_mut()) => {}
+            }
+            let team = self.commands.team();
+            if team.as_ref() != requests.as_ref().map(|(team, _)| team) {
+                requests = team.map(|team| {
+                    let folder = self.store.team(&team).requests_folder();
+                    (
+                        team,
+                        self.watcher.subscribe(&folder, NameFilter::Suffix(".json")),
+                    )
+                });
+            }
+            let first = match requests.as_ref().map(|(team, _)| self.first(team)) {
+                Some(Ok(first)) => first,
+                Some(Err(error)) => {
+                    tracing::warn!(%error, "requests not read");
+                    continue;
+                }
+                None => None,
+            };
+            self.show(first.as_ref());
+        }
+    }
+
+    /// Shows a request, unless it is there already, or none.
+    fn show(&self, request: Option<&RequestRecord>) {
+        let mut shown = self.shown.lock();
+        if shown.as_ref().map(|shown| &shown.id) == request.map(|request| &request.id) {
+            return;
+        }
+        let (dialog, next) = request
+            .map(|request| {
+                let (dialog, commands) = dialog(request);
+                let id = request.id.clone();
+                (dialog, ShownRequest { id, commands })
+            })
+            .unzip();
+        *shown = next;
+        drop(shown);
+        self.terminal.ask(dialog, Instant::now() + UNARMED);
+    }
+
+    /// The oldest request that waits and was not put off.
+    fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
+        let put_off = self.put_off.lock();
+        let waiting = self.store.team(team).requests()?.requests.into_iter();
+        let waiting = waiting.filter(|request| is_open(request) && !put_off.contains(&request.id));
+        Ok(waiting.min_by_key(|request| request.asked_at))
+    }
+
+    /// Answers the request with this id by the key that a person has pressed.
+    pub(super) fn answer(&self, id: &str, key: char) {
+        let at = key.to_digit(10).and_then(|key| key.checked_sub(1));
+        let command = at.and_then(|at| {
+            let shown = self.shown.lock();
+            let shown = shown.as_ref().filter(|shown| shown.id.as_str() == id)?;
+            shown.commands.get(at as usize).cloned()
+        });
+        match command {
+            Some(command) => self.commands.show_run(&command),
+            None => {
+                self.put_off.lock().insert(RequestId::new(id));
+            }
+        }
+        self.look.notify_one();
+    }
+}
+
+async fn changed(requests: Option<&mut (TeamName, Subscription)>) {
+    match requests {
+        Some((_, requests)) => requests.changed().await,
+        None => pending().await,
+    }
+}
+
+/// A request as a dialog, with the command that each of its keys runs.
+fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
+    let (id, full) = (request.id.short(), &request.id);
+    let asked = questions(request);
+    let mut details = details(request);
+    let mut what = what(request);
+    // What each key means, and the command.
+    let mut answers: Vec<(String, String)> = Vec::new();
+    match asked.as_deref() {
+        Some([asked]) if !asked.several => {
+            what.clone_from(&asked.question);
+            details = vec![format!("  in your own words: /approve {id} --answer TEXT")];
+            let options = asked.options.iter().take(MOST_OPTIONS).enumerate();
+            answers.extend(options.map(|(at, (label, about))| {
+                let label = match about.as_str() {
+                    "" => label.clone(),
+                    about => format!("{label}: {about}"),
+                };
+                (label, format!("approve {full} --answer {}", at + 1))
+            }));
+        }
+        Some(asked) => {
+            let each = " --answer TEXT".repeat(asked.len());
+            details.push(format!("  answer: /approve {id}{each}"));
+        }
+        None => {
+            answers.push(("yes, this once".to_owned(), format!("approve {full}")));
+            answers.extend(granted(request).map(|granted| {
+                let label = format!("yes, and also until it ends: {granted}");
+                (label, format!("approve {full} --always"))
+            }));
+        }
+    }
+    let no = format!("no; with a reason: /deny {id} --why TEXT");
+    answers.push((no, format!("deny {full}")));
+    let (labels, commands): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
+    let choices = labels.into_iter().zip('1'..='9');
+    let dialog = Dialog {
+        id: request.id.to_string(),
+        question: format!("{} asks: {what}", request.from),
+        details,
+        choices: choices.map(|(label, key)| Choice { key, label }).collect(),
+    };
+    (dialog, commands)
+}
+
+/// Tells what watches the team when there may be something new, and leaves the drawing of requests to dialogs.
+#[derive(Debug)]
+pub(super) struct AttentiveSink {
+    pub(super) inner: Arc<dyn EventSink>,
+    /// Notified of each request, where dialogs show them.
+    pub(super) questions: Option<Arc<Notify>>,
+    /// Notified when the lead has done something.
+    pub(super) team: Arc<Notify>,
+}
+
+impl EventSink for AttentiveSink {
+    fn emit(&self, event: AgentEvent) {
+        let is_request = matches!(
+            event,
+            AgentEvent::Asked { .. }
+                | AgentEvent::State {
+                    state: MemberState::WaitingPermission,
+                    ..
+                }
+        );
+        if let Some(questions) = self.questions.as_ref().filter(|_| is_request) {
+            return questions.notify_one();
+        }
+        if matches!(
+            event,
+            AgentEvent::ToolFinished { .. } | AgentEvent::State { .. }
+        ) {
+            self.team.notify_one();
+        }
+        self.inner.emit(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use swarm_protocol::{MemberName, RequestKind, RequestState, SpawnId, UnixMs};
+
+    use super::*;
+
+    fn request(tool: &str, input: Value, suggestions: Vec<Value>) -> RequestRecord {
+        RequestRecord {
+            id: RequestId::new("perm-1-abcdefg"),
+            from: MemberName::parse("bob").unwrap(),
+            spawn_id: SpawnId::random(),
+            request: RequestKind::Permission {
+                tool: tool.to_owned(),
+                tool_use_id: "t".to_owned(),
+                input,
+                digest: "d".to_owned(),
+                suggestions,
+            },
+            description: format!("{tool} something"),
+            why: String::new(),
+            asked_at: UnixMs(1000),
+            deadline: UnixMs(301_000),
+            state: RequestState::Open,
+        }
+    }
+
+    fn labels(dialog: &Dialog) -> Vec<String> {
+        let choices = dialog.choices.iter();
+        choices
+            .map(|choice| format!("{} {}", choice.key, choice.label))
+            .collect()
+    }
+
+    #[test]
+    fn each_key_runs_what_its_label_says() {
+        let rule = json!({
+            "type": "addRules", "behavior": "allow", "destination": "session",
+            "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+        });
+        let (shown, commands) = dialog(&request("Bash", json!({"command": "touch x"}), vec![rule]));
+        assert_eq!(shown.question, "bob asks: Bash something");
+        assert_eq!(
+            labels(&shown),
+            [
+                "1 yes, this once",
+                "2 yes, and also until it ends: Bash(touch:*)",
+                "3 no; with a reason: /deny abcdefg --why TEXT",
+            ]
+        );
+        assert_eq!(
+            commands,
+            [
+                "approve perm-1-abcdefg",
+                "approve perm-1-abcdefg --always",
+                "deny perm-1-abcdefg",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_question_is_answered_by_the_number_of_an_option() {
+        let option = |label: &str| json!({"label": label, "description": "about it"});
+        let asked = json!({
+            "question": "Which colour?", "header": "colour", "multiSelect": false,
+            "options": [option("red"), option("blue")],
+        });
+        let input = json!({"questions": [asked]});
+        let (shown, commands) = dialog(&request("AskUserQuestion", input, Vec::new()));
+        assert_eq!(shown.question, "bob asks: Which colour?");
+        assert_eq!(labels(&shown)[..2], ["1 red: about it", "2 blue: about it"]);
+        assert_eq!(commands[1], "approve perm-1-abcdefg --answer 2");
+        assert_eq!(commands[2], "deny perm-1-abcdefg");
+    }
+}

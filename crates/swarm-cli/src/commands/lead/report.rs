@@ -1,0 +1,103 @@
+//! What a lead's work came to, as it is printed.
+
+use std::io::{self, IsTerminal as _};
+use std::process::ExitCode;
+
+use swarm_member::{Outcome, RunReport};
+use swarm_protocol::Usage;
+
+use super::conduct::OutputFormat;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::output::plain;
+
+/// Prints what a run came to; its exit code tells the outcome.
+pub(in crate::commands) fn show(
+    app: &App,
+    output: OutputFormat,
+    report: &RunReport,
+) -> Result<ExitCode, Failure> {
+    match output {
+        OutputFormat::Text => {
+            // On one screen with the lead's work it stands there already, as the end of that.
+            let seen = io::stdout().is_terminal() && io::stderr().is_terminal() && !app.out.quiet;
+            if !seen {
+                app.out.data(&plain(report.result.trim_end()))?;
+            }
+            for line in summary(report) {
+                app.out.say(&line);
+            }
+        }
+        OutputFormat::Json => app.out.json(report)?,
+        OutputFormat::StreamJson => {
+            let mut line = serde_json::to_value(report).map_err(anyhow::Error::from)?;
+            line["type"] = serde_json::json!("result");
+            app.out.json_line(&line)?;
+        }
+    }
+    Ok(match report.outcome.error_kind() {
+        None => ExitCode::SUCCESS,
+        Some(kind) => ExitCode::from(kind.exit_code().0),
+    })
+}
+
+pub(super) fn summary(report: &RunReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.outcome != Outcome::Completed {
+        lines.push(format!("swarm: {}", report.outcome.sentence()));
+    }
+    for task in &report.tasks {
+        let owner = task
+            .owner
+            .as_deref()
+            .map_or_else(String::new, |owner| format!(" ({owner})"));
+        lines.push(format!(
+            "  #{} [{}] {}{owner}",
+            task.id,
+            task.state.name(),
+            task.subject
+        ));
+    }
+    for left in report.worktrees.iter().filter(|left| left.kept) {
+        lines.push(format!("  {}", left.sentence()));
+    }
+    for member in &report.members {
+        lines.push(format!(
+            "  {}: {}, {}{}",
+            member.name,
+            member.end,
+            swarm_ui::print::counted(member.turns, "turn"),
+            tokens(member.usage)
+        ));
+    }
+    if let Some(team) = report.team.as_ref().filter(|_| waits_for_lead(report)) {
+        lines.push(format!(
+            "swarm: the team waits for a lead: `swarm resume {team} PROMPT` goes on, `swarm shutdown --all --team {team}` ends it"
+        ));
+    }
+    let seconds = report.duration_ms / 1000;
+    let tenths = report.duration_ms % 1000 / 100;
+    let team = report
+        .team
+        .as_ref()
+        .map_or_else(String::new, |team| format!("team {team}, "));
+    lines.push(format!(
+        "swarm: {team}{seconds}.{tenths} s{}",
+        tokens(report.usage)
+    ));
+    lines
+}
+
+/// Whether the run has left members behind that another lead can take over.
+fn waits_for_lead(report: &RunReport) -> bool {
+    let is_left = |member: &swarm_member::MemberLine| member.end == "alive";
+    report.outcome == Outcome::TimedOut && report.members.iter().any(is_left)
+}
+
+/// The end of a line that names tokens, empty where the server counted none: a 0 would say that it cost nothing.
+fn tokens(usage: Usage) -> String {
+    match usage.total() {
+        0 => String::new(),
+        total => format!(", {total} tokens"),
+    }
+}

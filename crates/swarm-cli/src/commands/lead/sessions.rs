@@ -1,0 +1,100 @@
+//! Earlier conversations of leads, to go on with.
+
+use swarm_engine::{LeadSession, lead_sessions, transcript_path};
+use swarm_fs::{FsError, LifeHolder};
+use swarm_protocol::{ErrorKind, SessionId, TeamName};
+use swarm_store::TeamStore;
+use swarm_ui::print::short_duration;
+
+use crate::app::App;
+use crate::failure::Failure;
+
+/// Characters that are shown of a prompt.
+const SHOWN: usize = 50;
+
+/// Conversations that an error lists.
+const LISTED: usize = 10;
+
+/// The last conversation of a lead in this directory.
+pub(super) fn last(app: &App) -> Result<LeadSession, Failure> {
+    let sessions = lead_sessions(&app.root, &app.env.cwd);
+    sessions.into_iter().next().ok_or_else(|| none(app))
+}
+
+/// The conversation that a word names: its id, or the beginning of it.
+pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
+    let sessions = lead_sessions(&app.root, &app.env.cwd);
+    if sessions.is_empty() {
+        return Err(none(app));
+    }
+    let named = sessions
+        .iter()
+        .filter(|session| !word.is_empty() && session.id.to_string().starts_with(word));
+    match named.collect::<Vec<_>>()[..] {
+        [session] => Ok(session.clone()),
+        [] if word.is_empty() => {
+            Err(Failure::usage("no conversation was named").with_hint(list(&sessions)))
+        }
+        [] => {
+            let message = format!("no lead in this directory had the conversation `{word}`");
+            Err(Failure::new(ErrorKind::NotFound, message).with_hint(list(&sessions)))
+        }
+        _ => {
+            let message = format!("several conversations begin with `{word}`");
+            Err(Failure::usage(message).with_hint(list(&sessions)))
+        }
+    }
+}
+
+/// Holds a conversation that has no team: two processes would write the same transcript. A team has a lock of its own.
+pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure> {
+    let directory = transcript_path(&app.root, &app.env.cwd, session).with_extension("");
+    swarm_fs::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
+    let path = directory.join("open");
+    match LifeHolder::take(&path, std::process::id().to_string().as_bytes()) {
+        Ok(held) => Ok(held),
+        Err(FsError::LockTimeout { .. }) => {
+            let message = format!("the conversation {session} is open in another process");
+            Err(Failure::new(ErrorKind::Conflict, message)
+                .with_hint("end that one first, or begin another with `swarm lead`"))
+        }
+        Err(error) => Err(anyhow::Error::from(error).into()),
+    }
+}
+
+fn none(app: &App) -> Failure {
+    let message = format!("no lead has worked in {} yet", app.env.cwd.display());
+    Failure::new(ErrorKind::NotFound, message).with_hint("`swarm lead` begins a conversation")
+}
+
+/// What is said when a conversation goes on.
+pub(super) fn continuing(session: &LeadSession) -> String {
+    format!("continuing: {}", in_short(session))
+}
+
+/// Conversations by the beginning of their ids, newest first.
+fn list(sessions: &[LeadSession]) -> String {
+    let lines = sessions.iter().take(LISTED).map(|session| {
+        let id: String = session.id.to_string().chars().take(8).collect();
+        format!("swarm lead --resume {id}   {}", in_short(session))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a conversation is about, and how old it is.
+fn in_short(session: &LeadSession) -> String {
+    let age = session.modified.elapsed().unwrap_or_default();
+    let age = short_duration(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+    let prompt: String = session.first_prompt.chars().take(SHOWN).collect();
+    format!("{prompt} ({age} ago)")
+}
+
+/// The team that the lead of a conversation has.
+pub(super) fn team_of(store: &dyn TeamStore, session: SessionId) -> Option<TeamName> {
+    let session = session.to_string();
+    let teams = store.teams().ok()?;
+    teams.into_iter().find(|team| {
+        let config = store.team(team).config();
+        config.is_ok_and(|config| config.lead_session_id.as_deref() == Some(&session))
+    })
+}

@@ -1,0 +1,141 @@
+//! The conversations that leads have had in a directory.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde::Deserialize;
+use serde_json::Value;
+use swarm_protocol::{LEAD_NAME, SessionId};
+
+use super::path::{project_dir, transcript_path};
+
+/// How many lines of a transcript are read for its first prompt.
+const READ: usize = 50;
+
+/// A conversation of a lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeadSession {
+    /// Its id.
+    pub id: SessionId,
+    /// When it was last written to.
+    pub modified: SystemTime,
+    /// What the lead was told first, in one line; empty where nothing was said.
+    pub first_prompt: String,
+}
+
+/// The parts of a line that tell whose conversation it is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    agent_name: Option<String>,
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    message: Value,
+}
+
+/// The conversations of leads that worked in `cwd`, newest first. Files that cannot be read are passed over.
+pub fn lead_sessions(root: &Path, cwd: &Path) -> Vec<LeadSession> {
+    let files = std::fs::read_dir(project_dir(root, cwd));
+    let mut found: Vec<LeadSession> = files
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|file| {
+            let name = file.file_name().into_string().ok()?;
+            let id: SessionId = name.strip_suffix(".jsonl")?.parse().ok()?;
+            let modified = file.metadata().ok()?.modified().ok()?;
+            let first_prompt = first_prompt(&transcript_path(root, cwd, id))?;
+            Some(LeadSession {
+                id,
+                modified,
+                first_prompt,
+            })
+        })
+        .collect();
+    found.sort_by_key(|session| std::cmp::Reverse(session.modified));
+    found
+}
+
+/// What a lead was told first; `None` for a transcript of anybody else.
+fn first_prompt(path: &Path) -> Option<String> {
+    let lines = BufReader::new(File::open(path).ok()?).lines();
+    let mut is_lead = false;
+    for line in lines.take(READ) {
+        let Ok(line) = serde_json::from_str::<Line>(&line.ok()?) else {
+            continue;
+        };
+        if line.agent_name? != LEAD_NAME {
+            return None;
+        }
+        is_lead = true;
+        if line.kind == "user"
+            && let Some(text) = prompt_of(&line.message)
+        {
+            return Some(text);
+        }
+    }
+    is_lead.then(String::new)
+}
+
+/// The first text of a message that is not a reminder of the program, in one line.
+fn prompt_of(message: &Value) -> Option<String> {
+    let content = &message["content"];
+    let blocks = content.as_array().into_iter().flatten();
+    let texts = content
+        .as_str()
+        .into_iter()
+        .chain(blocks.filter_map(|block| block["text"].as_str()));
+    let mut texts = texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    texts.find(|text| !text.is_empty() && !text.starts_with("<system-reminder>"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn write(root: &Path, cwd: &Path, lines: &[Value]) -> SessionId {
+        let id = SessionId::random();
+        let path = transcript_path(root, cwd, id);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a transcript as another process left it"
+        )]
+        std::fs::write(path, lines.join("\n")).unwrap();
+        id
+    }
+
+    fn said(agent: &str, text: &str) -> Value {
+        let content = json!([{"type": "text", "text": text}]);
+        json!({"agentName": agent, "type": "user", "message": {"role": "user", "content": content}})
+    }
+
+    #[test]
+    fn conversations_of_leads_are_listed_with_their_first_prompt_and_no_others() {
+        let root = tempfile::tempdir().unwrap();
+        let (root, cwd) = (root.path(), Path::new("/some/project"));
+        assert_eq!(lead_sessions(root, cwd), []);
+        let first = write(
+            root,
+            cwd,
+            &[
+                said("team-lead", "<system-reminder>rules</system-reminder>"),
+                said("team-lead", "Find\nthe bug"),
+            ],
+        );
+        write(root, cwd, &[said("bob", "help")]);
+        write(root, cwd, &[json!({"type": "user"})]);
+        let found = lead_sessions(root, cwd);
+        let found: Vec<_> = found
+            .iter()
+            .map(|one| (one.id, &*one.first_prompt))
+            .collect();
+        assert_eq!(found, [(first, "Find the bug")]);
+        assert_eq!(lead_sessions(root, Path::new("/some/other")), []);
+    }
+}

@@ -1,0 +1,82 @@
+//! Commands that a lead runs in the background.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use swarm_testkit::{Events, call, heard, say, until, wait_for};
+use swarm_ui::PaneInput;
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::headless::Run;
+use crate::{Outcome, run_lead};
+
+fn in_background(command: &str) -> swarm_testkit::Reply {
+    call(
+        "Bash",
+        json!({"command": command, "run_in_background": true}),
+    )
+}
+
+#[tokio::test]
+async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
+    let run = Run::new();
+    let go = run.world.folder.path().join("go");
+    let waits = format!(
+        "until [ -e '{}' ]; do sleep 0.05; done; echo built",
+        go.display()
+    );
+    let model = run.model.clone();
+    model.then(in_background(&waits));
+    model.on(move |_| {
+        std::fs::File::create(&go).unwrap();
+        say("the build runs")
+    });
+    model.then(say("it is built"));
+    let mut run = run;
+    let (person, inputs) = unbounded_channel();
+    run.parts.person = Some(inputs);
+    run.parts.is_interactive = true;
+    let events = Arc::new(Events::default());
+    run.parts.events = events.clone();
+    let stop = run.parts.stop.clone();
+    let running = tokio::spawn(run_lead(run.parts, None));
+    person.send(PaneInput::Line("build".into())).unwrap();
+    until("the turn after the build", || {
+        (events.turns_ended() == 2).then_some(())
+    })
+    .await;
+    let told = heard(&model.requests()[2]);
+    for words in [
+        "<status>completed</status>",
+        "<result>built</result>",
+        "<task-id>bash-",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_run_does_not_wait_for_a_server_and_ends_it() {
+    let run = Run::new();
+    let pid = run.world.folder.path().join("pid");
+    run.model.then(in_background(&format!(
+        "echo $$ > '{}'; sleep 1000",
+        pid.display()
+    )));
+    let written = pid.clone();
+    run.model.on(move |_| {
+        wait_for("the server", || {
+            let text = std::fs::read_to_string(&written).ok()?;
+            text.ends_with('\n').then_some(())
+        });
+        say("the server runs")
+    });
+    let _world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Completed);
+    let pid = std::fs::read_to_string(pid).unwrap();
+    let process = std::path::Path::new("/proc").join(pid.trim());
+    assert!(!process.exists(), "{}", process.display());
+}

@@ -1,0 +1,249 @@
+//! One team of a [`FileStore`], and the locks of its files.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_fs::{FsError, Held, LockInterrupt, LockPlan};
+use swarm_protocol::{MemberName, TeamName, UnixMs};
+
+use crate::layout::TeamLayout;
+use crate::{
+    FileStore, MemberView, ReconcileReport, Result, Roster, StoreError, Team, TeamDamage,
+    TeamFolders, TeamView,
+};
+
+/// The handle of a team, which need not exist. Each subject's operations are in a module of their own.
+#[derive(Debug, Clone)]
+pub(crate) struct FileTeam {
+    pub(crate) store: FileStore,
+    pub(crate) team: TeamName,
+    pub(crate) at: TeamLayout,
+    /// Whether it is being built and may come to nothing.
+    pub(crate) is_aside: bool,
+}
+
+impl TeamFolders for FileTeam {
+    fn team_folder(&self) -> PathBuf {
+        self.at.folder().to_owned()
+    }
+
+    fn inbox_folder(&self) -> PathBuf {
+        self.at.inboxes()
+    }
+
+    fn tasks_folder(&self) -> PathBuf {
+        self.at.tasks().to_owned()
+    }
+
+    fn requests_folder(&self) -> PathBuf {
+        self.at.requests()
+    }
+
+    fn member_dir(&self, name: &MemberName) -> PathBuf {
+        self.at.member(name)
+    }
+
+    fn life_path(&self, name: &MemberName) -> PathBuf {
+        self.at.life(name)
+    }
+
+    fn journal_path(&self) -> PathBuf {
+        self.at.journal()
+    }
+}
+
+impl Team for FileTeam {
+    fn name(&self) -> &TeamName {
+        &self.team
+    }
+
+    fn with_lock_timeout(&self, at_most: Duration) -> Arc<dyn Team> {
+        let mut team = self.clone();
+        let deadline = &mut team.store.lock_options.deadline;
+        *deadline = at_most.min(*deadline);
+        Arc::new(team)
+    }
+
+    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn Team> {
+        let mut team = self.clone();
+        team.store.lock_options.interrupt = Some(interrupt.clone());
+        Arc::new(team)
+    }
+
+    fn damage(&self) -> Option<TeamDamage> {
+        let why = if self.exists() {
+            self.fault_of_folders().or_else(|| self.config().err())
+        } else {
+            self.lack_of_roster()
+        };
+        // One that was deleted meanwhile is none.
+        let why = why.filter(|why| !matches!(why, StoreError::TeamNotFound { .. }))?;
+        let may_live = self.somebody_lives().unwrap_or(true);
+        Some(TeamDamage { why, may_live })
+    }
+
+    fn is_foreign(&self) -> bool {
+        self.exists() && !is_there(&self.at.locks())
+    }
+
+    fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
+        self.refuse_if_gone(force)?;
+        // Whoever clears away half-deleted teams must not meet this one half-way.
+        let deleted = self
+            .store
+            .with_teams_lock(|| self.delete_alone(purge, force));
+        deleted.map_err(|error| self.explain(error))
+    }
+
+    fn may_delete(&self, force: bool) -> Result<()> {
+        self.refuse_deletion(&self.config()?, force)
+    }
+
+    fn reconcile_noting(&self, done: &mut ReconcileReport) -> Result<()> {
+        // A look without the lock first: nearly every time there is nothing to do.
+        if self.findings(&self.config()?, |_| true)?.is_empty() {
+            return Ok(());
+        }
+        self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            self.reconcile_some(held, &mut config, |_| true, done)
+        })
+    }
+
+    fn look(&self) -> Result<TeamView> {
+        let config = self.config()?;
+        let members = config.members.iter();
+        let members: Vec<MemberView> = members
+            .map(|member| self.view_of(&config, member))
+            .collect::<Result<_>>()?;
+        let mut is_out_of_line = false;
+        for view in &members {
+            is_out_of_line |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
+        }
+        Ok(TeamView {
+            is_foreign: self.is_foreign(),
+            config,
+            members,
+            is_out_of_line,
+        })
+    }
+}
+
+impl FileTeam {
+    pub(crate) fn now(&self) -> UnixMs {
+        self.store.clock.now()
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.at.config().is_file()
+    }
+
+    /// Holds the roster. May be held while taking the task list, requests or an inbox.
+    pub(crate) fn with_roster_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
+        self.locked(&self.at.config_lock(), &[self.at.config()], work)
+    }
+
+    /// Holds an inbox. No other lock may be taken while it is held.
+    pub(crate) fn with_inbox_lock<T>(
+        &self,
+        name: &MemberName,
+        work: impl FnOnce(&Held) -> Result<T>,
+    ) -> Result<T> {
+        let sidecar = self.at.inbox_lock(name);
+        if !is_there(&sidecar) {
+            // A member that another program entered has none yet. A deleted team has no folder for it either.
+            let created = self
+                .refuse_links()
+                .and_then(|()| refuse_linked_folder(&sidecar))
+                .and_then(|()| Ok(swarm_fs::create_sidecar(&sidecar)?));
+            created.map_err(|error| self.explain(error))?;
+        }
+        self.locked(&sidecar, &[self.at.inbox(name)], work)
+    }
+
+    /// Holds the queue of requests, which no other program knows.
+    pub(crate) fn with_requests_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
+        let sidecar = self.at.requests_lock();
+        // Where the flock is left out, the lock directory of the sidecar itself excludes.
+        self.locked(&sidecar, std::slice::from_ref(&sidecar), work)
+    }
+
+    pub(crate) fn locked<T>(
+        &self,
+        sidecar: &Path,
+        data: &[PathBuf],
+        work: impl FnOnce(&Held) -> Result<T>,
+    ) -> Result<T> {
+        let mut paths = data.iter().map(PathBuf::as_path).chain([sidecar]);
+        let done = self
+            .refuse_links()
+            .and_then(|()| paths.try_for_each(refuse_linked_folder))
+            .and_then(|()| {
+                let plan = LockPlan { sidecar, data };
+                swarm_fs::with_lock(&plan, &self.store.lock_options, work)
+            });
+        done.map_err(|error| self.explain(error))
+    }
+
+    /// Refuses a team of which a folder is a link: what it leads to is not ours to write into. The folders around all
+    /// teams may be links, to another disk say.
+    pub(crate) fn refuse_links(&self) -> Result<()> {
+        swarm_fs::check_own_dir(self.at.folder())?;
+        Ok(swarm_fs::check_own_dir(&self.at.own())?)
+    }
+
+    /// Says what a missing file means: usually that there is no such team.
+    pub(crate) fn explain(&self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::Fs(FsError::Gone { .. })) {
+            return error;
+        }
+        if !self.exists() {
+            return self.not_found();
+        }
+        if self.is_foreign() {
+            StoreError::ForeignTeam {
+                path: self.at.folder().to_owned(),
+            }
+        } else {
+            error
+        }
+    }
+
+    pub(crate) fn not_found(&self) -> StoreError {
+        StoreError::TeamNotFound {
+            team: self.team.clone(),
+            known: self.store.team_names().unwrap_or_default(),
+            remains: is_there(&self.at.own()).then(|| self.at.folder().to_owned()),
+        }
+    }
+}
+
+/// Refuses a file whose folder is a link.
+pub(crate) fn refuse_linked_folder(path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(folder) => Ok(swarm_fs::check_own_dir(folder)?),
+        None => Ok(()),
+    }
+}
+
+/// Whether there is anything at a path; an error where that cannot be told. For decisions that lose something when they are
+/// wrong.
+pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(StoreError::Fs(FsError::Io {
+            path: path.to_owned(),
+            op: "look at",
+            source,
+        })),
+    }
+}
+
+/// Whether there is anything at a path.
+pub(crate) fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}

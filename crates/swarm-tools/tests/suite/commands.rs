@@ -1,0 +1,154 @@
+//! Commands in the background, and output that is too long for a result.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use swarm_fs::process;
+use swarm_tools::{BackgroundCommand, BackgroundCommands, CommandState};
+
+use crate::scene::Scene;
+
+/// A scene whose agent may have commands in the background.
+fn scene() -> (Scene, Arc<BackgroundCommands>) {
+    let mut scene = Scene::new();
+    let mut env = (*scene.ctx.env).clone();
+    let mark = format!("test-{}", scene.base().display());
+    env.insert("SWARM_SPAWN_ID".into(), mark);
+    scene.ctx.env = Arc::new(env);
+    scene.ctx.limits.kill_grace = Duration::from_millis(300);
+    scene.ctx.scratch = Some(scene.base().join("root/output").into());
+    let commands = Arc::<BackgroundCommands>::default();
+    scene.ctx.commands = Some(Arc::clone(&commands));
+    (scene, commands)
+}
+
+fn alive(scene: &Scene) -> usize {
+    process::find_by_env("SWARM_SPAWN_ID", &scene.ctx.env["SWARM_SPAWN_ID"]).len()
+}
+
+async fn start(scene: &Scene, command: &str) -> Arc<BackgroundCommand> {
+    let input = json!({"command": command, "run_in_background": true});
+    let told = scene.ok("Bash", input).await;
+    let commands = scene.ctx.commands.as_ref().unwrap();
+    let words = told.split_whitespace();
+    let id = words
+        .map(|word| word.trim_end_matches('.'))
+        .find(|word| BackgroundCommands::is_command(word));
+    commands.find(id.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_writes_to_a_file_and_its_end_is_told_once() {
+    let (scene, commands) = scene();
+    let command = start(&scene, "echo one; echo two >&2; exit 3").await;
+    command.ended().await;
+    let how = "Exit code 3".to_owned();
+    assert_eq!(command.state(), CommandState::Ended(false, how));
+    assert_eq!(command.output(100), "one\ntwo\n");
+    let file = std::fs::read_to_string(command.file().unwrap()).unwrap();
+    assert_eq!(file, "one\ntwo\n");
+    assert!(commands.has_ended_ones());
+    let ended = commands.take_ended();
+    assert_eq!((ended.len(), ended[0].id()), (1, command.id()));
+    assert!(commands.take_ended().is_empty() && commands.running().is_empty());
+
+    // Whoever has read it is not told again.
+    let command = start(&scene, "true").await;
+    command.ended().await;
+    commands.handed_out_if_ended(&command);
+    assert!(!commands.has_ended_ones());
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_is_stopped_with_all_that_it_has_started() {
+    let (scene, commands) = scene();
+    let one = start(&scene, "setsid sleep 1000 & sleep 1000").await;
+    let two = start(&scene, "sleep 1000 | sleep 1000").await;
+    assert_eq!(commands.running().len(), 2);
+    one.stop().await;
+    assert_eq!(one.state(), CommandState::Stopped);
+    assert_eq!(commands.running().len(), 1);
+    assert!(!commands.has_ended_ones(), "who stops it knows of its end");
+    commands.shut_down(Duration::from_secs(10)).await;
+    assert_eq!(two.state(), CommandState::Stopped);
+    assert_eq!(alive(&scene), 0);
+    let late = json!({"command": "sleep 1000", "run_in_background": true});
+    let refused = scene.refused("Bash", late).await;
+    assert!(refused.contains("about to end"), "{refused}");
+    assert_eq!(alive(&scene), 0);
+}
+
+#[tokio::test]
+async fn an_agent_has_only_so_many_commands_and_a_sub_agent_has_none() {
+    let (mut scene, commands) = scene();
+    for _ in 0..16 {
+        start(&scene, "sleep 1000").await;
+    }
+    let more = json!({"command": "sleep 1000", "run_in_background": true});
+    let refused = scene.refused("Bash", more.clone()).await;
+    assert!(
+        refused.contains("16 commands") && refused.contains("sleep 1000"),
+        "{refused}"
+    );
+    commands.shut_down(Duration::from_secs(10)).await;
+    assert_eq!(alive(&scene), 0);
+    scene.ctx.commands = None;
+    let refused = scene.refused("Bash", more).await;
+    assert!(refused.contains("A sub-agent cannot"), "{refused}");
+}
+
+#[tokio::test]
+async fn output_that_is_too_long_for_a_result_is_whole_in_a_file_up_to_a_limit() {
+    let (mut scene, _) = scene();
+    let whole = |told: &str| {
+        let path = told.split_once("[the whole output, ")?.1;
+        Some(PathBuf::from(
+            path.split_once(": ")?.1.trim_end_matches(']'),
+        ))
+    };
+    let short = scene.ok("Bash", json!({"command": "seq 100"})).await;
+    assert_eq!(whole(&short), None);
+    let told = scene.ok("Bash", json!({"command": "seq 20000"})).await;
+    assert!(
+        told.contains("left out") && told.contains("20000 lines"),
+        "{told}"
+    );
+    let path = whole(&told).unwrap();
+    let expected: Vec<String> = (1..=20_000).map(|line| line.to_string()).collect();
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(kept, expected.join("\n") + "\n");
+    std::fs::remove_file(path).unwrap();
+
+    // An id of a model server is no path.
+    scene.ctx.tool_use_id = "../../../out/side".to_owned();
+    scene.ctx.limits.bash_file_bytes = 50_000;
+    let told = scene.ok("Bash", json!({"command": "seq 20000"})).await;
+    let path = whole(&told).unwrap();
+    assert_eq!(path.parent(), scene.ctx.scratch.as_deref());
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert!(
+        kept.len() < 50_100 && kept.ends_with("was not kept]\n"),
+        "{}",
+        kept.len()
+    );
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_starts_where_the_shell_is_and_is_listed_as_itself() {
+    let (scene, _commands) = scene();
+    scene
+        .ok("Bash", json!({"command": "mkdir sub; cd sub"}))
+        .await;
+    let shown = "pwd; tr '\\0' ' ' < /proc/$$/cmdline; cd ..";
+    let command = start(&scene, shown).await;
+    command.ended().await;
+    let output = command.output(1_000);
+    let (place, words) = output.split_once('\n').unwrap();
+    assert_eq!(place, scene.path("sub").display().to_string());
+    assert!(words.contains(" -c pwd; tr"), "{words}");
+    // It leaves the shell of the agent where it is.
+    let pwd = scene.ok("Bash", json!({"command": "pwd"})).await;
+    assert_eq!(pwd, place);
+}

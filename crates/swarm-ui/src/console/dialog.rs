@@ -1,0 +1,85 @@
+//! A question above the input line that one key answers.
+
+use std::time::Instant;
+
+use crate::sanitize::clean_line;
+use crate::style::{Style, paint};
+use crate::theme::Theme;
+use crate::width::{columns, fit};
+
+/// Most lines of details that are shown: the dialog leaves room for the work above it.
+const MOST_DETAILS: usize = 8;
+
+/// A question and the keys that answer it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialog {
+    /// Names the question in the answer.
+    pub id: String,
+    /// What is asked, in one line.
+    pub question: String,
+    /// What it is about, line by line.
+    pub details: Vec<String>,
+    /// The answers.
+    pub choices: Vec<Choice>,
+}
+
+/// An answer that a key gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The key.
+    pub key: char,
+    /// What it means.
+    pub label: String,
+}
+
+/// A dialog on the screen.
+#[derive(Debug)]
+pub(super) struct OpenDialog {
+    pub(super) dialog: Dialog,
+    /// Keys that were typed before this were not meant for it.
+    pub(super) armed_at: Instant,
+}
+
+impl OpenDialog {
+    /// The key of the choice that a typed text is, if keys count already.
+    pub(super) fn chosen(&self, text: &str) -> Option<char> {
+        let mut typed = text.chars();
+        let (Some(key), None) = (typed.next(), typed.next()) else {
+            return None;
+        };
+        let key = key.to_ascii_lowercase();
+        let is_choice = self.dialog.choices.iter().any(|choice| choice.key == key);
+        (is_choice && Instant::now() >= self.armed_at).then_some(key)
+    }
+
+    /// The lines on the screen, each in one row of `room` columns, with the columns that it takes.
+    pub(super) fn lines(&self, theme: Theme, room: usize) -> Vec<(String, usize)> {
+        let ellipsis = theme.signs().ellipsis;
+        let shown = |style: Option<Style>, text: &str| {
+            let words = text.trim_start_matches(' ');
+            let indent = &text[..text.len() - words.len()];
+            let text = fit(&format!("{indent}{}", clean_line(words)), room, ellipsis);
+            let width = columns(&text);
+            let painted = style.map_or_else(|| text.clone(), |style| paint(theme, style, &text));
+            (painted, width)
+        };
+        let dialog = &self.dialog;
+        let question = format!("{} {} ", theme.signs().waiting, dialog.question);
+        let mut lines = vec![shown(Some(Style::Loud), &question)];
+        let details = dialog.details.iter().take(MOST_DETAILS);
+        lines.extend(details.map(|line| shown(None, line)));
+        let left = dialog.details.len().saturating_sub(MOST_DETAILS);
+        if left > 0 {
+            let more = format!("  {ellipsis} {left} more lines: /requests shows them");
+            lines.push(shown(Some(Style::Dim), &more));
+        }
+        let choices = dialog.choices.iter();
+        lines.extend(choices.map(|choice| {
+            shown(
+                Some(Style::Bold),
+                &format!("  {}: {}", choice.key, choice.label),
+            )
+        }));
+        lines
+    }
+}

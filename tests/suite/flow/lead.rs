@@ -1,0 +1,109 @@
+//! A person leads a team in a terminal: `swarm lead`.
+
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, Reply};
+
+use super::typing::RunInPane;
+
+/// Takes the shell out of tmux, as far as swarm can tell: requests are answered in place only there.
+const OUTSIDE: &str = "unset TMUX TMUX_PANE; clear";
+
+fn brain(ask: &Ask) -> Reply {
+    if ask.news_has("make it") {
+        Reply::tool("t1", "Bash", json!({"command": "touch made"}))
+    } else if ask.news_has("fail") {
+        Reply::refusal(400)
+    } else {
+        Reply::text("understood")
+    }
+}
+
+#[test]
+fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_day() {
+    let run = RunInPane::shell("sh", brain);
+    run.line(OUTSIDE);
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("hello");
+    let ask = run
+        .api
+        .wait_for("the prompt", "team-lead", |ask| ask.news_has("hello"));
+    assert!(!ask.ask.news_has("teammate_id"), "a prompt, not a message");
+    run.shows("understood");
+    run.line("/status");
+    run.shows("this lead has no team yet");
+
+    run.line("make it");
+    run.shows("team-lead asks: Bash touch made");
+    run.shows("1: yes, this once");
+    let made = run.world.project().join("made");
+    run.world
+        .wait_for("the call that was allowed by a key", || {
+            // A key that comes too soon after the question is not an answer, but text.
+            run.press("C-u");
+            run.press("1");
+            made.exists().then_some(())
+        });
+    run.shows("may make this call once");
+    run.press("C-u");
+    run.line("fail now");
+    run.shows("turn failed");
+    run.press("C-d");
+    run.shows("code 0");
+
+    run.line("clear");
+    run.swarm("lead --continue --mode default; echo code $?");
+    run.shows("continuing");
+    run.line("and again");
+    let ask = run
+        .api
+        .wait_for("the prompt", "team-lead", |ask| ask.news_has("and again"));
+    assert!(ask.ask.has_seen("hello"), "the conversation goes on");
+    run.press("Up");
+    run.press("Up");
+    run.shows("team-lead > fail now");
+    run.press("C-c");
+    run.ends_in("team-lead >");
+    run.line("/quit");
+    run.shows("code 0");
+}
+
+#[test]
+fn a_conversation_is_open_in_one_process_only() {
+    let run = RunInPane::shell("bash --norc --noprofile -i", brain);
+    run.swarm("lead --mode default");
+    run.shows("team-lead >");
+    run.line("hello");
+    run.shows("understood");
+    run.press("C-z");
+    run.shows("Stopped");
+    run.swarm("lead --continue --mode default; echo code $?");
+    run.shows("is open in another process");
+    run.shows("code 4");
+    run.line("clear; fg; echo ended $?");
+    run.shows("team-lead >");
+    run.press("C-d");
+    run.shows("ended 0");
+    run.line("clear");
+    run.swarm("lead --continue --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn in_tmux_requests_are_not_answered_where_an_agent_could_type_too() {
+    let run = RunInPane::shell("sh", brain);
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("make it");
+    run.shows("needs an answer");
+    run.line("/approve");
+    run.shows("is not taken here: this terminal is in tmux");
+    let requests = run.world.swarm(&["requests", "--json"]).json();
+    let id = requests[0]["id"].as_str().expect("the request still waits");
+    run.world.swarm(&["deny", id]).ok();
+    run.shows("understood");
+    run.press("C-d");
+    run.shows("code 0");
+}
