@@ -24,6 +24,10 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// How long SIGKILL may take to show before a process counts as left.
 const KILL_WAIT: Duration = Duration::from_secs(3);
 
+/// How long to wait for processes that are within `exec`, and how often to look at them.
+const EXEC_WAIT: Duration = Duration::from_millis(250);
+const EXEC_STEP: Duration = Duration::from_millis(1);
+
 /// Which processes are meant. They are found anew at every look.
 #[derive(Debug, Clone, Default)]
 pub struct Target {
@@ -156,6 +160,18 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
     }
 }
 
+/// Waits until processes have left `exec`.
+fn await_exec(mut within: Vec<Process>) {
+    let deadline = Instant::now() + EXEC_WAIT;
+    loop {
+        within.retain(|process| table::is_within_exec(*process));
+        if within.is_empty() || Instant::now() >= deadline {
+            return;
+        }
+        std::thread::sleep(EXEC_STEP);
+    }
+}
+
 /// Sends SIGKILL to the processes of a target without waiting: for places that cannot wait, such as a destructor.
 pub fn end_now(target: &Target) {
     let found = look(target, &BTreeSet::new());
@@ -164,13 +180,28 @@ pub fn end_now(target: &Target) {
 
 /// The living processes of a target, each with an open pidfd, looked at again after it was opened. Those that were
 /// `seen` still belong to it when the parent by which they were found has ended.
+///
+/// A look that finds none waits for processes within `exec`, during which their environment cannot be read: a marked one whose
+/// parent has ended is found by the next look only.
 fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd> {
     let snapshot = snapshot();
+    let found = look_at(&snapshot, target, seen);
+    if found.is_empty() && !target.marks.is_empty() {
+        await_exec(table::within_exec(&snapshot));
+    }
+    found
+}
+
+fn look_at(
+    snapshot: &Snapshot,
+    target: &Target,
+    seen: &BTreeSet<Process>,
+) -> BTreeMap<Process, OwnedFd> {
     let table = &snapshot.table;
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let mut roots = BTreeSet::new();
     if !target.marks.is_empty() {
-        roots.extend(marked(target, &snapshot, own));
+        roots.extend(marked(target, snapshot, own));
     }
     let known = target.processes.now();
     let known = known

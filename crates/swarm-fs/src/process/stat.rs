@@ -18,6 +18,9 @@ pub struct Process {
     pub start: u64,
 }
 
+/// `PF_KTHREAD` of the kernel's `sched.h`, in the field `flags`.
+const KERNEL_THREAD: u32 = 0x0020_0000;
+
 /// What `/proc/PID/stat` tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessStat {
@@ -31,6 +34,8 @@ pub struct ProcessStat {
     pub group: i32,
     /// Its session.
     pub session: i32,
+    /// Whether it is a thread of the kernel, which has no program.
+    pub is_kernel_thread: bool,
 }
 
 impl ProcessStat {
@@ -54,6 +59,7 @@ impl ProcessStat {
             parent: number(1)?,
             group: number(2)?,
             session: number(3)?,
+            is_kernel_thread: fields.get(6)?.parse::<u32>().ok()? & KERNEL_THREAD != 0,
         })
     }
 
@@ -152,10 +158,14 @@ mod tests {
             parent: 1,
             group: 42,
             session: 40,
+            is_kernel_thread: false,
         };
         assert_eq!(ProcessStat::parse(line), Some(wanted));
         assert_eq!(ProcessStat::parse("42 (a Z"), None);
+        let line = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0";
+        assert!(ProcessStat::parse(line).unwrap().is_kernel_thread);
     }
+
     #[test]
     fn a_pid_with_another_start_time_is_another_process() {
         let own = Process::running(std::process::id()).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use super::scanner::snapshot;
+use super::scanner::{Snapshot, snapshot};
 use super::stat::{Process, ProcessStat};
 
 /// The living processes whose environment holds `name=value`, our own included.
@@ -38,6 +38,27 @@ pub(super) fn all() -> BTreeMap<i32, ProcessStat> {
         .collect()
 }
 
+/// The processes that were replacing their program when they were looked at.
+pub(super) fn within_exec(snapshot: &Snapshot) -> Vec<Process> {
+    let environs = snapshot.environs().iter();
+    let bare = environs.filter(|(_, environ)| environ.is_empty());
+    bare.filter_map(|(pid, _)| snapshot.table.get(pid))
+        .filter(|stat| !stat.is_kernel_thread)
+        .map(|stat| stat.process)
+        .filter(|process| is_within_exec(*process))
+        .collect()
+}
+
+/// Whether a process of a user is replacing its program: its memory holds neither environment nor arguments yet. A program
+/// that was started without environment has arguments.
+pub(super) fn is_within_exec(process: Process) -> bool {
+    let is_empty = |what: &str| {
+        let bytes = fs::read(format!("/proc/{}/{what}", process.pid));
+        bytes.is_ok_and(|bytes| bytes.is_empty())
+    };
+    is_empty("environ") && is_empty("cmdline") && process.is_running()
+}
+
 /// All that descends from `roots` by parent, or belongs to a group or session led by one of them.
 pub(super) fn family(table: &BTreeMap<i32, ProcessStat>, roots: &BTreeSet<i32>) -> BTreeSet<i32> {
     let mut family = roots.clone();
@@ -61,6 +82,8 @@ pub(super) fn family(table: &BTreeMap<i32, ProcessStat>, roots: &BTreeSet<i32>) 
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -75,6 +98,7 @@ mod tests {
                     group,
                     session,
                     state: 'S',
+                    is_kernel_thread: false,
                 },
             )
         };
@@ -90,6 +114,22 @@ mod tests {
             family(&table, &BTreeSet::from([10])),
             BTreeSet::from([10, 11, 13, 14])
         );
+    }
+
+    #[test]
+    fn a_program_without_environment_is_not_within_exec() {
+        let mut child = Command::new("sleep")
+            .arg("600")
+            .env_clear()
+            .spawn()
+            .unwrap();
+        let process = Process::running(child.id()).unwrap();
+        while is_within_exec(process) {
+            std::thread::yield_now();
+        }
+        assert!(!within_exec(&snapshot()).contains(&process));
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]
