@@ -259,7 +259,9 @@ impl Ground {
         };
         let mut kept = inbox.expect("the inbox of an archive").entries;
         // What goes to the archive is acknowledged, also if the inbox does not say so yet.
-        kept.iter_mut().for_each(|entry| entry.read = true);
+        for entry in &mut kept {
+            entry.read = true;
+        }
         let kept: Vec<String> = kept
             .iter()
             .map(|entry| serde_json::to_string(entry).expect("an entry"))
