@@ -11,8 +11,8 @@ use swarm_config::{
 use swarm_fs::FolderWatcher;
 use swarm_fs::process::pid_space;
 use swarm_hooks::Hooks;
-use swarm_panes::{BackendRequest, TerminalFacts};
-use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
+use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words};
+use swarm_protocol::{ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_store::process::start_time;
 use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
 use swarm_team::MemberLimits;
@@ -210,22 +210,16 @@ fn limits(app: &App) -> MemberLimits {
     }
 }
 
+/// Backends of later versions.
+const LATER: &[&str] = &["in-process", "iterm2", "command"];
+
 /// Where members run: what a flag or the settings say.
 pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
     let word = asked.unwrap_or(&app.settings.backend);
-    // Those of later versions are refused where the backend is chosen, as any that is not to be had.
-    if ![
-        "auto",
-        "tmux",
-        "headless",
-        "in-process",
-        "iterm2",
-        "command",
-    ]
-    .contains(&word)
-    {
+    // Those of later versions are refused where the backend is chosen, like one that is not available.
+    if !BACKEND_WORDS.contains(&word) && !LATER.contains(&word) {
         let message = format!("`{}` is not a backend", word.escape_debug());
-        return Err(Failure::usage(message).with_hint("use auto, tmux or headless"));
+        return Err(Failure::usage(message).with_hint(format!("use {}", backend_words("or"))));
     }
     app.settings.permit("spawn.backend", word)?;
     let Ok(mut request) = word.parse::<BackendRequest>();
@@ -235,9 +229,10 @@ pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, 
 
 /// Where a member ran that is started again, if that is a choice that has to be kept: one without a terminal gets none.
 pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendRequest>, Failure> {
-    match dead.backend_type {
-        Some(BackendType::Headless) => backend(app, Some("headless")).map(Some),
-        _ => Ok(None),
+    let kind = dead.backend_type.as_ref().and_then(backend_kind);
+    match kind.filter(|kind| !kind.has_panes()) {
+        Some(kind) => backend(app, Some(kind.backend().name())).map(Some),
+        None => Ok(None),
     }
 }
 

@@ -9,8 +9,9 @@ use swarm_config::{Environment, HookFolders, worktree_records};
 use swarm_engine::{Isolator, WorktreeIsolator};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_member::{Ending, ProcessFacts, TeammateParts, Termination};
+use swarm_panes::own_backend;
 use swarm_policy::{ChosenModel, ModelSource};
-use swarm_protocol::{AgentId, BackendType, Clock, PaneId, SpawnId, SystemClock, WorktreeReport};
+use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{SpawnOrder, WorkMerger};
@@ -148,12 +149,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
 
 fn process_facts(env: &Environment) -> ProcessFacts {
     let own = identity();
-    let pane = env.get("TMUX_PANE").map(PaneId::new);
-    let backend = if pane.is_some() {
-        BackendType::Tmux
-    } else {
-        BackendType::Headless
-    };
+    let (kind, pane) = own_backend(&|name| env.get(name).map(str::to_owned));
     ProcessFacts {
         pid: own.pid,
         start: own.start,
@@ -162,8 +158,8 @@ fn process_facts(env: &Environment) -> ProcessFacts {
         platform: platform(),
         cwd: env.cwd.clone(),
         worktree: None,
-        pane: pane.filter(|_| backend == BackendType::Tmux),
-        backend,
+        pane,
+        backend: kind.backend(),
         version: VERSION.to_owned(),
     }
 }

@@ -1,13 +1,14 @@
 //! Which backend is used, and why.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use swarm_protocol::BackendType;
 
-use crate::tmux::{check_tmux, is_own_socket, lead_pane_answers, own_socket, socket_of};
-use crate::{HeadlessBackend, PaneBackend, PaneError, Place, TmuxBackend};
+use crate::tmux::is_own_socket;
+use crate::{BACKEND_WORDS, PaneBackend, PaneError, Place, backend_kind, backend_kinds};
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,7 +56,7 @@ pub struct TerminalFacts {
 
 impl TerminalFacts {
     /// The server of the other members of the team.
-    fn shared_socket(&self) -> Option<PathBuf> {
+    pub(crate) fn shared_socket(&self) -> Option<PathBuf> {
         self.own_socket
             .clone()
             .filter(|socket| is_own_socket(socket))
@@ -81,20 +82,27 @@ pub async fn choose(
     request: &BackendRequest,
     facts: &TerminalFacts,
 ) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
-    match &request.backend {
-        Some(BackendType::Headless) => Ok(headless(facts, "requested")),
-        Some(BackendType::Tmux) => tmux(request.place, facts).await,
-        Some(other) => Err(unavailable(other)),
-        None => match tmux(request.place, facts).await {
-            Err(PaneError::TmuxMissing) => Ok(headless(facts, "tmux was not found")),
-            Err(
-                error @ (PaneError::TmuxTooOld { .. }
-                | PaneError::TmuxUnknown { .. }
-                | PaneError::TmuxMute { .. }),
-            ) => Ok(headless(facts, &error.to_string())),
-            chosen => chosen,
-        },
+    if let Some(named) = &request.backend {
+        let kind = backend_kind(named).ok_or_else(|| unavailable(named))?;
+        let selected = kind.select("requested", request.place, facts).await?;
+        return Ok(chosen(selected));
     }
+    let mut reason = "auto".to_owned();
+    for kind in backend_kinds() {
+        match kind.select(&reason, request.place, facts).await {
+            Ok(selected) => return Ok(chosen(selected)),
+            Err(error) => reason = kind.passes_over(&error).ok_or(error)?,
+        }
+    }
+    Err(unavailable(&BackendType::from("auto".to_owned())))
+}
+
+fn chosen((backend, why): (Arc<dyn PaneBackend>, String)) -> (Arc<dyn PaneBackend>, Chosen) {
+    let chosen = Chosen {
+        backend: backend.kind(),
+        why,
+    };
+    (backend, chosen)
 }
 
 /// The backend for a pane that a roster names.
@@ -106,110 +114,29 @@ pub fn reach(
     socket: Option<&Path>,
     facts: &TerminalFacts,
 ) -> Result<Arc<dyn PaneBackend>, PaneError> {
-    match backend {
-        BackendType::Headless => Ok(Arc::new(HeadlessBackend::new(facts.own_socket_dir.clone()))),
-        BackendType::Tmux => {
-            let program = facts.tmux_program.clone().ok_or(PaneError::TmuxMissing)?;
-            let here = facts.tmux_env.as_deref().map(socket_of).transpose()?;
-            match (socket, here, &facts.tmux_env, &facts.tmux_pane) {
-                (Some(socket), Some(here), Some(env), Some(pane)) if socket == here => Ok(
-                    Arc::new(TmuxBackend::inside(program, env, pane, Place::default())?),
-                ),
-                (Some(socket), ..) => {
-                    let visitor = TmuxBackend::visitor(program, socket.to_owned());
-                    Ok(Arc::new(visitor.nested(facts.tmux_env.is_some())))
-                }
-                (None, ..) => Err(PaneError::Unavailable {
-                    backend: backend.clone(),
-                    why: "the roster names no tmux socket for this member",
-                }),
-            }
-        }
-        other => Err(unavailable(other)),
+    let kind = backend_kind(backend).ok_or_else(|| unavailable(backend))?;
+    kind.reach(socket, facts)
+}
+
+/// Every place where panes may be: servers with these sockets, that of this terminal, swarm's own, and none.
+pub fn all_places(sockets: &BTreeSet<PathBuf>, facts: &TerminalFacts) -> Vec<Arc<dyn PaneBackend>> {
+    backend_kinds()
+        .flat_map(|kind| kind.places(sockets, facts))
+        .collect()
+}
+
+/// The values of `--backend` in a sentence: `auto, tmux and headless`.
+pub fn backend_words(and: &str) -> String {
+    match BACKEND_WORDS {
+        [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),
+        words => words.concat(),
     }
 }
-
-fn headless(facts: &TerminalFacts, why: &str) -> (Arc<dyn PaneBackend>, Chosen) {
-    let chosen = Chosen {
-        backend: BackendType::Headless,
-        why: format!("running headless ({why})"),
-    };
-    (
-        Arc::new(HeadlessBackend::new(facts.own_socket_dir.clone())),
-        chosen,
-    )
-}
-
-async fn tmux(
-    place: Place,
-    facts: &TerminalFacts,
-) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
-    let program = facts.tmux_program.clone().ok_or(PaneError::TmuxMissing)?;
-    let (checked, answers) =
-        tokio::join!(check_tmux(&program), lead_answers(&program, place, facts));
-    checked?;
-    let why_not_here = match (&facts.tmux_env, &facts.tmux_pane) {
-        _ if place == Place::Hidden => "panes are to be hidden",
-        (None, _) => "this terminal is not in tmux",
-        (Some(_), None) => "TMUX is set but TMUX_PANE is not",
-        (Some(env), Some(pane)) => {
-            if answers? {
-                let backend = TmuxBackend::inside(program, env, pane, place)?;
-                return Ok(told(backend, "teammates get panes of this tmux".to_owned()));
-            }
-            "the tmux server that TMUX names does not know this pane"
-        }
-    };
-    let (socket, why) = if let Some(shared) = facts.shared_socket() {
-        // Whoever started that server has been told of it in full.
-        let why = "with the others of its team on a tmux server of swarm's own";
-        (shared, why.to_owned())
-    } else {
-        let socket = own_socket(&facts.own_socket_dir, facts.server_number);
-        let why = format!(
-            "teammates get a tmux server of their own at {}: {why_not_here}",
-            socket.display()
-        );
-        (socket, why)
-    };
-    let backend = TmuxBackend::own(program, socket, facts.server_env.clone())?;
-    Ok(told(backend.nested(facts.tmux_env.is_some()), why))
-}
-
-/// Whether the lead's pane is there, where that matters.
-async fn lead_answers(
-    program: &Path,
-    place: Place,
-    facts: &TerminalFacts,
-) -> Result<bool, PaneError> {
-    match (&facts.tmux_env, &facts.tmux_pane) {
-        (Some(env), Some(pane)) if place != Place::Hidden => {
-            lead_pane_answers(program, &socket_of(env)?, pane).await
-        }
-        _ => Ok(false),
-    }
-}
-
-fn told(backend: TmuxBackend, why: String) -> (Arc<dyn PaneBackend>, Chosen) {
-    let chosen = Chosen {
-        backend: BackendType::Tmux,
-        why,
-    };
-    (Arc::new(backend), chosen)
-}
-
-/// Said of the backends of later versions.
-const LATER: &str = "this version has auto, tmux and headless";
 
 fn unavailable(backend: &BackendType) -> PaneError {
-    let why = match backend {
-        BackendType::InProcess => LATER,
-        BackendType::Other(word) if word == "iterm2" || word == "command" => LATER,
-        _ => "there is no such backend; use auto, tmux or headless",
-    };
     PaneError::Unavailable {
         backend: backend.clone(),
-        why,
+        why: format!("this version has {}", backend_words("and")),
     }
 }
 

@@ -150,7 +150,7 @@ pub enum PaneError {
         /// The backend.
         backend: BackendType,
         /// Why, as half a sentence.
-        why: &'static str,
+        why: String,
     },
     /// What a program answered makes no sense.
     #[error("cannot read {what} in `{}`", line.escape_debug())]

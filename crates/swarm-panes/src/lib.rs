@@ -9,6 +9,7 @@ mod backend;
 mod choose;
 mod error;
 mod headless;
+mod kind;
 mod layout;
 mod log;
 mod pane;
@@ -19,16 +20,19 @@ mod tmux;
 mod view;
 
 pub use backend::PaneBackend;
-pub use choose::{BackendRequest, Chosen, TerminalFacts, choose, reach};
+pub use choose::{BackendRequest, Chosen, TerminalFacts, all_places, backend_words, choose, reach};
 pub use error::PaneError;
 pub use headless::HeadlessBackend;
+pub use kind::{
+    BACKEND_WORDS, BackendCheck, BackendKind, backend_kind, backend_kinds, own_backend,
+};
 pub use layout::{Arrangement, MINIMUM_PANE, Size};
 pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};
 pub use place::Place;
 pub use recording::RecordingBackend;
 pub use tmux::{
     FEATURES, Feature, NEWEST_TRIED, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion,
-    check_tmux, is_own_socket, own_socket, replay_panes, server_number, take_over_log,
-    tmux_version,
+    check_tmux, dead_sockets, is_own_socket, own_socket, replay_panes, server_number,
+    take_over_log, tmux_version,
 };
 pub use view::{CapturedPane, WindowView};

@@ -145,7 +145,7 @@ fn number(pane: &PaneId) -> Option<u32> {
 fn refused(why: &'static str) -> PaneError {
     PaneError::Unavailable {
         backend: BackendType::Tmux,
-        why,
+        why: why.to_owned(),
     }
 }
 

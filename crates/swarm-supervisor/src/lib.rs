@@ -13,7 +13,7 @@ mod reconcile;
 mod spawn;
 mod stop;
 
-pub use cleanup::{LeftPane, Verdict, dead_sockets, left_panes, orphaned_panes, verdict};
+pub use cleanup::{LeftPane, Verdict, left_panes, orphaned_panes, verdict};
 pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};

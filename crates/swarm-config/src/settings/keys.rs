@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use swarm_panes::BACKEND_WORDS;
 use swarm_policy::AgentLimits;
 use swarm_protocol::{OnLost, PermissionMode, SandboxUse};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
@@ -82,7 +83,7 @@ settings! {
     /// Model requests in one turn.
     max_requests: u32 = "turn.max_requests", Kind::Whole(1, 100_000), Say::Less;
     /// Where members run.
-    backend: String = "spawn.backend", Kind::Word(&["auto", "tmux", "headless"]), Say::Users;
+    backend: String = "spawn.backend", Kind::Word(BACKEND_WORDS), Say::Users;
     /// How long a child may take until its hello.
     hello_timeout: Duration = "spawn.hello_timeout_s", Kind::Whole(1, 3600), Say::Users;
     /// Teammates that a team may have at a time; 0 sets no limit.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use swarm_engine::{EngineLimits, EventSink, LoadedDefinition, NoSpawner, Rights, find_transcript};
 use swarm_fs::FolderWatcher;
 use swarm_mcp::ProcessServers;
+use swarm_panes::{BackendKind, backend_kind};
 use swarm_policy::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool};
-use swarm_protocol::{BackendType, DefinitionReport, RightsReport, RuleText, SpawnId};
+use swarm_protocol::{DefinitionReport, RightsReport, RuleText, SpawnId};
 use swarm_team::{Seat, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
 use swarm_ui::{PaneHeader, PaneView, Theme};
@@ -300,15 +301,18 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     let width = std::mem::replace(&mut parts.width, Box::new(|| None));
     let keeper = StateKeeper::new(order.agent.name.clone(), order.spawn_id, parts.clock.now());
     let view = PaneView::measured(screen, theme, width, &header);
-    let view = match parts.process.backend {
-        BackendType::Tmux => view.titled(order.agent.name.clone()),
-        _ => view,
+    let kind = backend_kind(&parts.process.backend);
+    let view = if kind.is_some_and(BackendKind::shows_titles) {
+        view.titled(order.agent.name.clone())
+    } else {
+        view
     };
-    let view = match (&parts.person, &parts.process.backend) {
-        (None, _) => view,
-        // In tmux the key is the usual prefix of commands, and is passed on when it is typed twice.
-        (Some(_), BackendType::Tmux) => view.hinting(format!("{TO_BACKGROUND} (in tmux twice)")),
-        (Some(_), _) => view.hinting(TO_BACKGROUND),
+    let view = match &parts.person {
+        None => view,
+        Some(_) => view.hinting(format!(
+            "{TO_BACKGROUND}{}",
+            kind.map_or("", BackendKind::key_hint)
+        )),
     };
     let team = parts.store.team(&order.agent.team);
     Reporter::new(ReporterParts {

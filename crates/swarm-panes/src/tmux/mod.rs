@@ -7,6 +7,7 @@ mod commands;
 mod create;
 mod facts;
 mod features;
+mod kind;
 mod layout_lock;
 mod own_pane;
 mod own_server;
@@ -23,8 +24,12 @@ mod watch;
 
 pub use backend::TmuxBackend;
 pub use features::{FEATURES, Feature, NEWEST_TRIED, OLDEST, TmuxVersion};
+pub(crate) use kind::Tmux;
 pub use own_pane::take_over_log;
-pub use own_server::{OWN_SESSION, OWN_WINDOW, is_own_socket, own_socket, server_number};
+pub(crate) use own_server::own_sockets;
+pub use own_server::{
+    OWN_SESSION, OWN_WINDOW, dead_sockets, is_own_socket, own_socket, server_number,
+};
 pub(crate) use probe::lead_pane_answers;
 pub use probe::{check_tmux, tmux_version};
 pub use replay::replay_panes;

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,26 @@ pub fn is_own_socket(socket: &Path) -> bool {
     let name = socket.file_name().and_then(OsStr::to_str);
     let number = name.and_then(|name| name.strip_prefix(SOCKET_PREFIX));
     number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// The sockets of swarm's own servers in a directory, whether or not their server runs.
+pub(crate) fn own_sockets(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut sockets: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| is_own_socket(path))
+        .collect();
+    sockets.sort();
+    sockets
+}
+
+/// The sockets of swarm's own servers whose server has ended: the kernel refuses to connect.
+pub fn dead_sockets(directory: &Path) -> Vec<PathBuf> {
+    let mut sockets = own_sockets(directory);
+    sockets.retain(|socket| {
+        UnixStream::connect(socket).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    });
+    sockets
 }
 
 /// Starts the server if need be and makes the session with one pane, whose id is printed.

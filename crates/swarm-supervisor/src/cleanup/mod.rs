@@ -2,11 +2,9 @@
 
 mod orphans;
 mod panes;
-mod sockets;
 mod teams;
 
 pub use orphans::orphaned_panes;
 pub use panes::{LeftPane, left_panes};
 pub(crate) use panes::{former_spawns, panes_without_roster, spawns_in_journal};
-pub use sockets::dead_sockets;
 pub use teams::{Verdict, verdict};

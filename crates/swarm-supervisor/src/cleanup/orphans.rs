@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_panes::{PaneStatus, TerminalFacts};
+use swarm_panes::{PaneStatus, TerminalFacts, all_places};
 use swarm_store::TeamStore;
 
-use super::panes::{LeftPane, places};
+use super::panes::LeftPane;
 use crate::process_list::canonical;
 
 /// The panes in which nobody lives any more and that say of themselves that they are of this root and of a team of which it
@@ -21,7 +21,7 @@ pub async fn orphaned_panes(
 ) -> Vec<LeftPane> {
     let root = canonical(root);
     let mut orphans = Vec::new();
-    for backend in places(facts, BTreeSet::new()) {
+    for backend in all_places(&BTreeSet::new(), facts) {
         let panes = match backend.all_panes().await {
             Ok(panes) => panes,
             Err(error) => {

@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, TerminalFacts, reach};
-use swarm_protocol::{BackendType, Event, Member, SpawnId, TeamName};
+use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, all_places};
+use swarm_protocol::{Event, Member, SpawnId, TeamName};
 use swarm_store::StoreError;
 
-use super::sockets::own_sockets;
 use crate::process_list::canonical;
 use crate::{Deployment, LeadError};
 
@@ -58,7 +57,7 @@ pub(crate) async fn panes_without_roster(
 async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -> Vec<LeftPane> {
     let root = canonical(&deployment.root);
     let mut left = Vec::new();
-    for backend in places(&deployment.terminal, former.sockets) {
+    for backend in all_places(&former.sockets, &deployment.terminal) {
         let panes = match backend.panes(team).await {
             Ok(panes) => panes,
             Err(error) => {
@@ -145,22 +144,4 @@ impl Former {
         }
         self
     }
-}
-
-/// Every place where panes may be: these servers, that of this terminal, swarm's own, and none.
-pub(super) fn places(
-    facts: &TerminalFacts,
-    mut sockets: BTreeSet<PathBuf>,
-) -> Vec<Arc<dyn PaneBackend>> {
-    sockets.extend(own_sockets(&facts.own_socket_dir));
-    let here = facts
-        .tmux_env
-        .as_deref()
-        .and_then(|env| env.split(',').next());
-    sockets.extend(here.map(PathBuf::from));
-    let servers = sockets
-        .iter()
-        .filter_map(|socket| reach(&BackendType::Tmux, Some(socket), facts).ok());
-    let headless = reach(&BackendType::Headless, None, facts).ok();
-    servers.chain(headless).collect()
 }

@@ -165,8 +165,7 @@ impl Offer {
         reason = "every list of candidates is asked for in the same way"
     )]
     pub(super) fn backends(&self) -> Vec<CompletionCandidate> {
-        ["auto", "tmux", "headless"]
-            .map(CompletionCandidate::new)
-            .into()
+        let words = swarm_panes::BACKEND_WORDS.iter();
+        words.map(CompletionCandidate::new).collect()
     }
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use swarm_config::{Environment, worktree_records};
+use swarm_panes::dead_sockets;
 use swarm_protocol::{MemberName, MemberState, SystemClock, TeamName};
 use swarm_store::{FileStore, TeamStore};
-use swarm_supervisor::{dead_sockets, orphaned_panes};
+use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 

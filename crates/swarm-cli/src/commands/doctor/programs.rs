@@ -4,11 +4,12 @@ use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
 
 use swarm_config::{Environment, Settings};
-use swarm_panes::{NEWEST_TRIED, PaneError, tmux_version};
+use swarm_panes::{BackendCheck, backend_kinds};
+use swarm_protocol::BackendType;
 
 use super::finding::Finding;
 use crate::commands::runtime;
-use crate::deployment::{VERSION, teammate_program};
+use crate::deployment::{VERSION, teammate_program, terminal_of};
 use crate::failure::Failure;
 
 /// The program that runs in each pane.
@@ -33,42 +34,39 @@ pub(super) fn teammate(env: &Environment) -> Finding {
     }
 }
 
-/// tmux, which only the headless backend can do without.
-pub(super) fn tmux(env: &Environment, settings: &Settings) -> Result<Finding, Failure> {
-    const NAME: &str = "tmux";
-    let failed = |error: &PaneError| {
-        let hint = "install a newer tmux; until then teammates run headless";
-        match settings.backend.as_str() {
-            "tmux" => Finding::missing(
-                NAME,
-                error.to_string(),
-                "install it, or set `spawn.backend` to auto",
-            ),
-            _ => Finding::warning(NAME, error.to_string(), hint),
+/// What the backends need.
+pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
+    let facts = terminal_of(env, &env.cwd);
+    let checks = runtime()?.block_on(async {
+        let mut checks = Vec::new();
+        for kind in backend_kinds() {
+            checks.extend(
+                kind.check(&facts)
+                    .await
+                    .map(|check| (kind.backend(), check)),
+            );
         }
+        checks
+    });
+    let finding = |(backend, check): (BackendType, BackendCheck)| match (check.found, check.remark)
+    {
+        (Ok(found), None) => Finding::ok(check.program, found),
+        (Ok(found), Some(remark)) => Finding::warning(check.program, found, remark),
+        (Err(error), _) if settings.backend == backend.name() => Finding::missing(
+            check.program,
+            error.to_string(),
+            "install it, or set `spawn.backend` to auto",
+        ),
+        (Err(error), _) => Finding::warning(
+            check.program,
+            error.to_string(),
+            format!(
+                "install a newer {}; until then teammates run headless",
+                check.program
+            ),
+        ),
     };
-    let Some(program) = env.find_program("tmux") else {
-        return Ok(failed(&PaneError::TmuxMissing));
-    };
-    let version = match runtime()?.block_on(tmux_version(&program)) {
-        Ok(version) => version,
-        Err(error) => return Ok(failed(&error)),
-    };
-    let missing = version.missing();
-    let found = format!("{version}, {}", program.display());
-    if !missing.is_empty() {
-        return Ok(failed(&PaneError::TmuxTooOld {
-            program,
-            found: version,
-            missing,
-        }));
-    }
-    if version.is_untried() {
-        let (major, minor) = NEWEST_TRIED;
-        let hint = format!("swarm was tried up to tmux {major}.{minor}; tell us what looks wrong");
-        return Ok(Finding::warning(NAME, found, hint));
-    }
-    Ok(Finding::ok(NAME, found))
+    Ok(checks.into_iter().map(finding).collect())
 }
 
 /// git, which the demonstration needs.

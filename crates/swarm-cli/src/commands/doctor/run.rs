@@ -33,7 +33,7 @@ fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
     let (mut findings, written) = written::look(env)?;
     let settings = &written.settings;
     findings.push(programs::teammate(env));
-    findings.push(programs::tmux(env, settings)?);
+    findings.extend(programs::backends(env, settings)?);
     findings.push(programs::git(env));
     findings.push(sandbox::look(settings));
     findings.push(programs::terminal(env));

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use swarm_panes::TaggedPane;
+use swarm_panes::{TaggedPane, dead_sockets};
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{
-    Deployment, LeftPane, SeenProcess, Verdict, clear_dead, dead_sockets, left_panes,
-    orphaned_panes, process_list, verdict,
+    Deployment, LeftPane, SeenProcess, Verdict, clear_dead, left_panes, orphaned_panes,
+    process_list, verdict,
 };
 
 use super::finds::{Deed, Find, report};

@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
 use serde_json::json;
-use swarm_panes::PaneStatus;
-use swarm_protocol::{BackendType, ErrorKind, Member, MemberName, TeamConfig};
+use swarm_panes::{BackendKind, PaneStatus, backend_kind};
+use swarm_protocol::{ErrorKind, Member, MemberName, TeamConfig};
 
 use super::place::pane_of;
 use crate::app::App;
@@ -52,7 +52,8 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
 }
 
 fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
-    if member.backend_type != Some(BackendType::Headless) {
+    let kind = member.backend_type.as_ref().and_then(backend_kind);
+    if kind.is_none_or(BackendKind::has_panes) {
         return Ok(());
     }
     let message = format!(
@@ -75,7 +76,8 @@ fn best_to_see<'a>(
 ) -> Result<(&'a Member, Vec<OsString>), Failure> {
     let in_panes = config.teammates().filter(|member| {
         member.swarm.is_some()
-            && member.backend_type == Some(BackendType::Tmux)
+            && (member.backend_type.as_ref().and_then(backend_kind))
+                .is_some_and(BackendKind::has_panes)
             && !member.tmux_pane_id.is_none()
     });
     let mut second_best = None;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_panes::{Pane, PaneBackend, reach};
-use swarm_protocol::{BackendType, ErrorKind, Member};
+use swarm_protocol::{ErrorKind, Member};
 
 use crate::app::App;
 use crate::deployment::terminal;
@@ -18,7 +18,7 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
     let (Some(mark), Some(kind)) = (&member.swarm, &member.backend_type) else {
         return Err(no_pane("swarm did not start it").with_hint("look at it where it runs"));
     };
-    if member.tmux_pane_id.is_none() || *kind == BackendType::InProcess {
+    if member.tmux_pane_id.is_none() {
         return Err(no_pane("it is still being started").with_hint("try again in a moment"));
     }
     let backend = reach(kind, mark.socket.as_deref(), &terminal(app))?;

@@ -96,8 +96,10 @@ fn pane(status: &Status, member: &Member) -> String {
             Some(server) => format!("{text} on {server}"),
             None => text.to_owned(),
         },
-        text if text.starts_with("headless") => "headless".to_owned(),
-        _ => String::new(),
+        _ => match member.backend_type.as_ref() {
+            Some(kind) if !member.tmux_pane_id.is_none() => kind.name().to_owned(),
+            _ => String::new(),
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use swarm_panes::backend_kind;
 use swarm_protocol::TeamConfig;
 use swarm_store::MemberView;
 use swarm_ui::print::{Cell, Table};
@@ -63,13 +64,13 @@ fn roster(views: &[MemberView]) -> Table {
     .spare([2, 6, 4]);
     for view in views {
         let member = &view.member;
-        let backend = member.backend_type.as_ref().map_or("", |kind| kind.name());
-        let place = match (backend, member.tmux_pane_id.as_str()) {
-            ("tmux", pane) if !pane.is_empty() => match members::server_of(member, views) {
-                Some(server) => format!("tmux {pane} on {server}"),
-                None => format!("tmux {pane}"),
-            },
-            (backend, _) => backend.to_owned(),
+        let backend = member.backend_type.as_ref();
+        let place = match backend.and_then(backend_kind) {
+            Some(kind) => {
+                let server = members::server_of(member, views);
+                kind.describe(&member.tmux_pane_id, server)
+            }
+            None => backend.map_or("", |backend| backend.name()).to_owned(),
         };
         table.row([
             Cell::name(&member.name, member.known_color()),
