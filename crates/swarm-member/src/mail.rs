@@ -270,6 +270,7 @@ impl MailHandler {
             color: None,
             line: incoming.line(),
             more: None,
+            command: None,
         }
     }
 

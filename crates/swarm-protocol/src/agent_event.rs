@@ -56,9 +56,12 @@ pub enum AgentEvent {
         color: Option<String>,
         /// The first words.
         line: String,
-        /// How much more there is and the command that shows it, where the text has several lines.
+        /// How much the line leaves out, such as `+2 lines`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         more: Option<String>,
+        /// The command that shows the whole message, for a line that leaves something out or does not fit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
     },
     /// A message went out.
     MailOut {

@@ -120,7 +120,9 @@ impl Incoming {
             color: self.entry.color.clone().filter(|_| is_member),
             from,
             line: self.line(),
-            more: self.more(reader),
+            more: self.more(),
+            // Also after it was read and archived.
+            command: Some(format!("swarm inbox {reader} --all")),
         }
     }
 
@@ -163,16 +165,18 @@ impl Incoming {
         }
     }
 
-    /// How many lines a text of several has beyond [`Self::line`], and the command that shows them, also after they
-    /// were read.
-    fn more(&self, reader: &MemberName) -> Option<String> {
+    /// How many lines of the text [`Self::line`] leaves out: those below the first, and the first where a summary
+    /// stands for it.
+    fn more(&self) -> Option<String> {
         let (line, text) = (self.line(), self.in_full());
+        if line == text {
+            return None;
+        }
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next()?;
-        let below = lines.count();
-        let hidden = below + usize::from(first.trim() != line.trim());
+        let hidden = lines.count() + usize::from(first.trim() != line.trim());
         let unit = if hidden == 1 { "line" } else { "lines" };
-        (below > 0).then(|| format!("+{hidden} {unit}: swarm inbox {reader}"))
+        (hidden > 0).then(|| format!("+{hidden} {unit}"))
     }
 }
 
@@ -311,6 +315,7 @@ mod tests {
                     .contains(&format!("teammate_id=\"{from}\""))
             );
             let more = None;
+            let command = Some("swarm inbox team-lead --all".to_owned());
             let shown = incoming.shown(&MemberName::lead());
             assert_eq!(
                 shown,
@@ -318,30 +323,32 @@ mod tests {
                     from,
                     color,
                     line,
-                    more
+                    more,
+                    command
                 }
             );
         }
     }
 
     #[test]
-    fn a_text_of_several_lines_says_where_the_others_are() {
+    fn what_a_line_leaves_out_is_counted() {
         let report = r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"First.\n\nSecond.\nThird."}"#;
         let mut notice = entry(report, Some(MarkKind::Control));
         notice.from = "bob".to_owned();
         let idle = Incoming::of(notice);
-        let lead = MemberName::lead();
         assert_eq!(idle.line(), "idle: First.");
-        assert_eq!(idle.more(&lead).unwrap(), "+2 lines: swarm inbox team-lead");
+        assert_eq!(idle.more().unwrap(), "+2 lines");
         assert_eq!(idle.in_full(), "idle: First.\n\nSecond.\nThird.");
         let mut prose = entry("One.\nTwo.", None);
         prose.summary = Some("numbers".to_owned());
         let prose = Incoming::of(prose);
-        assert_eq!(
-            prose.more(&lead).unwrap(),
-            "+2 lines: swarm inbox team-lead"
-        );
-        assert_eq!(Incoming::of(entry("One.", None)).more(&lead), None);
+        assert_eq!(prose.more().unwrap(), "+2 lines");
+        let mut short = entry("One.", None);
+        assert_eq!(Incoming::of(short.clone()).more(), None);
+        short.summary = Some("One.".to_owned());
+        assert_eq!(Incoming::of(short.clone()).more(), None);
+        short.summary = Some("a number".to_owned());
+        assert_eq!(Incoming::of(short).more().unwrap(), "+1 line");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::print::{counted, short_count, short_duration, wrapped};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
-use crate::width::{columns, fit};
+use crate::width::columns;
 
 /// Widest rule between two turns.
 const RULE: usize = 64;
@@ -168,12 +168,15 @@ impl<W: Write> PaneView<W> {
                 color,
                 line,
                 more,
+                command,
             } => {
                 self.rule();
                 let color = color.as_deref().and_then(|color| color.parse().ok());
-                self.mail(Way::In, from, color, line);
-                if let Some(more) = more {
-                    self.more(more);
+                let is_whole = self.mail(Way::In, from, color, line);
+                if let Some(command) = command
+                    && (more.is_some() || !is_whole)
+                {
+                    self.more(more.as_deref().unwrap_or("whole text"), command);
                 }
             }
             AgentEvent::MailOut { to, line } => {
@@ -325,26 +328,30 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    fn mail(&mut self, way: Way, name: &str, color: Option<Color>, words: &str) {
+    /// Draws a message as a line, and returns whether all of it fits.
+    fn mail(&mut self, way: Way, name: &str, color: Option<Color>, words: &str) -> bool {
         let mail = Mail {
             way,
             name: &clean_line(name),
             color,
             words: &clean_line(words),
         };
-        for line in mail.lines(self.theme()) {
+        let (lines, is_whole) = mail.lines(self.theme());
+        for line in lines {
             self.sheet.line(&line);
         }
+        is_whole
     }
 
-    /// That a message goes on, and where it can be read.
-    fn more(&mut self, more: &str) {
+    /// That a message goes on, and the command that shows it. A narrow pane wraps it, since half a command is of no use.
+    fn more(&mut self, more: &str, command: &str) {
         let theme = self.theme();
-        let signs = theme.signs();
-        let line = format!("{} {}", signs.ellipsis, clean_line(more));
-        let line = fit(&line, theme.room(INDENT), signs.ellipsis);
-        let line = paint(theme, Style::Dim, &line);
-        self.sheet.line(&format!("{}{line}", " ".repeat(INDENT)));
+        let [more, command] = [more, command].map(clean_line);
+        let text = format!("{} {more}: {command}", theme.signs().ellipsis);
+        for line in wrapped(&text, theme.room(INDENT)).split('\n') {
+            let line = paint(theme, Style::Dim, line.trim_end());
+            self.sheet.line(&format!("{}{line}", " ".repeat(INDENT)));
+        }
     }
 
     fn retry(&mut self, attempt: u32, wait_ms: u64, reason: &str) {

@@ -58,13 +58,15 @@ fn events() -> impl Strategy<Value = AgentEvent> {
             evil(),
             prop::option::of(evil()),
             evil(),
+            prop::option::of(evil()),
             prop::option::of(evil())
         )
-            .prop_map(|(from, color, line, more)| AgentEvent::MailIn {
+            .prop_map(|(from, color, line, more, command)| AgentEvent::MailIn {
                 from,
                 color,
                 line,
-                more
+                more,
+                command
             }),
         (evil(), evil()).prop_map(|(to, line)| AgentEvent::MailOut { to, line }),
         (any::<u32>(), any::<u64>(), evil()).prop_map(|(attempt, wait_ms, reason)| {

@@ -60,6 +60,7 @@ pub(crate) fn mail(from: &str, color: Option<&str>, line: &str) -> AgentEvent {
         color: color.map(str::to_owned),
         line: line.to_owned(),
         more: None,
+        command: None,
     }
 }
 
