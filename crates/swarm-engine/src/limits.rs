@@ -44,7 +44,7 @@ impl Default for EngineLimits {
             output_chars: None,
             parallel_calls: 8,
             continuations: 1,
-            cancel_grace: Duration::from_secs(5),
+            cancel_grace: Duration::from_millis(1500),
         }
     }
 }

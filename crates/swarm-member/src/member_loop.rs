@@ -21,7 +21,7 @@ use crate::turn::Compacted;
 /// The shortest and the longest wait after an error.
 const RETRY_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// How long hooks of the end of a session may take.
-const END_HOOKS: Duration = Duration::from_secs(10);
+pub(crate) const END_HOOKS: Duration = Duration::from_secs(10);
 
 /// A member that has started.
 pub(crate) struct MemberLoop<R> {
@@ -299,12 +299,17 @@ impl<R: Role> MemberLoop<R> {
         self.context.extend(told_by_hooks(&fired.await));
     }
 
-    /// Runs the `SessionEnd` hooks.
-    pub(crate) async fn end_session(&self, reason: &str, cancel: &CancellationToken) {
+    /// Runs the `SessionEnd` hooks, for at most `within`.
+    pub(crate) async fn end_session(
+        &self,
+        reason: &str,
+        cancel: &CancellationToken,
+        within: Duration,
+    ) {
         let fields = json!({"reason": reason});
         let event = HookEvent::SessionEnd;
         let fired = self.session.fire(event, Some(reason), fields, cancel);
-        if tokio::time::timeout(END_HOOKS, fired).await.is_err() {
+        if tokio::time::timeout(within, fired).await.is_err() {
             self.reporter
                 .notice("hook SessionEnd: took too long and was ended");
         }

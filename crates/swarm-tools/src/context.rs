@@ -105,7 +105,7 @@ impl Default for ToolLimits {
             bash_file_bytes: 64 * 1024 * 1024,
             bash_timeout: Duration::from_mins(2),
             bash_timeout_max: Duration::from_mins(10),
-            kill_grace: Duration::from_secs(2),
+            kill_grace: Duration::from_secs(1),
             drain_grace: Duration::from_millis(500),
         }
     }

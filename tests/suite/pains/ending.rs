@@ -1,7 +1,7 @@
 //! Members and teams that do not want to end, and what they would leave behind.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -327,4 +327,52 @@ fn l14_the_end_of_a_run_says_whom_it_waits_for_and_counts_the_time() {
     let report: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
     let told = Duration::from_millis(report["duration_ms"].as_u64().unwrap());
     assert!(told >= Duration::from_secs(1), "{report}");
+}
+
+/// Most time that Ctrl-C on a run may take here: the aim is two seconds, on a machine that does nothing else. One after the
+/// other, the lead's command, the hook, bob and what they leave would take more than ten.
+const CUT_SHORT: Duration = Duration::from_secs(6);
+
+#[test]
+fn l14_ctrl_c_ends_a_run_in_time_whose_commands_and_hooks_do_not_want_to_end() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let is_lead = ask.agent == "team-lead";
+        if is_lead && ask.result_of("spawn").is_none() {
+            let bob = json!({"name": "bob", "description": "work", "prompt": "work"});
+            return Reply::tool("spawn", "Agent", bob);
+        }
+        let command = format!(
+            "trap '' TERM HUP INT; touch {}; sleep 600; sleep 600",
+            ask.agent
+        );
+        Reply::tool("stuck", "Bash", json!({"command": command}))
+    });
+    let world = crate::scene::world().with_api(&api);
+    let hook = json!([{"hooks": [{"type": "command", "command": "sleep 600"}]}]);
+    let settings = json!({"hooks": {"SessionEnd": hook}});
+    world.write("root/settings.json", &settings.to_string());
+    let arguments = [
+        "run",
+        "go",
+        "--team",
+        "demo",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ];
+    let running = world.start(&arguments);
+    for agent in ["team-lead", "bob"] {
+        let made = world.project().join(agent);
+        world.wait_for("the command runs", || made.exists().then_some(()));
+    }
+    let began = Instant::now();
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    let took = began.elapsed();
+    assert!(took < CUT_SHORT, "{took:?}");
+    assert_eq!(world.processes(), []);
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
 }

@@ -12,9 +12,6 @@ use super::notification::{command_ended, command_outcome, message_id, notificati
 use super::record::{Record, StoppedBy};
 use crate::{EngineError, Injected, Session};
 
-/// How long sub-agents may take to end when the process does.
-const ENDING: Duration = Duration::from_secs(10);
-
 impl SubAgents {
     /// The bounds of sub-agents.
     pub(crate) fn limits(&self) -> &AgentLimits {
@@ -166,13 +163,13 @@ impl SubAgents {
     }
 
     /// Ends every sub-agent and every command in the background, because the process ends. Sub-agents in the background are
-    /// told of when the conversation is carried on.
-    pub async fn shut_down(&self) {
-        let commands = self.kit().commands.shut_down(ENDING);
-        tokio::join!(commands, self.shut_down_agents());
+    /// told of when the conversation is carried on. Returns after `within` at the latest.
+    pub async fn shut_down(&self, within: Duration) {
+        let commands = self.kit().commands.shut_down(within);
+        tokio::join!(commands, self.shut_down_agents(within));
     }
 
-    async fn shut_down_agents(&self) {
+    async fn shut_down_agents(&self, within: Duration) {
         let records = self.lock().records.clone();
         for record in &records {
             if !record.view().settled {
@@ -184,7 +181,7 @@ impl SubAgents {
                 record.until(|view| view.settled).await;
             }
         };
-        if tokio::time::timeout(ENDING, all).await.is_err() {
+        if tokio::time::timeout(within, all).await.is_err() {
             tracing::warn!("sub-agents did not end in time");
         }
     }

@@ -51,7 +51,10 @@ impl Tool for TaskStop {
     }
 
     fn one_line(&self, input: &Value) -> String {
-        let id = input["task_id"].as_str().unwrap_or_default();
+        let id = ["task_id", "shell_id"]
+            .into_iter()
+            .find_map(|key| input[key].as_str());
+        let id = id.unwrap_or_default();
         format!("TaskStop {id}")
             .chars()
             .filter(|c| !c.is_control())

@@ -192,6 +192,11 @@ async fn one_that_is_stopped_keeps_its_work_and_goes_on_by_a_message() {
     assert!(!heard, "whoever stopped it knows");
     let (again, is_error) = call(&family, "TaskStop", stop).await;
     assert!(is_error && again.contains("does not run"), "{again}");
+    let older = json!({"shell_id": "slow-1"});
+    let line = family.tool("TaskStop").one_line(&older);
+    assert_eq!(line, "TaskStop slow-1");
+    let (older, is_error) = call(&family, "TaskStop", older).await;
+    assert!(is_error && older.contains("slow-1 does not run"), "{older}");
     assert!(again.contains("No sub-agent runs."), "{again}");
     let resumed = family.send("slow-1", "go on").await.unwrap().unwrap();
     assert!(resumed.contains("was stopped and goes on"), "{resumed}");
@@ -326,7 +331,7 @@ async fn what_a_dead_process_did_not_tell_is_told_once_by_the_next() {
 #[tokio::test]
 async fn one_that_died_with_its_process_is_told_of_and_can_go_on() {
     let family = launched().await;
-    family.agents.shut_down().await;
+    family.agents.shut_down(Duration::from_secs(10)).await;
     let mut next = family.reborn(vec![definition("slow")]);
     next.hear().await;
     assert!(next.world.on_disk().contains("its process ended before it"));

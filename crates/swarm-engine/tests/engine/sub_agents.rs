@@ -1,5 +1,7 @@
 //! Sub-agents that their parent waits for.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use swarm_engine::TurnOutcome;
 use swarm_policy::{
@@ -450,7 +452,7 @@ async fn o1_the_next_one_is_refused_by_the_cap_of_those_at_once() {
         results[2].0
     );
     assert_eq!(family.most_at_once(), 2);
-    family.agents.shut_down().await;
+    family.agents.shut_down(Duration::from_secs(10)).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The lead: a prompt or a person, a team, and an end without leftovers.
 
 mod assemble;
+mod forced_end;
 mod mail;
 mod parts;
 mod prompt;

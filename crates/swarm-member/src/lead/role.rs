@@ -13,6 +13,7 @@ use swarm_tools::Caller;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::forced_end::EndDeadline;
 use super::mail::{LeadMail, has_unread_report};
 use super::report::Outcome;
 use super::result_text::ResultText;
@@ -32,6 +33,8 @@ pub(super) struct LeadRole {
     pub(super) mail: Arc<LeadMail>,
     supervisor: Supervisor,
     pub(super) result: ResultText,
+    /// When everything is to have ended once the run is stopped.
+    pub(super) deadline: Arc<EndDeadline>,
     /// A reconcile that an interrupted step has begun.
     pub(super) reconciling: Option<Reconciling>,
     /// The open tasks of which the lead was last told that nobody works on them.
@@ -57,6 +60,7 @@ impl LeadRole {
             leadership,
             mail,
             result: ResultText::default(),
+            deadline: Arc::default(),
             reconciling: None,
             nudged: None,
             told_paused: None,

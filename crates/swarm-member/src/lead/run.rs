@@ -1,22 +1,26 @@
 //! A lead from its start to its end.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberState, TeamName};
 use swarm_supervisor::{
-    LeadError, Leadership, clean_up_after_lead, end_marked, handover, implicit_team_name,
-    reconcile_outcome,
+    LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
+    implicit_team_name, reconcile_outcome,
 };
 use swarm_team::TeamCreator;
 
 use super::assemble::{assemble, start_mcp};
+use super::forced_end::{EarlyEnd, outlived};
 use super::report::{Outcome, RunReport};
 use super::role::LeadRole;
 use super::run_end::{end_members, left_worktrees, take_stock};
 use super::{Beginning, LeadParts};
-use crate::member_loop::MemberLoop;
+use crate::member_loop::{END_HOOKS, MemberLoop};
+
+/// How long sub-agents, background commands and MCP servers may take to end.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// Runs a lead from its prompt to the end of its work, an interactive one until a person ends it. Members that are still
 /// there are shut down; team and tasks are kept unless asked otherwise.
@@ -56,15 +60,16 @@ pub async fn run_lead(
     for problem in servers.problems() {
         member.reporter.notice(problem.to_string());
     }
+    let early = member.follow_stop();
     let worked = member.work(taken, prompt).await;
     member.mail.finish_writes();
     match worked {
-        Ok(outcome) => member.finish(outcome, servers, started).await,
+        Ok(outcome) => member.finish(outcome, early, servers, started).await,
         Err(error) => {
             // Its members do not outlive it; the team is kept for inspection.
             member.role.parts.remove_team = false;
             let outcome = Outcome::LeadFailed(error.to_string());
-            if let Err(second) = member.finish(outcome, servers, started).await {
+            if let Err(second) = member.finish(outcome, early, servers, started).await {
                 tracing::error!(error = %second, "the end of a failed run");
             }
             Err(error)
@@ -73,18 +78,29 @@ pub async fn run_lead(
 }
 
 impl MemberLoop<LeadRole> {
-    /// Stops the members or leaves them to another lead, writes the report, and gives up the lead.
+    /// Stops the members or leaves them to another lead, writes the report, and gives up the lead. Everything shares the
+    /// deadline of a run that was stopped; one that ends by itself lets its hooks finish first. `early` are members that
+    /// have been stopping since then.
     async fn finish(
         &mut self,
         outcome: Outcome,
+        early: EarlyEnd,
         servers: ProcessServers,
         started: Instant,
     ) -> Result<RunReport, LeadError> {
-        self.sub_agents.shut_down().await;
+        // From here on members are stopped below.
+        let early = self.stop.is_cancelled().then_some(early);
+        let deadline = Arc::clone(&self.role.deadline);
+        let (ending, hooks) = match &early {
+            Some(_) => (deadline.within(ENDING), deadline.within(END_HOOKS)),
+            None => (ENDING, END_HOOKS),
+        };
+        self.sub_agents.shut_down(ending).await;
         let mut usage = self.session.totals().usage;
         usage += self.reporter.of_sub_agents();
-        self.end_session(outcome.word(), &self.role.parts.kill)
+        self.end_session(outcome.word(), &self.role.parts.kill, hooks)
             .await;
+        deadline.begin();
         let mut report = RunReport {
             outcome,
             result: self.role.result.take(),
@@ -95,30 +111,29 @@ impl MemberLoop<LeadRole> {
             usage,
             duration_ms: 0,
         };
-        let closed = match report.team.clone() {
-            Some(team) if self.leaves_team(&report.outcome) => self.leave(&team, &mut report).await,
-            Some(team) => self.close(&team, &mut report).await,
-            None => Ok(()),
+        let team = report.team.clone();
+        let ending = async {
+            match team {
+                Some(team) if self.leaves_team(&report.outcome) => {
+                    self.leave(&team, &mut report).await
+                }
+                Some(team) => self.close(&team, early, &mut report).await,
+                None => Ok(()),
+            }
         };
-        servers.close().await;
+        // What takes longer is among the processes that are ended below.
+        let closing = tokio::time::timeout(deadline.within(ENDING), servers.close());
+        let (closed, _) = tokio::join!(ending, closing);
         let dep = &self.role.parts.deployment;
-        end_marked(dep, dep.spawn_id, dep.kill_grace).await;
+        end_marked(dep, dep.spawn_id, deadline.within(dep.kill_grace)).await;
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
     }
 
     /// Whether the members outlive this lead: it ends before the work is done, and nobody has stopped the team.
     fn leaves_team(&self, outcome: &Outcome) -> bool {
-        let parts = &self.role.parts;
-        let hung_up = parts.hangup.is_cancelled();
-        // A terminal that closes cancels `stop` as well.
-        let is_asked = parts.kill.is_cancelled() || (parts.stop.is_cancelled() && !hung_up);
-        let is_unfinished = match outcome {
-            Outcome::TimedOut => !parts.remove_team,
-            Outcome::Interrupted => hung_up,
-            _ => false,
-        };
-        is_unfinished && !is_asked
+        let is_unfinished = matches!(outcome, Outcome::TimedOut | Outcome::Interrupted);
+        is_unfinished && outlived(&self.role.parts)()
     }
 
     /// Leaves the team as the death of a lead would: its process stays in the roster, so that running members park as
@@ -130,18 +145,16 @@ impl MemberLoop<LeadRole> {
     }
 
     /// Stops the members and gives up the lead. Every step is taken even if one fails; the first failure is returned.
-    async fn close(&mut self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
+    async fn close(
+        &mut self,
+        team: &TeamName,
+        early: Option<EarlyEnd>,
+        report: &mut RunReport,
+    ) -> Result<(), LeadError> {
+        self.reporter.state(MemberState::Stopping, None);
+        let ended = self.stop_members(team, early).await;
         let role = &mut self.role;
         let dep = &role.parts.deployment;
-        self.reporter.state(MemberState::Stopping, None);
-        let tell = |line| self.reporter.notice(line);
-        let ended = match end_members(dep, team, &role.parts.kill, tell).await {
-            Ok(ended) => match ended.failed.into_iter().next() {
-                Some((_, error)) => Err(error),
-                None => Ok(()),
-            },
-            Err(error) => Err(error),
-        };
         // The program handles the frames that came meanwhile; messages to the lead stay unread.
         if let Err(error) = self.mail.take() {
             tracing::warn!(%team, %error, "mail of the lead not read");
@@ -169,5 +182,26 @@ impl MemberLoop<LeadRole> {
             dep.store.team(team).delete(true, true)?;
         }
         Ok(())
+    }
+
+    /// Stops all members: those that `early` has found, and then those that were spawned meanwhile.
+    async fn stop_members(
+        &self,
+        team: &TeamName,
+        early: Option<EarlyEnd>,
+    ) -> Result<(), LeadError> {
+        let first_failure = |ended: TeamStopReport| match ended.failed.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        };
+        if let Some(early) = early
+            && let Ok(Some(ended)) = early.await
+        {
+            ended.and_then(first_failure)?;
+        }
+        let parts = &self.role.parts;
+        let tell = |line| self.reporter.notice(line);
+        let ended = end_members(&parts.deployment, team, &parts.kill, tell).await;
+        ended.and_then(first_failure)
     }
 }

@@ -13,12 +13,16 @@ use swarm_team::SpawnOrder;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use crate::member_loop::END_HOOKS;
 use crate::servers::start_servers;
 use crate::teammate::assemble::{Teammate, assemble};
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
 /// How much longer than its spawner a child waits for the commit, so that the spawner decides first.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long its sub-agents and background commands may take to end.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// How a teammate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,11 +103,11 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
         .await;
     let ending = member.run().await;
     member.mail.finish_writes();
-    member.sub_agents.shut_down().await;
+    member.sub_agents.shut_down(ENDING).await;
     let reason = ending.as_ref().map_or("failed", |ending| ending.reason());
     // The process was told to stop before; that does not interrupt these hooks.
     let never = CancellationToken::new();
-    member.end_session(reason, &never).await;
+    member.end_session(reason, &never, END_HOOKS).await;
     servers.close().await;
     process::end(started, process::GRACE).await;
     if matches!(ending, Ok(Ending::Terminated)) {

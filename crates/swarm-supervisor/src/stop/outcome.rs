@@ -47,10 +47,10 @@ impl StopOptions {
 }
 
 /// How long a member may take to end when it is stopped by force, before its processes are terminated.
-pub const FORCED_PATIENCE: Duration = Duration::from_millis(1500);
+pub const FORCED_PATIENCE: Duration = Duration::from_millis(1300);
 
 /// How long its processes may then take after SIGTERM.
-const FORCED_GRACE: Duration = Duration::from_millis(500);
+const FORCED_GRACE: Duration = Duration::from_millis(400);
 
 /// How a member ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
