@@ -15,10 +15,12 @@ const SETTINGS: &[Row] = &[
     ("allowedMcpServers", ""),
     ("alwaysThinkingEnabled", ""),
     ("apiKeyHelper", "set ANTHROPIC_API_KEY"),
+    ("attribution", ""),
     ("autoMode", ""),
     ("availableModels", ""),
     ("awsAuthRefresh", ""),
     ("awsCredentialExport", ""),
+    ("cleanupPeriodDays", ""),
     ("deniedMcpServers", "use deny rules for `mcp__SERVER`"),
     ("disabledMcpjsonServers", ""),
     ("effortLevel", "set `effort` in agent definitions"),
@@ -44,6 +46,7 @@ const PERMISSIONS: &[Row] = &[("blockedPaths", "use deny rules")];
 
 /// Environment variables.
 const VARIABLES: &[Row] = &[
+    ("ANTHROPIC_CONFIG_DIR", "set CLAUDE_CONFIG_DIR"),
     ("ANTHROPIC_CUSTOM_HEADERS", ""),
     (
         "ANTHROPIC_DEFAULT_HAIKU_MODEL",
@@ -58,10 +61,17 @@ const VARIABLES: &[Row] = &[
         "set `model.aliases` in swarm.toml",
     ),
     ("ANTHROPIC_MODEL", "set `model.default` in swarm.toml"),
+    ("ANTHROPIC_PROFILE", "set ANTHROPIC_API_KEY"),
     ("ANTHROPIC_SMALL_FAST_MODEL", ""),
     ("BASH_DEFAULT_TIMEOUT_MS", ""),
     ("BASH_MAX_OUTPUT_LENGTH", ""),
     ("BASH_MAX_TIMEOUT_MS", ""),
+    (
+        "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS",
+        "use deny rules such as `Agent(Explore)`",
+    ),
+    ("CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS", ""),
+    ("CLAUDE_AUTO_BACKGROUND_TASKS", "use `run_in_background`"),
     ("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", ""),
     (COORDINATOR, ""),
     (
@@ -87,14 +97,22 @@ const VARIABLES: &[Row] = &[
     ),
     ("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", ""),
     ("CLAUDE_CODE_MESSAGING_SOCKET", ""),
+    ("CLAUDE_CODE_MESSAGING_TOKEN", ""),
+    ("CLAUDE_CODE_OAUTH_TOKEN", "set ANTHROPIC_API_KEY"),
     ("CLAUDE_CODE_PLAN_MODE_REQUIRED", "use `--mode plan`"),
+    ("CLAUDE_CODE_REMOTE_MEMORY_DIR", ""),
     ("CLAUDE_CODE_SIMPLE", ""),
     ("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", ""),
     ("CLAUDE_CODE_TASK_LIST_ID", "use `--team`"),
     ("CLAUDE_CODE_TEAMMATE_COMMAND", ""),
+    (
+        "CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS",
+        "set `stop.grace_s` in swarm.toml",
+    ),
     ("CLAUDE_CODE_USE_BEDROCK", ""),
     ("CLAUDE_CODE_USE_FOUNDRY", ""),
     ("CLAUDE_CODE_USE_VERTEX", ""),
+    ("CLAUDE_SUBAGENT_BG_SHELL_MAX_MS", ""),
     (
         "MAX_MCP_OUTPUT_TOKENS",
         "set `mcp.result_chars` in swarm.toml",
@@ -102,6 +120,18 @@ const VARIABLES: &[Row] = &[
     ("MAX_THINKING_TOKENS", ""),
     ("MCP_TIMEOUT", "set `mcp.start_timeout_s` in swarm.toml"),
     ("MCP_TOOL_TIMEOUT", "set `mcp.call_timeout_s` in swarm.toml"),
+];
+
+/// Variables that turn off what swarm always has.
+const SWITCHES: &[Row] = &[
+    (
+        "CLAUDE_CODE_ENABLE_TASKS",
+        "use deny rules such as `TaskCreate`",
+    ),
+    (
+        "CLAUDE_CODE_ENABLE_TODO_TOOLS",
+        "use deny rules such as `TaskCreate`",
+    ),
 ];
 
 const COORDINATOR: &str = "CLAUDE_CODE_COORDINATOR_MODE";
@@ -126,7 +156,10 @@ pub(super) fn in_settings(document: &Value, file: &str) -> Option<String> {
 /// One sentence about the variables that are not supported.
 pub(super) fn in_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     let given = VARIABLES.iter().filter(|(name, _)| is_on(get(name)));
-    sentence("environment", given)
+    let off = SWITCHES
+        .iter()
+        .filter(|(name, _)| matches!(get(name), Some("0" | "false")));
+    sentence("environment", given.chain(off))
 }
 
 /// Refuses to start a normal lead where a coordinator was asked for.
@@ -187,6 +220,39 @@ mod tests {
             "environment: not supported and ignored: `CLAUDE_CODE_SIMPLE`"
         );
         assert_eq!(in_variables(|_| None), None);
+    }
+
+    #[test]
+    fn every_known_variable_and_setting_is_named() {
+        for name in [
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_MESSAGING_TOKEN",
+            "CLAUDE_AUTO_BACKGROUND_TASKS",
+            "CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS",
+            "CLAUDE_SUBAGENT_BG_SHELL_MAX_MS",
+            "CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS",
+            "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS",
+            "CLAUDE_CODE_REMOTE_MEMORY_DIR",
+            "ANTHROPIC_PROFILE",
+            "ANTHROPIC_CONFIG_DIR",
+        ] {
+            let said = in_variables(|asked| (asked == name).then_some("x"));
+            assert!(said.unwrap_or_default().contains(name), "{name}");
+        }
+        for key in ["cleanupPeriodDays", "attribution"] {
+            let said = in_settings(&json!({key: {"x": 1}}), "s.json");
+            assert!(said.unwrap_or_default().contains(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_switch_is_named_only_where_it_turns_off_what_is_always_there() {
+        for (name, _) in SWITCHES {
+            for (value, is_named) in [("0", true), ("false", true), ("1", false), ("", false)] {
+                let said = in_variables(|asked| (asked == *name).then_some(value));
+                assert_eq!(said.is_some(), is_named, "{name}={value}");
+            }
+        }
     }
 
     #[test]
