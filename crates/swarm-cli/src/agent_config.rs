@@ -8,7 +8,7 @@ use swarm_config::{
     ClaudeSettings, Environment, FoundAgents, Looking, Settings, find_skills, gather,
     instruction_settings, is_trusted, project_folder, project_top,
 };
-use swarm_engine::{InstructionSources, LoadedInstructions};
+use swarm_engine::{InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS};
 use swarm_policy::{
     AgentCatalog, AgentConfig, AgentDefinition, CompactionSettings, DefinitionProblem,
     HookSettings, ReadFilter,
@@ -112,6 +112,7 @@ pub(crate) fn instructions(
     let claude = ClaudeSettings::load(&root, cwd, home.as_deref())?;
     let sources = InstructionSources {
         settings: instruction_settings(settings, &root, cwd, trusted),
+        managed: MANAGED_INSTRUCTIONS.into(),
         unreadable: ReadFilter::denials(&claude.rules, cwd, home.as_deref()),
         root,
         home,

@@ -37,7 +37,9 @@ pub use events::{EventSink, NoEvents, StepCounter};
 pub use fork::ForkPoint;
 pub use gate::{NobodyToAsk, PermissionGate};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
-pub use instructions::{InstructionFile, InstructionKind, InstructionSources, LoadedInstructions};
+pub use instructions::{
+    InstructionFile, InstructionKind, InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS,
+};
 pub use limits::EngineLimits;
 pub use loaded_definition::{LoadedDefinition, SkillError};
 pub use own_tools::own_tools;

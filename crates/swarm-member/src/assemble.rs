@@ -8,8 +8,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use swarm_engine::{
     AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EventSink, ForkPoint,
-    InstructionSources, Interjections, Isolator, ModelFactory, Rights, Session, SubAgentKit,
-    SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools, without_unreadable,
+    InstructionSources, Interjections, Isolator, MANAGED_INSTRUCTIONS, ModelFactory, Rights,
+    Session, SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
+    without_unreadable,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -226,6 +227,7 @@ impl MemberSetup {
             .is_none_or(|definition| !definition.omit_claude_md)
             .then(|| {
                 Arc::new(InstructionSources {
+                    managed: MANAGED_INSTRUCTIONS.into(),
                     settings: self.agent_config.instructions.clone(),
                     root: self.root.clone(),
                     home: self.home.clone(),

@@ -13,7 +13,7 @@ use super::probe::Probes;
 use super::reader::Reader;
 
 /// The file of the machine's administrator, as in Claude Code.
-const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
+pub const MANAGED_INSTRUCTIONS: &str = "/etc/claude-code/CLAUDE.md";
 
 /// Levels of directories below `rules`.
 const RULE_DEPTH: usize = 8;
@@ -23,6 +23,8 @@ const RULE_DEPTH: usize = 8;
 pub struct InstructionSources {
     /// Which files count.
     pub settings: InstructionSettings,
+    /// The file of the machine's administrator: [`MANAGED_INSTRUCTIONS`].
+    pub managed: PathBuf,
     /// The config directory, which has the user's own `CLAUDE.md` and `rules`.
     pub root: PathBuf,
     /// The user's home directory, for imports that begin with `~/`.
@@ -103,7 +105,7 @@ impl LoadedInstructions {
         let layers = repository.layers(cwd);
         let mut loader = Loader::new(sources, &repository, HashSet::new());
         loader.loaded.problems = sources.settings.problems();
-        loader.file(Path::new(MANAGED), InstructionKind::Managed);
+        loader.file(&sources.managed, InstructionKind::Managed);
         loader.file(&sources.root.join("CLAUDE.md"), InstructionKind::User);
         loader.rules(&sources.root.join("rules"), InstructionKind::User);
         for layer in &layers {

@@ -7,7 +7,9 @@ mod probe;
 mod reader;
 
 pub(crate) use announce::{Instructions, News};
-pub use load::{InstructionFile, InstructionKind, InstructionSources, LoadedInstructions};
+pub use load::{
+    InstructionFile, InstructionKind, InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS,
+};
 
 #[cfg(test)]
 mod tests;

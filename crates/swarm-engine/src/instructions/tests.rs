@@ -45,6 +45,7 @@ impl Place {
     fn sources(&self) -> InstructionSources {
         InstructionSources {
             settings: self.settings.clone(),
+            managed: self.path("etc/CLAUDE.md"),
             root: self.path("root"),
             home: Some(self.path("home")),
             unreadable: ReadFilter::new(&self.rules, &self.path("repo"), None),
@@ -78,6 +79,7 @@ fn told(news: Option<super::News>) -> String {
 #[test]
 fn files_are_read_from_the_general_to_the_specific() {
     let place = Place::new();
+    place.write("etc/CLAUDE.md", "managed");
     place.write("root/CLAUDE.md", "user");
     place.write("root/rules/a.md", "user rule");
     place.write("AGENTS.md", "above");
@@ -92,6 +94,7 @@ fn files_are_read_from_the_general_to_the_specific() {
     place.write("repo/CLAUDE.local.md", "local");
     place.write("repo/pkg/AGENTS.md", "package");
     let order = [
+        "managed",
         "user",
         "user rule",
         "above",
@@ -103,7 +106,8 @@ fn files_are_read_from_the_general_to_the_specific() {
     ];
     assert_eq!(place.texts("repo/pkg"), order);
     let loaded = place.load("repo/pkg");
-    assert_eq!(loaded.files[6].kind, InstructionKind::Local);
+    assert_eq!(loaded.files[0].kind, InstructionKind::Managed);
+    assert_eq!(loaded.files[7].kind, InstructionKind::Local);
     assert_eq!(loaded.conditional[0].text, "limited");
     assert_eq!(loaded.problems, Vec::<String>::new());
 }
@@ -158,6 +162,38 @@ fn files_outside_the_repository_are_imported_only_by_the_user_and_by_trusted_rep
     place.settings.trusted = None;
     place.write("root/CLAUDE.md", "user @~/notes.md");
     assert_eq!(place.texts("repo")[1], "private notes");
+}
+
+#[test]
+fn an_absolute_import_is_followed_inside_the_repository_and_outside_of_a_trusted_one() {
+    let mut place = Place::new();
+    place.write("repo/inside.md", "inside");
+    place.write("elsewhere/outside.md", "outside");
+    let [inside, outside] = ["repo/inside.md", "elsewhere/outside.md"].map(|path| place.path(path));
+    let text = format!("project @{} @{}", inside.display(), outside.display());
+    place.write("repo/CLAUDE.md", &text);
+    let loaded = place.load("repo");
+    assert_eq!(loaded.files[1..].len(), 1, "{:?}", loaded.files);
+    assert_eq!(loaded.files[1].text, "inside");
+    assert!(
+        loaded.problems[0].contains("outside.md"),
+        "{:?}",
+        loaded.problems
+    );
+    place.settings.trusted = Some(place.path("repo"));
+    assert_eq!(place.texts("repo")[1..], ["inside", "outside"]);
+}
+
+#[test]
+fn of_the_named_files_the_first_in_each_directory_counts() {
+    let mut place = Place::new();
+    place.settings.files = ["RULES.md", "AGENTS.md"].map(str::to_owned).to_vec();
+    place.write("repo/CLAUDE.md", "not named");
+    place.write("repo/AGENTS.md", "agents of the top");
+    place.write("repo/pkg/RULES.md", "rules of the package");
+    place.write("repo/pkg/AGENTS.md", "agents of the package");
+    let texts = place.texts("repo/pkg");
+    assert_eq!(texts, ["agents of the top", "rules of the package"]);
 }
 
 #[test]

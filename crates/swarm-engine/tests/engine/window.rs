@@ -195,6 +195,7 @@ impl Talk {
                 files: vec!["CLAUDE.md".into()],
                 ..InstructionSettings::default()
             },
+            managed: self.world.scratch.path().join("managed.md"),
             root: self.world.scratch.path().join("root"),
             home: None,
             unreadable: ReadFilter::new(&RuleSet::default(), &folder, None),
