@@ -1,6 +1,7 @@
 //! What users of agent teams have suffered from, each as something that does not happen here. Names begin with the row
 //! of the list that the project keeps of such pains.
 
+mod closed;
 mod definitions;
 mod ending;
 mod environment;

@@ -199,10 +199,11 @@ impl Trial<'_> {
         self.scene.assert_roster_is_true();
     }
 
-    /// The id of what ann asks; `None` where a lead that had the time has ended her in order.
+    /// The id of what ann asks; `None` where a lead that was told to end has ended her in order. One whose terminal is
+    /// gone leaves her to another lead.
     fn question_of_ann(&self) -> Option<String> {
         let world = &self.scene.world;
-        let may_have_ended = self.blow != Blow::Kill;
+        let may_have_ended = matches!(self.blow, Blow::Terminate | Blow::TerminateAndKill);
         world.wait_for("ann's question is in the queue, or she has ended", || {
             if may_have_ended && self.scene.teammates().is_empty() {
                 return Some(None);
