@@ -21,5 +21,6 @@ mod starting;
 mod states;
 mod tasks;
 mod unasked;
+mod unprivileged;
 mod waiting;
 mod worktrees;

@@ -1,13 +1,14 @@
 //! What a team is told of its members: the state of each.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{MODEL, kill_member, signal_member, spawn_over, wait_for_state, world_over};
 
 /// Everybody does what brings it into the state that it is named after, and waits there.
 fn players(gate: &Gate) -> FakeApi {
@@ -162,4 +163,56 @@ fn d8_a_member_that_has_not_said_hello_is_starting() {
     });
     world.swarm(&["kill", "--all"]);
     assert_ne!(spawning.wait().code, Some(0));
+}
+
+#[test]
+fn d8_a_member_whose_key_is_refused_is_shown_as_failed_with_the_reason() {
+    let api = FakeApi::start(|_: &Ask| Reply::refusal(401));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    are_told(&world, "demo", &[("bob", "failed")]);
+    let status = world.swarm(&["status", "--json"]).json();
+    let told = status["members"][1].to_string();
+    let shown = world.swarm(&["status"]).stdout;
+    let shown = shown.lines().find(|line| line.contains("bob")).unwrap();
+    let reason = "does not accept the credentials";
+    for text in [told.as_str(), shown] {
+        assert!(text.contains("failed") && text.contains(reason), "{text}");
+    }
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+/// Most time until a death is shown here. The aim is a tenth of a second on a quiet machine; who only looks again from time
+/// to time takes seconds.
+const SHOWN: Duration = Duration::from_millis(1500);
+
+#[test]
+fn d8_a_watched_status_shows_a_kill_by_the_life_lock() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let names = ["ann", "bob", "eve"];
+    for name in names {
+        spawn_over(&world, name);
+    }
+    for name in names {
+        wait_for_state(&world, name, "idle");
+    }
+    let watching = world.start(&["status", "--watch"]);
+    let shows = |name: &str, state: &str| {
+        let shown = watching.stdout();
+        let mut lines = shown.lines().rev().filter(|line| line.contains(name));
+        lines.next().is_some_and(|line| line.contains(state))
+    };
+    let times = names.map(|name| {
+        world.wait_for("it is shown", || shows(name, "idle").then_some(()));
+        let began = Instant::now();
+        signal_member(&world, "demo", name, Signal::KILL);
+        world.wait_for("its death is shown", || shows(name, "dead").then_some(()));
+        began.elapsed()
+    });
+    // Of three, so that a machine with other work is not taken for one that polls.
+    assert!(times.iter().min() < Some(&SHOWN), "{times:?}");
+    watching.signal(Signal::INT);
+    watching.wait();
+    world.swarm(&["kill", "--all"]).ok();
 }

@@ -1,0 +1,122 @@
+//! The programs as a user without privileges runs them. Root may read every process; such a user may not.
+
+use rustix::process::Signal;
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::{Finished, Running, World};
+
+use crate::scene::{MODEL, world};
+
+/// Who a test of root becomes. Any other user is unprivileged already.
+const NOBODY: [&str; 4] = [
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+];
+
+/// A world that belongs to a user without privileges.
+struct Unprivileged {
+    world: World,
+    words: Vec<&'static str>,
+}
+
+impl Unprivileged {
+    fn new(api: &FakeApi) -> Self {
+        let world = world().with_api(api);
+        let words = if rustix::process::geteuid().is_root() {
+            let (folder, program) = (world.folder().display().to_string(), world.program("swarm"));
+            let programs = program.parent().unwrap().display().to_string();
+            // The programs are links to those of every other test.
+            for words in [
+                &["-hR", "65534:65534", &folder][..],
+                &["65534:65534", &programs],
+            ] {
+                world.start_program("chown", words).wait().ok();
+            }
+            NOBODY.to_vec()
+        } else {
+            vec!["env"]
+        };
+        Self { world, words }
+    }
+
+    fn start(&self, arguments: &[&str]) -> Running {
+        self.world.start_under(&self.words, arguments, &[])
+    }
+
+    fn swarm(&self, arguments: &[&str]) -> Finished {
+        self.start(arguments).wait()
+    }
+
+    /// Reads a file of a member's process, as any program of the same user could.
+    fn reads(&self, name: &str, file: &str) -> Finished {
+        let pid = self.world.team("demo").hello(name)["pid"].clone();
+        let path = format!("/proc/{pid}/{file}");
+        let words = [&self.words[1..], &["cat", &path]].concat();
+        self.world.start_program(self.words[0], &words).wait()
+    }
+
+    fn is_in_state(&self, name: &str, state: &str) {
+        self.world.wait_for(&format!("{name} is {state}"), || {
+            (self.world.team("demo").state(name)["state"] == state).then_some(())
+        });
+    }
+}
+
+#[test]
+fn members_are_killed_and_reaped_although_their_environment_is_closed_to_their_own_user() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let spawn = |name: &str| {
+            let input = json!({"name": name, "description": "work", "prompt": "hello"});
+            Reply::tool(name, "Agent", input)
+        };
+        match (
+            ask.agent.as_str(),
+            ask.result_of("ann"),
+            ask.result_of("bob"),
+        ) {
+            ("team-lead", None, _) => spawn("ann"),
+            ("team-lead", _, None) => spawn("bob"),
+            _ if ask.result_of("stay").is_none() => {
+                let command = "setsid sleep 600 & exec sleep 600";
+                Reply::tool("stay", "Bash", json!({"command": command}))
+            }
+            _ => Reply::text("done"),
+        }
+    });
+    let user = Unprivileged::new(&api);
+    let team = user.world.team("demo");
+    let lead = user.start(&[
+        "run",
+        "go",
+        "--team",
+        "demo",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ]);
+    for name in ["ann", "bob"] {
+        api.wait_for("a member's first turn", name, |_| true);
+        user.is_in_state(name, "working");
+        let closed = user.reads(name, "environ");
+        assert_eq!(closed.code, Some(1), "{}", closed.story());
+        assert!(
+            closed.stderr.contains("Permission denied"),
+            "{}",
+            closed.story()
+        );
+        user.reads(name, "stat").ok();
+    }
+    user.swarm(&["kill", "ann", "--team", "demo"]).ok();
+    assert_eq!(team.names(), ["team-lead", "bob"]);
+    lead.signal(Signal::KILL);
+    lead.wait();
+    user.is_in_state("bob", "parked");
+    user.swarm(&["reap", "--parked"]).ok();
+    assert_eq!(team.names(), ["team-lead"]);
+    assert_eq!(user.world.processes(), []);
+}
