@@ -333,6 +333,28 @@ fn a_sub_agent_with_a_worktree_changes_nothing_beside_it_and_says_where_its_work
 }
 
 #[test]
+fn a_worktree_of_a_dirty_checkout_is_refused_with_advice_that_a_model_can_follow() {
+    let api = FakeApi::start(move |ask: &Ask| {
+        if errand(ask).contains("errand") {
+            Reply::text("never started")
+        } else if ask.result_of("a").is_some() {
+            Reply::text("done")
+        } else {
+            Reply::blocks([start("a", "errand", &json!({"isolation": "worktree"}))])
+        }
+    });
+    let world = world().with_api(&api);
+    world.write("project/greet.txt", "hello\n");
+    world.commit_project();
+    world.write("project/greet.txt", "changed\n");
+    run(&world, "headless").json();
+    let (result, failed) = result(&api, "a");
+    assert!(failed && result.contains("greet.txt"), "{result}");
+    assert!(!result.contains("--"), "a model has no flags: {result}");
+    assert!(result.contains("commit"), "{result}");
+}
+
+#[test]
 fn a_worktree_in_which_a_sub_agent_changed_nothing_is_gone() {
     let (world, api, _) = in_a_worktree(&[("look", "pwd")]);
     let (place, _) = result(&api, "look");

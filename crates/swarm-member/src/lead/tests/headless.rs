@@ -534,8 +534,13 @@ async fn the_result_is_the_report_and_not_the_word_after_a_late_notice() {
 async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
     let run = Run::new();
     run.world.create_team();
-    run.model
-        .then(call("TeamCreate", json!({"team_name": "crew"})));
+    let with_type = json!({"team_name": "crew", "agent_type": "general-purpose"});
+    run.model.then(call("TeamCreate", with_type));
+    run.model.on(|request| {
+        let heard = heard(request);
+        assert!(heard.contains("unknown parameter `agent_type`"), "{heard}");
+        call("TeamCreate", json!({"team_name": "crew"}))
+    });
     let agent = json!({"name": "bob", "description": "d", "prompt": "p", "team_name": "crew"});
     run.model.on(move |request| {
         let heard = heard(request);
