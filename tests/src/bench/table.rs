@@ -13,6 +13,8 @@ pub(crate) enum Aim {
     None,
     /// At most this many times the other side.
     Ratio(f64),
+    /// At least this many times the other side.
+    AtLeast(f64),
     /// At most this, in the unit of the figure.
     AtMost(f64),
 }
@@ -63,6 +65,7 @@ impl Line {
         match self.aim {
             Aim::None => None,
             Aim::Ratio(most) => self.ratio().map(|ratio| ratio <= most),
+            Aim::AtLeast(least) => self.ratio().map(|ratio| ratio >= least),
             Aim::AtMost(most) => Some(self.ours.median() <= most),
         }
     }
@@ -71,6 +74,7 @@ impl Line {
         match self.aim {
             Aim::None => String::new(),
             Aim::Ratio(most) => format!("<= {}", times(most)),
+            Aim::AtLeast(least) => format!(">= {}", times(least)),
             Aim::AtMost(most) => format!("<= {}", self.ours.show(most)),
         }
     }
@@ -80,6 +84,7 @@ impl Line {
         let aim = match self.aim {
             Aim::None => Value::Null,
             Aim::Ratio(most) => json!({"ratio": most}),
+            Aim::AtLeast(least) => json!({"least_ratio": least}),
             Aim::AtMost(most) => json!({"median": most}),
         };
         let mut record =
@@ -158,6 +163,15 @@ pub(crate) fn print(lines: &[Line], to: &mut impl Write) -> std::io::Result<()> 
 mod tests {
     use super::super::figure::Unit;
     use super::*;
+
+    #[test]
+    fn a_rate_below_its_share_of_the_floor_is_missed() {
+        let rate = |rate: f64| Figure::of(Unit::Rate, [rate]);
+        for (ours, word) in [(81.0, "met"), (79.0, "MISSED")] {
+            let line = Line::against("send", rate(ours), "floor", rate(100.0), Aim::AtLeast(0.8));
+            assert_eq!(line.cells()[7..], [">= 0.80x", word]);
+        }
+    }
 
     #[test]
     fn a_line_tells_both_sides_their_ratio_and_whether_the_aim_is_met() {

@@ -23,6 +23,8 @@ const TURNS: usize = 800;
 const OF_ONE_TURN: usize = 100;
 /// The requests at both ends whose processor time is taken.
 const ENDS: usize = 200;
+/// Most processor time of a request of 2 MB, in seconds.
+const REQUEST: f64 = 0.002;
 /// Seconds in a tick.
 const TICK: f64 = 0.01;
 
@@ -76,7 +78,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             Figure::of(Unit::Time, [late]),
             "of the first ones",
             Figure::of(Unit::Time, [early]),
-            Aim::Ratio(1.6),
+            Aim::AtMost(REQUEST),
         ),
         Line::against(
             format!("message -> request, conversation of {turns} turns"),

@@ -16,7 +16,12 @@ use crate::fake_api::{Ask, Block, Reply};
 
 /// How many members are spawned at once, how often, and how long the last may take, in seconds.
 const SIZES: [(usize, usize, Option<f64>); 3] =
-    [(1, 12, Some(0.05)), (8, 6, None), (32, 4, Some(1.5))];
+    [(1, 12, Some(0.05)), (8, 6, None), (LARGEST, 4, Some(1.5))];
+
+/// The size that is also held against bare panes.
+const LARGEST: usize = 32;
+/// How many times as long as bare panes it may take.
+const TIMES_BARE: f64 = 4.0;
 
 /// A lead spawns members in one answer; beside it tmux alone starts a program that sends one request.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
@@ -32,13 +37,18 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         let aim = aim.map_or(Aim::None, Aim::AtMost);
         let what = format!("spawn {size} -> the last one's first request");
         let (ours, bare) = (Figure::times(ours), Figure::times(bare));
+        let bare_panes = "tmux split-window alone";
         lines.push(Line::against(
-            what,
-            ours,
-            "tmux split-window alone",
-            bare,
+            &what,
+            ours.clone(),
+            bare_panes,
+            bare.clone(),
             aim,
         ));
+        if size == LARGEST {
+            let aim = Aim::Ratio(TIMES_BARE);
+            lines.push(Line::against("the same", ours, bare_panes, bare, aim));
+        }
         if size > 1 {
             let what = format!("spawn {size} -> the first one's first request");
             lines.push(Line::alone(what, Figure::times(first), Aim::None));

@@ -1,11 +1,13 @@
-//! Stopping members: idle, in a command, and waiting for their model.
+//! Stopping: members that are idle, in a command or wait for their model; a run whose commands ignore SIGTERM; and a
+//! large team.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rustix::process::Signal;
 use serde_json::json;
 
-use super::played::{Played, TEAM, settle};
+use super::played::{self, Played, TEAM, settle};
 use crate::bench::figure::Figure;
 use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
@@ -15,6 +17,10 @@ use crate::fake_api::{Ask, Gate, Reply};
 const WORKING: f64 = 2.0;
 /// Longest time to stop an idle member that agrees, in seconds.
 const WAITING: f64 = 0.15;
+
+/// Longest time to delete a team of [`MANY`] members, in seconds.
+const DELETING: f64 = 1.0;
+const MANY: usize = 64;
 
 /// What a member does when it is stopped.
 const IDLE: &str = "idle";
@@ -42,6 +48,9 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         }
     }
     gate.open();
+    drop(played);
+    let run: Vec<Duration> = (0..order.runs(3)).map(|_| interrupt(order)).collect();
+    let team: Result<Vec<Duration>> = (0..order.runs(3)).map(|_| delete(order)).collect();
     let [idle, command, model] = times.map(Figure::times);
     let row = |what: &str, figure, aim| {
         Line::alone(format!("swarm shutdown {what}"), figure, Aim::AtMost(aim))
@@ -50,7 +59,62 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         row("of an idle member", idle, WAITING),
         row("--force of a member in `sleep 100`", command, WORKING),
         row("--force of a member waiting for its model", model, WORKING),
+        Line::alone(
+            "Ctrl-C on a run, lead and member in commands that ignore SIGTERM",
+            Figure::times(run),
+            Aim::AtMost(WORKING),
+        ),
+        Line::alone(
+            format!("swarm team delete --force of {MANY} members"),
+            Figure::times(team?),
+            Aim::AtMost(DELETING),
+        ),
     ])
+}
+
+/// Ctrl-C on a run whose lead and member both are in a command that ignores SIGTERM.
+fn interrupt(order: &Order) -> Duration {
+    let played = Played::new(order, |ask: &Ask| {
+        let is_lead = ask.agent == "team-lead";
+        if is_lead && ask.own_texts().count() == 0 {
+            let bob = json!({"name": "bob", "description": "bench", "prompt": "Work."});
+            return Reply::tool("spawn", "Agent", bob);
+        }
+        let command = format!("trap '' TERM; touch {}; sleep 100; sleep 100", ask.agent);
+        Reply::tool("stuck", "Bash", json!({"command": command}))
+    });
+    let running = played.world.start(&[
+        "run",
+        "Work.",
+        "--model",
+        played::MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--backend",
+        "headless",
+    ]);
+    for agent in ["team-lead", "bob"] {
+        let made = played.world.project().join(agent);
+        played
+            .world
+            .wait_for("the command runs", || made.exists().then_some(()));
+    }
+    let began = Instant::now();
+    running.signal(Signal::INT);
+    running.wait();
+    began.elapsed()
+}
+
+/// `swarm team delete --force` of a large team whose members are idle.
+fn delete(order: &Order) -> Result<Duration> {
+    let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
+    played.idle_mates(MANY)?;
+    let began = Instant::now();
+    played
+        .world
+        .swarm(&["team", "delete", TEAM, "--force"])
+        .ok();
+    Ok(began.elapsed())
 }
 
 fn stop(played: &Played, name: &str, doing: &str) -> Result<Duration> {

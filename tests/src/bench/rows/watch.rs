@@ -16,8 +16,8 @@ use crate::stage::Running;
 const LONGEST: Duration = Duration::from_secs(30);
 /// Pause between two looks at what is shown.
 const LOOK: Duration = Duration::from_millis(1);
-/// So many times later than a new task may a death be shown.
-const AIM: f64 = 3.0;
+/// Longest time until a death is shown, in seconds.
+const AIM: f64 = 0.1;
 
 /// Members that are killed and tasks that are created, in turn, below one watching command.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
@@ -49,7 +49,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         Figure::times(deaths),
         "a new task (and the command that creates it)",
         Figure::times(tasks),
-        Aim::Ratio(AIM),
+        Aim::AtMost(AIM),
     )])
 }
 
