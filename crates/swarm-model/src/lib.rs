@@ -25,7 +25,7 @@ pub use connect::{ModelSettings, connect};
 pub use error::ModelError;
 pub use message::{ContentBlock, Message, Role};
 pub use messages_api::{MessagesApi, MessagesApiConfig};
-pub use model::{Model, ModelEvent, ModelEvents, ModelResponse, collect_response};
+pub use model::{Model, ModelEvent, ModelEvents, ModelResponse};
 pub use name::{ModelName, ModelNameError, Provider};
 pub use remote::{Connection, ReplayedApi, RetryPolicy, replay_answer};
 pub use request::{ModelRequest, SystemBlock, ToolSpec};

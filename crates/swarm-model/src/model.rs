@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use futures::StreamExt;
 use futures::stream::BoxStream;
 use swarm_protocol::Usage;
 use tokio_util::sync::CancellationToken;
@@ -86,17 +85,4 @@ impl ModelResponse {
             .collect();
         texts.join("\n")
     }
-}
-
-/// Runs a stream to its end and gives the whole answer, for callers who do not show it as it grows.
-pub async fn collect_response(mut events: ModelEvents) -> Result<ModelResponse, ModelError> {
-    while let Some(event) = events.next().await {
-        if let ModelEvent::Completed(response) = event? {
-            return Ok(response);
-        }
-    }
-    Err(ModelError::BadStream {
-        message: "the client's stream ended without an answer".into(),
-        attempts: 1,
-    })
 }

@@ -30,11 +30,6 @@ impl Decision {
         matches!(self, Decision::Allow { .. })
     }
 
-    /// Whether the call is refused without a question.
-    pub fn is_deny(&self) -> bool {
-        matches!(self, Decision::Deny { .. })
-    }
-
     /// The reason.
     pub fn why(&self) -> &str {
         match self {

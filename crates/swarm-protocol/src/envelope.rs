@@ -65,15 +65,6 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Several messages as one user text, one blank line between them.
-pub fn render_messages<'a>(messages: impl IntoIterator<Item = Envelope<'a>>) -> String {
-    let rendered: Vec<String> = messages
-        .into_iter()
-        .map(|message| message.render())
-        .collect();
-    rendered.join("\n\n")
-}
-
 fn attribute(out: &mut String, name: &str, value: Option<&str>) {
     let Some(value) = value else { return };
     // Writing into a String cannot fail.

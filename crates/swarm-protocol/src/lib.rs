@@ -37,7 +37,7 @@ pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, Tea
 pub use context_use::ContextUse;
 pub use digest::input_digest;
 pub use effort::{Effort, UnknownEffort};
-pub use envelope::{Envelope, SYSTEM_SENDER, defang, render_messages};
+pub use envelope::{Envelope, SYSTEM_SENDER, defang};
 pub use error_kind::{ErrorKind, ExitCode};
 pub use frame::{
     ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,

@@ -35,5 +35,5 @@ pub use roster::{NewMember, RemovedMember};
 pub use store::{
     Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamFolders, TeamStore,
 };
-pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, tasks_in_journal};
+pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
 pub use team::{Leftover, NewTeam, TeamDamage};

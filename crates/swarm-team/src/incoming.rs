@@ -260,12 +260,6 @@ pub fn sort_mail(entries: Vec<InboxEntry>) -> Vec<Incoming> {
     entries.into_iter().map(Incoming::of).collect()
 }
 
-/// Several messages as one user text.
-pub fn render_incoming<'a>(messages: impl IntoIterator<Item = &'a Incoming>) -> String {
-    let rendered: Vec<String> = messages.into_iter().map(Incoming::render).collect();
-    rendered.join("\n\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,7 +25,7 @@ pub use brief::team_brief;
 pub use completion::{Completion, CompletionError};
 pub use effects::{announce_assignment, announce_unblocked, look, reconcile, reserve};
 pub use hello::{HelloMismatch, check_hello};
-pub use incoming::{Incoming, PERSON_SENDER, render_incoming, sort_mail, speaker};
+pub use incoming::{Incoming, PERSON_SENDER, sort_mail, speaker};
 pub use marked::{
     MemberProcess, life_holders, processes_of_members, processes_of_spawn, processes_of_spawns,
     working_directories,

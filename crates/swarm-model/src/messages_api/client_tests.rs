@@ -7,11 +7,11 @@ use futures::StreamExt;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::played::{event, prose_answer, refusal};
+use super::played::{collect_response, event, prose_answer, refusal};
 use super::{MessagesApi, MessagesApiConfig};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Message};
-use crate::model::{Model, ModelEvent, ModelResponse, collect_response};
+use crate::model::{Model, ModelEvent, ModelResponse};
 use crate::remote::fake_server::{FakeServer, Reply};
 use crate::remote::{Connection, RetryPolicy};
 use crate::request::ModelRequest;

@@ -1,7 +1,10 @@
 //! What a Messages API server sends, for tests.
 
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
+use crate::error::ModelError;
+use crate::model::{ModelEvent, ModelEvents, ModelResponse};
 use crate::remote::fake_server::Reply;
 
 /// Writes one event as the API does.
@@ -37,4 +40,17 @@ pub(crate) fn refusal(status: u16, kind: &str, message: &str) -> Reply {
         vec![("content-type", "application/json".to_owned())],
         body.into_bytes(),
     )
+}
+
+/// Runs a stream to its end and gives the whole answer.
+pub(crate) async fn collect_response(mut events: ModelEvents) -> Result<ModelResponse, ModelError> {
+    while let Some(event) = events.next().await {
+        if let ModelEvent::Completed(response) = event? {
+            return Ok(response);
+        }
+    }
+    Err(ModelError::BadStream {
+        message: "the client's stream ended without an answer".into(),
+        attempts: 1,
+    })
 }

@@ -64,24 +64,10 @@ impl Draft {
         self
     }
 
-    /// With the sender's colour.
-    #[must_use]
-    pub fn with_color(mut self, color: impl Into<String>) -> Self {
-        self.color = Some(color.into());
-        self
-    }
-
     /// To be let in between tool calls.
     #[must_use]
     pub fn urgent(mut self) -> Self {
         self.swarm.urgent = true;
-        self
-    }
-
-    /// To replace an unread message of the same sender and key.
-    #[must_use]
-    pub fn superseding(mut self, key: impl Into<String>) -> Self {
-        self.swarm.supersede = Some(key.into());
         self
     }
 }

@@ -8,12 +8,10 @@ mod files;
 mod graph;
 mod mark;
 mod notes;
-mod rebuild;
 mod redo;
 mod release;
 mod rules;
 mod types;
 
-pub use rebuild::tasks_in_journal;
 pub(crate) use release::Returned;
 pub use types::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};

@@ -40,10 +40,10 @@ fn read(world: &World, member: &str) -> String {
 #[test]
 fn a_message_is_on_disk_in_claude_codes_form_and_in_the_journal() {
     let world = World::with_member("alice");
-    let draft = Draft::new("bob", "hello")
+    let mut draft = Draft::new("bob", "hello")
         .with_summary("a greeting")
-        .with_color("green")
         .urgent();
+    draft.color = Some("green".to_owned());
     let id = world
         .store
         .team(&world.team)
@@ -446,7 +446,8 @@ fn d2_a_delivery_is_in_the_journal_before_the_message_is_read() {
 fn d7_a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
     let world = World::with_member("alice");
     let send = |from: &str, key: &str, text: &str| {
-        let draft = Draft::new(from, text).superseding(key);
+        let mut draft = Draft::new(from, text);
+        draft.swarm.supersede = Some(key.to_owned());
         world
             .store
             .team(&world.team)

@@ -15,6 +15,7 @@ mod leftovers;
 mod links;
 mod look;
 mod mail;
+mod rebuild;
 mod reconcile;
 #[path = "../../../swarm-fs/tests/disk/recorder.rs"]
 mod recorder;

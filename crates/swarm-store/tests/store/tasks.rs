@@ -7,10 +7,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use swarm_protocol::{ErrorKind, Event, NewTask, SpawnId, TaskState, TaskStatus};
-use swarm_store::{
-    Actor, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore, tasks_in_journal,
-};
+use swarm_store::{Actor, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore};
 
+use crate::rebuild::tasks_in_journal;
 use crate::world::{World, id, name, new_task};
 
 fn status(status: TaskStatus) -> TaskChange {

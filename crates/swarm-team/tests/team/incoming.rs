@@ -5,7 +5,7 @@ use swarm_protocol::{
     ControlFrame, InboxEntry, IsoTime, MarkKind, ShutdownRejected, ShutdownRequest, SwarmMark,
     TaskAssignment,
 };
-use swarm_team::{Incoming, render_incoming, sort_mail};
+use swarm_team::{Incoming, sort_mail};
 
 use crate::world::request_id;
 
@@ -159,7 +159,6 @@ fn whatever_a_text_holds_there_is_one_envelope_for_each_message() {
     for message in &messages {
         assert_eq!(tags(&message.render()), 2, "{}", message.render());
     }
-    assert_eq!(tags(&render_incoming(&messages)), 2 * messages.len());
 }
 
 #[test]

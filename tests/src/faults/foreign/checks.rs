@@ -54,7 +54,7 @@ fn inbox(bytes: &[u8]) {
     }
     for entry in &parsed.entries {
         // Whatever the text is, it stays in one envelope.
-        let shown = swarm_protocol::render_messages([Envelope::of(entry)]);
+        let shown = Envelope::of(entry).render();
         assert_eq!(shown.matches("<teammate-message").count(), 1, "{shown}");
         assert_eq!(shown.matches("</teammate-message>").count(), 1, "{shown}");
         framed(entry);

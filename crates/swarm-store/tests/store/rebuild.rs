@@ -1,4 +1,4 @@
-//! Making the list again from the journal.
+//! Making the task list again from the journal: it has all that the list says.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,9 @@ use swarm_protocol::{Event, JournalEntry, Task, TaskId};
 
 /// The tasks that a journal tells of, by number, as they were last written by swarm. What other programs changed in the
 /// files is not in it, and neither is a task whose events were written by a version that did not enter its fields.
-pub fn tasks_in_journal<'e>(entries: impl IntoIterator<Item = &'e JournalEntry>) -> Vec<Task> {
+pub(crate) fn tasks_in_journal<'e>(
+    entries: impl IntoIterator<Item = &'e JournalEntry>,
+) -> Vec<Task> {
     let mut records: BTreeMap<TaskId, Map<String, Value>> = BTreeMap::new();
     for entry in entries {
         match &entry.event {
