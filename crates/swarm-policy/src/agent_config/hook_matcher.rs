@@ -2,23 +2,19 @@
 
 use regex::Regex;
 
-/// Other names of a tool under which a matcher means it too.
-const ALIASES: [(&str, &str); 1] = [("Agent", "Task")];
+use crate::pool::names_of;
 
 /// Whether a matcher speaks of this tool or agent type, read as Claude Code reads it: empty or `*` is everything; a
-/// name, or names joined by `|`, is meant exactly; anything else is a regular expression that may match anywhere in
-/// the name.
+/// name, or names joined by `|` or `,`, is meant exactly; anything else is a regular expression that may match anywhere
+/// in the name. A tool is meant by each of its names, whichever of them the model called.
 pub(super) fn matches(matcher: &str, subject: &str) -> bool {
     if matcher.is_empty() || matcher == "*" {
         return true;
     }
-    let aliases = ALIASES
-        .iter()
-        .filter(|(name, _)| *name == subject)
-        .map(|(_, alias)| *alias);
-    let mut names = std::iter::once(subject).chain(aliases);
+    let mut names = names_of(subject);
     if is_plain(matcher) {
-        return names.any(|name| matcher.split('|').any(|one| one == name));
+        let listed = matcher.split(['|', ',']).map(str::trim);
+        return names.any(|name| listed.clone().any(|one| one == name));
     }
     // What is no expression was told at load and matches nothing.
     Regex::new(matcher).is_ok_and(|expression| names.any(|name| expression.is_match(name)))
@@ -39,7 +35,7 @@ pub(super) fn fault(matcher: &str) -> Option<String> {
 fn is_plain(matcher: &str) -> bool {
     matcher
         .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "_|-".contains(c))
+        .all(|c| c.is_ascii_alphanumeric() || "_|-, ".contains(c))
 }
 
 #[cfg(test)]
@@ -63,7 +59,12 @@ mod tests {
             ("mcp__files", "mcp__files__write", false),
             ("Task", "Agent", true),
             ("^Task$", "Agent", true),
-            ("Agent", "Task", false),
+            ("Agent", "Task", true),
+            ("TaskStop", "KillShell", true),
+            ("KillShell", "TaskStop", true),
+            ("^BashOutput$", "TaskOutput", true),
+            ("TaskStop", "TaskOutput", false),
+            ("Edit, Write", "Write", true),
             ("code-reviewer", "code-reviewer", true),
             ("[", "Bash", false),
         ] {

@@ -11,5 +11,5 @@ pub use ceiling::ToolCeiling;
 pub use kind::{AgentKind, FilterLayer};
 pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
 pub use selector::{SelectorError, ToolSelector};
-pub(crate) use selector::{is_other_name, split};
+pub(crate) use selector::{is_other_name, names_of, split};
 pub use tables::{MEMBER_TOOLS, known_tools};

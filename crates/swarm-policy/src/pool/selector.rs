@@ -27,13 +27,17 @@ pub struct SelectorError {
     pub why: String,
 }
 
-/// Other names of tools: earlier ones of Claude Code's, and those of teaching programs whose definitions people copy.
-const OTHER_NAMES: &[(&str, &str)] = &[
+/// Earlier names of Claude Code's tools. Models, rules and hook matchers still use them.
+const FORMER_NAMES: &[(&str, &str)] = &[
     ("Task", "Agent"),
     ("KillShell", "TaskStop"),
     ("KillBash", "TaskStop"),
     ("BashOutput", "TaskOutput"),
     ("AgentOutputTool", "TaskOutput"),
+];
+
+/// Names of teaching programs whose definitions people copy, and of tools that became part of another.
+const OTHER_NAMES: &[(&str, &str)] = &[
     ("MultiEdit", "Edit"),
     ("read_file", "Read"),
     ("write_file", "Write"),
@@ -45,7 +49,16 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 
 /// Whether it is a tool of another program, or a former name of one.
 pub(crate) fn is_other_name(tool: &str) -> bool {
-    OTHER_NAMES.iter().any(|(other, _)| *other == tool)
+    let mut names = FORMER_NAMES.iter().chain(OTHER_NAMES);
+    names.any(|(other, _)| *other == tool)
+}
+
+/// Every name of a tool, under whichever of them it is given: its present one, then its former ones.
+pub(crate) fn names_of(tool: &str) -> impl Iterator<Item = &str> {
+    let present = FORMER_NAMES.iter().find(|(former, _)| *former == tool);
+    let present = present.map_or(tool, |(_, present)| present);
+    let former = FORMER_NAMES.iter().filter(move |(_, of)| *of == present);
+    std::iter::once(present).chain(former.map(|(former, _)| *former))
 }
 
 impl ToolSelector {
@@ -106,8 +119,8 @@ impl ToolSelector {
 }
 
 fn present_name(name: &str) -> String {
-    let known = OTHER_NAMES
-        .iter()
+    let mut names = FORMER_NAMES.iter().chain(OTHER_NAMES);
+    let known = names
         .find(|(other, _)| other.eq_ignore_ascii_case(name))
         .map_or(name, |(_, now)| *now);
     if known.eq_ignore_ascii_case("agent") {

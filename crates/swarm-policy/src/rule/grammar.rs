@@ -10,7 +10,7 @@ use super::wildcard::Wildcard;
 use super::{CommandPattern, PathPattern};
 use crate::Behavior;
 use crate::nearest;
-use crate::pool::{is_other_name, known_tools};
+use crate::pool::{is_other_name, known_tools, names_of};
 
 /// A permission rule in Claude Code's grammar.
 ///
@@ -117,8 +117,7 @@ impl Rule {
             "Read" => READ_FAMILY.contains(&tool) || kind == ToolKind::Read,
             "Edit" => edits,
             "Write" => edits && restricts && self.text.is_some(),
-            name if AGENT_NAMES.contains(&name) => AGENT_NAMES.contains(&tool),
-            name => names_mcp(name, tool),
+            name => names_of(tool).any(|other| other == name) || names_mcp(name, tool),
         }
     }
 }
@@ -297,6 +296,10 @@ mod tests {
             ("mcp__a__*", "mcp__a__tool", Allow, true),
             ("mcp__*", "mcp__a__tool", Deny, true),
             ("Task(x)", "Agent", Deny, true),
+            ("Agent(x)", "Task", Deny, true),
+            ("KillShell", "TaskStop", Deny, true),
+            ("BashOutput", "TaskOutput", Allow, true),
+            ("KillShell", "TaskOutput", Deny, false),
             ("Bash", "BashOutput", Allow, false),
         ] {
             assert_eq!(
