@@ -1,7 +1,7 @@
 //! Definitions that no model is told of.
 
 use crate::rule::Content;
-use crate::{AgentDefinition, McpSettings, RuleSet, same_agent_type};
+use crate::{AgentDefinition, McpSettings, McpUse, RuleSet, same_agent_type};
 
 /// Why a type is not offered, as half a sentence: a rule denies it, or a server that it needs is not there. `None` if it
 /// is offered.
@@ -37,18 +37,30 @@ pub fn denied_type(agent_type: &str, rules: &RuleSet) -> Option<String> {
     ))
 }
 
-/// The servers that a definition needs and that are not among those there. Parts of names count, in any letter case.
+/// The servers that a definition needs and that are not among those there: those that `mcpServers` names, and those of
+/// `requiredMcpServers`, of which parts of names count. Letter case does not.
 pub fn missing_servers<'d, 's>(
     definition: &'d AgentDefinition,
     there: impl Iterator<Item = &'s str>,
 ) -> Vec<&'d str> {
     let there: Vec<_> = there.map(folded).collect();
-    let is_there = |part: &str| {
+    let has_part = |part: &&str| {
         let part = folded(part);
         there.iter().any(|name| name.contains(&part))
     };
-    let needed = definition.required_mcp_servers.iter().map(String::as_str);
-    needed.filter(|part| !is_there(part)).collect()
+    let has = |name: &&str| there.contains(&folded(name));
+    let required = definition.required_mcp_servers.iter().map(String::as_str);
+    let shared = definition.mcp_servers.iter().filter_map(|one| match one {
+        McpUse::Shared(name) => Some(name.as_str()),
+        McpUse::Own(..) => None,
+    });
+    let mut missing: Vec<&str> = required.filter(|part| !has_part(part)).collect();
+    for name in shared.filter(|name| !has(name)) {
+        if !missing.contains(&name) {
+            missing.push(name);
+        }
+    }
+    missing
 }
 
 /// The servers that a definition needs and that have given none of these tools.
@@ -117,6 +129,29 @@ mod tests {
         assert_eq!(
             hidden_type(&definition, &rules, &servers(&["github", "SLACK-a"])),
             None
+        );
+    }
+
+    #[test]
+    fn a_type_whose_servers_are_named_and_not_there_is_hidden() {
+        let mut definition = AgentDefinition::new("a", "x", "x");
+        let own = servers(&["own"]).servers.remove("own").unwrap();
+        definition.mcp_servers = vec![
+            McpUse::Shared("github".into()),
+            McpUse::Own("own".into(), own.config),
+        ];
+        let hidden =
+            |names: &[&str]| hidden_type(&definition, &RuleSet::default(), &servers(names));
+        assert_eq!(
+            hidden(&["my-github"]).unwrap(),
+            "it needs the MCP server github"
+        );
+        assert_eq!(hidden(&["GitHub"]), None);
+        let tools = ["mcp__github__log"];
+        assert!(servers_without_tools(&definition, tools.into_iter()).is_empty());
+        assert_eq!(
+            servers_without_tools(&definition, ["Read"].into_iter()),
+            ["github"]
         );
     }
 
