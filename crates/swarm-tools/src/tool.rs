@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use crate::one_line::one_line;
@@ -92,6 +92,8 @@ pub struct ToolOutput {
     pub one_line: String,
     /// Pictures that the model sees behind the text.
     pub pictures: Vec<Picture>,
+    /// The result as hooks read it, in the shape of the tool of this name in Claude Code; see [`ToolOutput::response`].
+    pub response: Option<Value>,
 }
 
 impl ToolOutput {
@@ -102,6 +104,7 @@ impl ToolOutput {
             is_error: false,
             one_line: one_line.into(),
             pictures: Vec::new(),
+            response: None,
         }
     }
 
@@ -118,6 +121,7 @@ impl ToolOutput {
             is_error: true,
             one_line,
             pictures: Vec::new(),
+            response: None,
         }
     }
 
@@ -126,6 +130,22 @@ impl ToolOutput {
     pub fn with_pictures(mut self, pictures: Vec<Picture>) -> Self {
         self.pictures = pictures;
         self
+    }
+
+    /// The same with an object that hooks read in place of the text.
+    #[must_use]
+    pub fn with_response(mut self, response: Value) -> Self {
+        self.response = Some(response);
+        self
+    }
+
+    /// The result as an object, as `tool_response` of hooks has it: what the tool says itself, else the text in the
+    /// shape of a tool result of MCP.
+    pub fn response(&self) -> Value {
+        match &self.response {
+            Some(response) => response.clone(),
+            None => json!({"content": [{"type": "text", "text": self.content}]}),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use crate::files::{self, Freshness, Target, touched};
@@ -69,20 +69,26 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     // Held throughout: of two calls on one file, the later one sees what the earlier one did.
     let mut state = ctx.files.lock();
     let existing = files::load(&target)?;
-    let (stamp, done) = match existing {
+    let (stamp, done) = match &existing {
         None => (files::create(&target.real, content), "created"),
         Some((_, now)) => {
-            refuse_unseen(state.check(&target.real, &now), &target)?;
-            (files::replace(&target.real, content, &now), "replaced")
+            refuse_unseen(state.check(&target.real, now), &target)?;
+            (files::replace(&target.real, content, now), "replaced")
         }
     };
     let stamp = stamp.map_err(|error| write_error(&error, &target))?;
     state.saw(&target.real, stamp);
     let lines = counted(input.content.lines().count(), "line");
-    Ok(ToolOutput::ok(
+    let response = json!({
+        "type": if existing.is_none() { "create" } else { "update" },
+        "filePath": target.given,
+        "content": input.content,
+    });
+    let output = ToolOutput::ok(
         format!("{given} was {done}; it has {lines}."),
         format!("{done}, {lines}"),
-    ))
+    );
+    Ok(output.with_response(response))
 }
 
 /// Refuses to overwrite what the model has not seen.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::run::{Outcome, Ran, run, sentence};
@@ -105,7 +105,15 @@ fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
         "Command running in background with ID: {id}.{file} You are told when it ends. TaskOutput with task_id: '{id}' shows \
          its output, TaskStop ends it."
     );
-    Ok(ToolOutput::ok(content, format!("{id} in the background")))
+    let mut response = response("", false);
+    response["backgroundTaskId"] = json!(id);
+    let line = format!("{id} in the background");
+    Ok(ToolOutput::ok(content, line).with_response(response))
+}
+
+/// A result as hooks know it from Claude Code. Both streams of a command go into one pipe, which keeps their order.
+fn response(output: &str, interrupted: bool) -> Value {
+    json!({"stdout": output, "stderr": "", "interrupted": interrupted, "isImage": false})
 }
 
 fn time_limit(asked: Option<usize>, limits: &ToolLimits) -> Result<Duration, String> {
@@ -170,11 +178,13 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
         ));
     }
     parts.extend(ran.reset.clone());
+    let interrupted = matches!(ran.outcome, Outcome::Interrupted(_));
     ToolOutput {
         content: parts.join("\n"),
         is_error,
         one_line: format!("{short}, {lines}"),
         pictures: Vec::new(),
+        response: Some(response(output, interrupted)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::substitute::{Refusal, Substituted, Substitution, substitute};
@@ -80,11 +80,18 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     }
     // Held throughout: of two calls on one file, the later one sees what the earlier one did.
     let mut state = ctx.files.lock();
-    if what.old.is_empty() {
+    let output = if what.old.is_empty() {
         create(&mut state, &target, what.new)
     } else {
         change(&mut state, &target, what)
-    }
+    };
+    Ok(output?.with_response(json!({
+        "filePath": target.given,
+        "oldString": what.old,
+        "newString": what.new,
+        "replaceAll": what.everywhere,
+        "userModified": false,
+    })))
 }
 
 fn create(state: &mut FileState, target: &Target, content: &str) -> Result<ToolOutput, String> {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::lines::{self, Shown, Window};
@@ -120,7 +120,21 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let mut files = ctx.files.lock();
     files.saw(&target.real, lines::stamp(&metadata, &shown));
     drop(files);
-    Ok(output(&shown, window))
+    let response = response(&target.given, &shown, window);
+    Ok(output(&shown, window).with_response(response))
+}
+
+/// The lines without their numbers, as hooks know them from Claude Code.
+fn response(path: &Path, shown: &Shown, window: Window) -> Value {
+    let lines = shown.text.lines();
+    let plain = lines.map(|line| line.split_once('\t').map_or(line, |(_, text)| text));
+    json!({"type": "text", "file": {
+        "filePath": path,
+        "content": plain.collect::<Vec<_>>().join("\n"),
+        "numLines": shown.lines,
+        "startLine": window.first,
+        "totalLines": shown.total,
+    }})
 }
 
 /// Whether a file is a picture, by its content. It is at its beginning afterwards.

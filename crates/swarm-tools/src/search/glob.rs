@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::walk::{Selection, newest_first, walk};
@@ -114,7 +114,8 @@ fn glob(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
 fn output(found: Vec<PathBuf>, ignored: bool, target: &Target, ctx: &ToolContext) -> ToolOutput {
     let total = found.len();
     if total == 0 {
-        return ToolOutput::ok("No file matches.", "0 files");
+        let none = json!({"filenames": [], "numFiles": 0, "truncated": false});
+        return ToolOutput::ok("No file matches.", "0 files").with_response(none);
     }
     let mut lines: Vec<String> = newest_first(found)
         .iter()
@@ -124,6 +125,11 @@ fn output(found: Vec<PathBuf>, ignored: bool, target: &Target, ctx: &ToolContext
             Err(_) => path.display().to_string(),
         })
         .collect();
+    let response = json!({
+        "filenames": lines,
+        "numFiles": lines.len(),
+        "truncated": lines.len() < total,
+    });
     if lines.len() < total {
         lines.push(format!(
             "[the newest {} of {total}; narrow the pattern or the path]",
@@ -133,7 +139,7 @@ fn output(found: Vec<PathBuf>, ignored: bool, target: &Target, ctx: &ToolContext
     if ignored {
         lines.push("[only files that are ignored by git match]".into());
     }
-    ToolOutput::ok(lines.join("\n"), counted(total, "file"))
+    ToolOutput::ok(lines.join("\n"), counted(total, "file")).with_response(response)
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
