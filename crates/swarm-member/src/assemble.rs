@@ -252,6 +252,8 @@ impl MemberSetup {
             files: Arc::new(Mutex::new(FileState::new())),
             modes: None,
             scratch: Some(self.transcript.with_extension("").join("output").into()),
+            host: None,
+            documents: false,
             commands: Some(commands),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),

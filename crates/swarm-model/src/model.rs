@@ -23,6 +23,11 @@ pub trait Model: Send + Sync + Debug {
     /// Asks the model. Transient failures are retried inside; `cancel` ends the stream at once with
     /// [`ModelError::Cancelled`].
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents;
+
+    /// Whether it takes PDF files as `document` blocks of the Messages API.
+    fn takes_documents(&self) -> bool {
+        false
+    }
 }
 
 /// Something that happened while a model answers.

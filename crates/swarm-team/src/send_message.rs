@@ -219,7 +219,7 @@ impl SendMessageTool {
             content: out.to_string(),
             is_error: !all_asked,
             one_line: line,
-            pictures: Vec::new(),
+            attachments: Vec::new(),
             response: None,
         }
     }
@@ -272,7 +272,7 @@ fn refused(why: &str) -> ToolOutput {
         content: json!({ "success": false, "message": why }).to_string(),
         is_error: true,
         one_line: why.lines().next().unwrap_or_default().to_owned(),
-        pictures: Vec::new(),
+        attachments: Vec::new(),
         response: None,
     }
 }

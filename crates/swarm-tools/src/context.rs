@@ -10,7 +10,8 @@ use swarm_protocol::{AgentId, MemberName, ShellGuards, TeamName};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AgentShell, BackgroundCommands, Checkout, Confinement, FileState, ModeSwitch, ProtectedPaths,
+    AgentShell, BackgroundCommands, CallHost, Checkout, Confinement, FileState, ModeSwitch,
+    ProtectedPaths,
 };
 
 /// Everything a call is given besides its input. Cheap to clone.
@@ -41,6 +42,10 @@ pub struct ToolContext {
     pub scratch: Option<Arc<Path>>,
     /// Its commands in the background. An agent without them can have none.
     pub commands: Option<Arc<BackgroundCommands>>,
+    /// The agent around the call, where there is one; filled in per call.
+    pub host: Option<Arc<dyn CallHost>>,
+    /// Whether the model takes PDF files as documents; filled in per call.
+    pub documents: bool,
     /// Bounds on time and size.
     pub limits: ToolLimits,
     /// The model's id of this call.

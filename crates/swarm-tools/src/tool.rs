@@ -9,8 +9,8 @@ use swarm_protocol::ToolKind;
 
 use crate::one_line::one_line;
 use crate::{
-    AskUserQuestion, Bash, Confinement, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep, Picture,
-    Read, TodoWrite, ToolContext, Write,
+    AskUserQuestion, Bash, Confinement, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep,
+    NotebookEdit, Picture, Read, TodoWrite, ToolContext, Write,
 };
 
 /// Something a model can call.
@@ -90,10 +90,19 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// The outcome for a pane, such as `ok, 12 lines`. Short and free of control characters.
     pub one_line: String,
-    /// Pictures that the model sees behind the text.
-    pub pictures: Vec<Picture>,
+    /// What the model sees behind the text.
+    pub attachments: Vec<Attachment>,
     /// The result as hooks read it, in the shape of the tool of this name in Claude Code; see [`ToolOutput::response`].
     pub response: Option<Value>,
+}
+
+/// Something that is no text, behind the text of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attachment {
+    /// A picture.
+    Picture(Picture),
+    /// A PDF file in base64, for models that take documents ([`ToolContext::documents`]).
+    Pdf(String),
 }
 
 impl ToolOutput {
@@ -103,7 +112,7 @@ impl ToolOutput {
             content: content.into(),
             is_error: false,
             one_line: one_line.into(),
-            pictures: Vec::new(),
+            attachments: Vec::new(),
             response: None,
         }
     }
@@ -120,15 +129,21 @@ impl ToolOutput {
             content,
             is_error: true,
             one_line,
-            pictures: Vec::new(),
+            attachments: Vec::new(),
             response: None,
         }
     }
 
     /// The same with pictures behind the text.
     #[must_use]
-    pub fn with_pictures(mut self, pictures: Vec<Picture>) -> Self {
-        self.pictures = pictures;
+    pub fn with_pictures(self, pictures: Vec<Picture>) -> Self {
+        self.with_attachments(pictures.into_iter().map(Attachment::Picture).collect())
+    }
+
+    /// The same with attachments behind the text.
+    #[must_use]
+    pub fn with_attachments(mut self, attachments: Vec<Attachment>) -> Self {
+        self.attachments = attachments;
         self
     }
 
@@ -155,6 +170,7 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
         Arc::new(Read),
         Arc::new(Write),
         Arc::new(Edit),
+        Arc::new(NotebookEdit),
         Arc::new(Glob),
         Arc::new(Grep),
         Arc::new(Bash),

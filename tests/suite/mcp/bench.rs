@@ -179,6 +179,8 @@ pub(super) async fn call_until(
         confine: None,
         modes: None,
         scratch: None,
+        host: None,
+        documents: false,
         commands: None,
         shell: Arc::default(),
         guards: Arc::new(ShellGuards::default()),

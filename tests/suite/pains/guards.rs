@@ -82,6 +82,8 @@ impl Repository {
             files: Arc::default(),
             modes: None,
             scratch: None,
+            host: None,
+            documents: false,
             commands: None,
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),

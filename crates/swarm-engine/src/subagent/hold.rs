@@ -31,6 +31,10 @@ impl Model for HeldModel {
         };
         futures::stream::once(events).flatten().boxed()
     }
+
+    fn takes_documents(&self) -> bool {
+        self.inner.takes_documents()
+    }
 }
 
 impl SubAgents {

@@ -60,7 +60,7 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
         content: lines.join("\n"),
         is_error: !ok,
         one_line: format!("{} {}", record.agent_type(), status.name()),
-        pictures: Vec::new(),
+        attachments: Vec::new(),
         response: None,
     }
 }

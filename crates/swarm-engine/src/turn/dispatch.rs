@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use swarm_model::ContentBlock;
 use swarm_policy::{Decision, HookEvent, Question, Suggestion};
 use swarm_protocol::AgentEvent;
-use swarm_tools::{ModeSwitch, Picture, Tool, ToolContext, ToolOutput, Workplace};
+use swarm_tools::{Attachment, ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
@@ -151,7 +151,7 @@ impl Session {
             }
         }
         let content = self.parts.limits.cut(output.content);
-        result_block(call.id, content, output.is_error, &output.pictures)
+        result_block(call.id, content, output.is_error, &output.attachments)
     }
 
     /// Hooks, permission, the tool, and hooks again.
@@ -178,6 +178,7 @@ impl Session {
         let mut call_context = self.call_context();
         call_context.cancel = cancel.child_token();
         call_context.tool_use_id.clone_from(&call.id);
+        call_context.host = Some(self.call_host(&call.id));
         let paths = self
             .has_instructions()
             .then(|| ready.tool.touches(&ready.input, &call_context.cwd));
@@ -242,6 +243,7 @@ impl Session {
     pub(super) fn context(&self) -> ToolContext {
         ToolContext {
             modes: Some(Arc::clone(&self.parts.rights) as Arc<dyn ModeSwitch>),
+            documents: self.parts.model.takes_documents(),
             ..self.parts.tool_context.clone()
         }
     }
@@ -346,9 +348,14 @@ impl Verdict {
     }
 }
 
-/// A result as a block, in the shape of the Messages API where pictures belong to it.
-fn result_block(id: String, text: String, is_error: bool, pictures: &[Picture]) -> ContentBlock {
-    if pictures.is_empty() {
+/// A result as a block, in the shape of the Messages API where something belongs to it that is no text.
+fn result_block(
+    id: String,
+    text: String,
+    is_error: bool,
+    attachments: &[Attachment],
+) -> ContentBlock {
+    if attachments.is_empty() {
         return ContentBlock::ToolResult {
             tool_use_id: id,
             content: text,
@@ -356,9 +363,12 @@ fn result_block(id: String, text: String, is_error: bool, pictures: &[Picture]) 
         };
     }
     let mut content = vec![json!({"type": "text", "text": text})];
-    content.extend(pictures.iter().map(|picture| {
-        let (media_type, data) = (&picture.media_type, &picture.base64);
-        json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}})
+    content.extend(attachments.iter().map(|attachment| {
+        let (kind, media_type, data) = match attachment {
+            Attachment::Picture(picture) => ("image", &*picture.media_type, &picture.base64),
+            Attachment::Pdf(data) => ("document", "application/pdf", data),
+        };
+        json!({"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}})
     }));
     let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": content});
     if is_error {

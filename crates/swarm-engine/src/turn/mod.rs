@@ -2,6 +2,7 @@
 
 mod ask;
 mod call;
+mod call_host;
 mod dispatch;
 mod drive;
 mod hooks;

@@ -210,6 +210,8 @@ impl World {
                 files: Arc::new(Mutex::new(FileState::new())),
                 modes: None,
                 scratch: None,
+                host: None,
+                documents: false,
                 commands: None,
                 cancel: CancellationToken::new(),
                 limits: ToolLimits::default(),

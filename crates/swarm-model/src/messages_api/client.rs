@@ -41,6 +41,10 @@ impl Model for MessagesApi {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         self.0.stream(request, cancel)
     }
+
+    fn takes_documents(&self) -> bool {
+        true
+    }
 }
 
 impl Dialect for MessagesApiConfig {

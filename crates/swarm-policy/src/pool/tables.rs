@@ -10,6 +10,7 @@ const TOOLS: &[&str] = &[
     "Read",
     "Write",
     "Edit",
+    "NotebookEdit",
     "Glob",
     "Grep",
     "Bash",

@@ -309,6 +309,8 @@ pub(crate) async fn call(tool: &dyn Tool, input: Value) -> ToolOutput {
         files: Arc::new(Mutex::new(FileState::new())),
         modes: None,
         scratch: None,
+        host: None,
+        documents: false,
         commands: None,
         cancel: CancellationToken::new(),
         limits: ToolLimits::default(),

@@ -183,7 +183,7 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
         content: parts.join("\n"),
         is_error,
         one_line: format!("{short}, {lines}"),
-        pictures: Vec::new(),
+        attachments: Vec::new(),
         response: Some(response(output, interrupted)),
     }
 }

@@ -1,6 +1,8 @@
-//! The Edit tool.
+//! The tools that change a part of a file.
 
+mod notebook;
 mod substitute;
 mod tool;
 
+pub use notebook::NotebookEdit;
 pub use tool::Edit;

@@ -196,7 +196,7 @@ pub fn answered(input: &Value, answers: &[String]) -> Result<Value, String> {
 }
 
 /// The answers that a call holds.
-pub(super) fn answers(input: &Value) -> Option<&Map<String, Value>> {
+pub fn given_answers(input: &Value) -> Option<&Map<String, Value>> {
     input.get(ANSWERS).and_then(Value::as_object)
 }
 

@@ -3,5 +3,5 @@
 mod asked;
 mod tool;
 
-pub use asked::{AskedQuestion, answered, questions};
+pub use asked::{AskedQuestion, answered, given_answers, questions};
 pub use tool::AskUserQuestion;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use super::asked::{Parameters, answers, questions};
+use super::asked::{Parameters, given_answers, questions};
 use crate::one_line::{counted, one_line};
 use crate::parameters::schema;
 use crate::{Tool, ToolContext, ToolOutput, prompt};
@@ -38,7 +38,7 @@ impl Tool for AskUserQuestion {
 
     fn check(&self, input: &Value, _ctx: &ToolContext) -> Result<(), String> {
         questions(input)?;
-        match answers(input) {
+        match given_answers(input) {
             Some(_) => Err("`answers` are not yours to give: leave them out.".into()),
             None => Ok(()),
         }
@@ -46,7 +46,7 @@ impl Tool for AskUserQuestion {
 
     /// Runs only once somebody has answered.
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        let answers = answers(&input).filter(|answers| !answers.is_empty());
+        let answers = given_answers(&input).filter(|answers| !answers.is_empty());
         let Some(answers) = answers else {
             return ToolOutput::error(
                 "The question was seen but not answered. Continue with your best judgement.",

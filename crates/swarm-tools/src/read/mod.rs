@@ -1,6 +1,7 @@
 //! The Read tool.
 
 mod lines;
+mod pdf;
 mod tool;
 
 pub use tool::Read;

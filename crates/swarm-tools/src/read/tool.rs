@@ -1,6 +1,6 @@
 //! What a model sees of Read.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,18 @@ use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::lines::{self, Shown, Window};
+use super::pdf;
 use crate::files::{Stamp, Target, touched};
+use crate::notebook;
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
 use crate::picture::{LARGEST_FILE, is_picture, shown};
 use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
-/// Bytes that tell a picture's kind.
+/// Bytes that tell a file's kind.
 const BEGINNING: u64 = 32;
 
-/// Shows the lines of a file, or a picture.
+/// Shows the lines of a file, a picture, a PDF file, or the cells of a notebook.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Read;
 
@@ -37,6 +39,8 @@ struct Parameters {
     /// The number of lines to read
     #[schemars(range(min = 1))]
     limit: Option<usize>,
+    /// Pages of a PDF file, such as "3" or "1-5"; at most 20
+    pages: Option<String>,
 }
 
 #[async_trait]
@@ -80,15 +84,6 @@ impl Tool for Read {
 fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let input: Parameters = parse("Read", input)?;
     let target = Target::to_read(&input.file_path, ctx)?;
-    let window = Window {
-        first: input.offset.unwrap_or(1).max(1),
-        count: input
-            .limit
-            .filter(|limit| *limit > 0)
-            .unwrap_or(ctx.limits.read_lines),
-        line_chars: ctx.limits.read_line_chars,
-        chars: ctx.limits.read_chars,
-    };
     let given = target.given.display();
     let file = open(&target)?;
     let failed = |error: std::io::Error| format!("{given} cannot be read: {error}.");
@@ -103,22 +98,111 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
             "{given} is not a regular file but a device, pipe or socket."
         ));
     }
-    if begins_as_picture(&file).map_err(failed)? {
-        let output = show_picture(&file, metadata.len());
-        let output = output.map_err(|why| format!("{given} cannot be shown: {why}."))?;
-        let stamp = Stamp::with_hash(&metadata, None);
-        ctx.files.lock().saw(&target.real, stamp);
-        return Ok(output);
+    let content = Content::of(&file, &target, &input).map_err(failed)?;
+    let is_pdf = matches!(content, Content::Pdf);
+    if is_pdf && (input.offset.is_some() || input.limit.is_some()) {
+        return Err(format!(
+            "{given} is a PDF file, which has no lines: choose `pages` in place of `offset` and `limit`."
+        ));
     }
-    let shown = lines::show(file, metadata.len(), window).map_err(failed)?;
+    if let Some(pages) = input.pages.as_ref().filter(|_| !is_pdf) {
+        return Err(format!(
+            "{given} is not a PDF file, so `pages` (\"{pages}\") means nothing here; use `offset` and `limit`."
+        ));
+    }
+    let not_shown = |why: String| format!("{given} cannot be shown: {why}.");
+    let output = match content {
+        Content::Picture => {
+            let bytes = whole(&file, &metadata, LARGEST_FILE).map_err(not_shown)?;
+            show_picture(&bytes).map_err(not_shown)?
+        }
+        Content::Pdf => {
+            let bytes = whole(&file, &metadata, pdf::LARGEST_FILE).map_err(not_shown)?;
+            let to = pdf::Reader {
+                documents: ctx.documents,
+                chars: ctx.limits.read_chars,
+            };
+            pdf::show(&bytes, input.pages.as_deref(), to).map_err(not_shown)?
+        }
+        Content::Notebook(text) => {
+            let shown = notebook::show(&text, &target.given, ctx.limits.read_chars);
+            let shown = shown.map_err(not_shown)?;
+            let stamp = Stamp::of(&metadata, text.as_bytes());
+            ctx.files.lock().saw(&target.real, stamp);
+            return Ok(shown);
+        }
+        Content::Other => return read_lines(file, &metadata, &target, &input, ctx),
+    };
+    let stamp = Stamp::with_hash(&metadata, None);
+    ctx.files.lock().saw(&target.real, stamp);
+    Ok(output)
+}
+
+/// What a file holds.
+enum Content {
+    Picture,
+    Pdf,
+    /// A notebook that is shown as cells.
+    Notebook(String),
+    Other,
+}
+
+impl Content {
+    /// Looks at the content, not at the name, except for notebooks. The file is at its beginning afterwards.
+    fn of(mut file: &File, target: &Target, input: &Parameters) -> io::Result<Self> {
+        let mut beginning = Vec::new();
+        file.take(BEGINNING).read_to_end(&mut beginning)?;
+        file.rewind()?;
+        if is_picture(&beginning) {
+            return Ok(Self::Picture);
+        }
+        if pdf::is_pdf(&beginning) {
+            return Ok(Self::Pdf);
+        }
+        let is_named_so = target.real.extension().is_some_and(|end| end == "ipynb");
+        // Whoever names lines wants the lines.
+        if !is_named_so || input.offset.is_some() || input.limit.is_some() {
+            return Ok(Self::Other);
+        }
+        let mut text = Vec::new();
+        file.take(LARGEST_FILE).read_to_end(&mut text)?;
+        file.rewind()?;
+        // A notebook that is damaged is shown as the text that it is.
+        Ok(match String::from_utf8(text) {
+            Ok(text) if notebook::is_notebook(&text) => Self::Notebook(text),
+            _ => Self::Other,
+        })
+    }
+}
+
+fn read_lines(
+    file: File,
+    metadata: &Metadata,
+    target: &Target,
+    input: &Parameters,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, String> {
+    let given = target.given.display();
+    let window = Window {
+        first: input.offset.unwrap_or(1).max(1),
+        count: input
+            .limit
+            .filter(|limit| *limit > 0)
+            .unwrap_or(ctx.limits.read_lines),
+        line_chars: ctx.limits.read_line_chars,
+        chars: ctx.limits.read_chars,
+    };
+    let shown = lines::show(file, metadata.len(), window)
+        .map_err(|error| format!("{given} cannot be read: {error}."))?;
     if shown.binary {
         return Err(format!(
-            "{given} is a binary file of {} bytes. This tool reads text and pictures; look at it with a fitting program.",
+            "{given} is a binary file of {} bytes. This tool reads text, pictures and PDF files; look at it with a \
+             fitting program.",
             metadata.len()
         ));
     }
     let mut files = ctx.files.lock();
-    files.saw(&target.real, lines::stamp(&metadata, &shown));
+    files.saw(&target.real, lines::stamp(metadata, &shown));
     drop(files);
     let response = response(&target.given, &shown, window);
     Ok(output(&shown, window).with_response(response))
@@ -137,26 +221,20 @@ fn response(path: &Path, shown: &Shown, window: Window) -> Value {
     }})
 }
 
-/// Whether a file is a picture, by its content. It is at its beginning afterwards.
-fn begins_as_picture(mut file: &File) -> io::Result<bool> {
-    let mut beginning = Vec::new();
-    file.take(BEGINNING).read_to_end(&mut beginning)?;
-    file.rewind()?;
-    Ok(is_picture(&beginning))
+/// The whole of a file that may have so many bytes. The error is half a sentence.
+fn whole(file: &File, metadata: &Metadata, most: u64) -> Result<Vec<u8>, String> {
+    if metadata.len() > most {
+        return Err(format!("it has more than {} MiB", most / 1024 / 1024));
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(most).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    Ok(bytes)
 }
 
 /// The whole picture. The error is half a sentence.
-fn show_picture(file: &File, length: u64) -> Result<ToolOutput, String> {
-    if length > LARGEST_FILE {
-        return Err(format!(
-            "a picture may have {} MiB",
-            LARGEST_FILE / 1024 / 1024
-        ));
-    }
-    let mut bytes = Vec::new();
-    let read = file.take(LARGEST_FILE).read_to_end(&mut bytes);
-    read.map_err(|error| error.to_string())?;
-    let shown = shown(&bytes)?;
+fn show_picture(bytes: &[u8]) -> Result<ToolOutput, String> {
+    let shown = shown(bytes)?;
     let (width, height) = shown.size;
     let kind = shown.picture.media_type.trim_start_matches("image/");
     let size = format!("{width} x {height} pixels");

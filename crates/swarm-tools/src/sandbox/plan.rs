@@ -159,6 +159,8 @@ mod tests {
             files: Arc::default(),
             modes: None,
             scratch: None,
+            host: None,
+            documents: false,
             commands: None,
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),

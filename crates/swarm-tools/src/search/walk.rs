@@ -177,6 +177,8 @@ mod tests {
             files: Arc::default(),
             modes: None,
             scratch: None,
+            host: None,
+            documents: false,
             commands: None,
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),

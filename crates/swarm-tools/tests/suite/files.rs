@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use crate::scene::{self, Scene, put_at};
 use serde_json::json;
+use swarm_tools::Attachment;
 
 #[tokio::test]
 async fn a_picture_is_shown_whatever_its_name_and_a_damaged_one_is_refused() {
@@ -18,8 +19,10 @@ async fn a_picture_is_shown_whatever_its_name_and_a_damaged_one_is_refused() {
     let output = scene.call("Read", input).await;
     assert_eq!(output.content, "[png picture, 30 x 20 pixels]");
     assert_eq!(output.one_line, "png, 30 x 20");
-    assert_eq!(output.pictures.len(), 1);
-    assert_eq!(output.pictures[0].media_type, "image/png");
+    let [Attachment::Picture(picture)] = &output.attachments[..] else {
+        panic!("{:?}", output.attachments);
+    };
+    assert_eq!(picture.media_type, "image/png");
     scene.put("cut.png", &png[..20]);
     let input = json!({"file_path": scene.text_path("cut.png")});
     let refused = scene.refused("Read", input).await;

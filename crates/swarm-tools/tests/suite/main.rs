@@ -6,6 +6,7 @@
 
 mod bash;
 mod commands;
+mod documents;
 mod files;
 mod guard;
 mod scene;

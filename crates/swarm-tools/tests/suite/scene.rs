@@ -42,6 +42,8 @@ impl Scene {
             files: Arc::new(Mutex::new(FileState::new())),
             modes: None,
             scratch: None,
+            host: None,
+            documents: false,
             commands: None,
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),

@@ -1,0 +1,9 @@
+//! Jupyter notebooks: what a model sees of them, and changes of one cell.
+
+mod change;
+mod file;
+mod show;
+
+pub(crate) use change::{Change, changed};
+pub(crate) use file::is_notebook;
+pub(crate) use show::show;
