@@ -31,6 +31,10 @@ pub enum Behaviour {
     Unresponsive,
     /// It speaks the stateless protocol alone, and when it starts for the first time it answers nothing before the second request.
     SlowStateless,
+    /// It has resources and prompts, asks for input, and reports progress.
+    Rich,
+    /// The same over the stateless protocol.
+    RichStateless,
     /// Over HTTP: it refuses every request but `initialize` that names no session with 400, as many servers do.
     Guarded,
     /// Two of its tools get one name.
@@ -56,6 +60,8 @@ impl FromStr for Behaviour {
             "abrupt" => Self::Abrupt,
             "unresponsive" => Self::Unresponsive,
             "slow-stateless" => Self::SlowStateless,
+            "rich" => Self::Rich,
+            "rich-stateless" => Self::RichStateless,
             "guarded" => Self::Guarded,
             "collides" => Self::Collides,
             "forgets" => Self::Forgets,
@@ -83,6 +89,8 @@ pub enum Reply {
 pub struct Server {
     behaviour: Behaviour,
     cancelled: Mutex<Vec<Value>>,
+    /// What the client has answered to requests of the server.
+    answers: Mutex<Vec<Value>>,
     changed: Condvar,
     session: AtomicU32,
 }
@@ -93,6 +101,7 @@ impl Server {
         Self {
             behaviour,
             cancelled: Mutex::default(),
+            answers: Mutex::default(),
             changed: Condvar::new(),
             session: AtomicU32::new(1),
         }
@@ -109,6 +118,11 @@ impl Server {
             return Reply::Nothing;
         };
         let id = &message["id"];
+        if message.get("method").is_none() {
+            self.answers.lock().push(message);
+            self.changed.notify_all();
+            return Reply::Nothing;
+        }
         if message["method"] == "notifications/cancelled" {
             let mut cancelled = self.cancelled.lock();
             cancelled.push(message["params"]["requestId"].clone());
@@ -119,8 +133,9 @@ impl Server {
         }
         let is_stateless = matches!(
             self.behaviour,
-            Behaviour::Stateless | Behaviour::SlowStateless
+            Behaviour::Stateless | Behaviour::SlowStateless | Behaviour::RichStateless
         );
+        let is_rich = matches!(self.behaviour, Behaviour::Rich | Behaviour::RichStateless);
         let version = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
         let mut result = match message["method"].as_str().unwrap_or_default() {
             _ if is_stateless && version != STATELESS => {
@@ -129,13 +144,13 @@ impl Server {
             }
             "server/discover" if is_stateless => json!({
                 "supportedVersions": [STATELESS],
-                "capabilities": {"tools": {}},
+                "capabilities": if is_rich { json!({"tools": {}, "resources": {}, "prompts": {}}) } else { json!({"tools": {}}) },
                 "ttlMs": 0,
                 "cacheScope": "private",
             }),
             "initialize" => json!({
                 "protocolVersion": message["params"]["protocolVersion"],
-                "capabilities": {"tools": {"listChanged": true}},
+                "capabilities": if is_rich { json!({"tools": {}, "resources": {}, "prompts": {}}) } else { json!({"tools": {"listChanged": true}}) },
                 "serverInfo": {"name": "serves-mcp", "version": "1"},
             }),
             "tools/list" => json!({"tools": self.tools()}),
@@ -143,6 +158,18 @@ impl Server {
                 Some(result) => result,
                 None => return Reply::Nothing,
             },
+            "resources/list" if is_rich => json!({"resources": [
+                {"uri": "kit://readme", "name": "readme", "mimeType": "text/plain"}]}),
+            "resources/templates/list" if is_rich => json!({"resourceTemplates": [
+                {"uriTemplate": "kit://{name}", "name": "any"}]}),
+            "resources/read" if is_rich => json!({"contents": [
+                {"uri": message["params"]["uri"], "mimeType": "text/plain", "text": "Read me."}]}),
+            "prompts/list" if is_rich => json!({"prompts": [
+                {"name": "review", "arguments": [{"name": "file", "required": true}, {"name": "tone"}]}]}),
+            "prompts/get" if is_rich => {
+                let text = format!("Review {}", message["params"]["arguments"]);
+                json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
+            }
             _ if self.behaviour == Behaviour::Unresponsive => return Reply::Nothing,
             _ => {
                 let error = json!({"code": -32601, "message": "no such method"});
@@ -150,7 +177,9 @@ impl Server {
             }
         };
         if is_stateless {
-            result["resultType"] = json!("complete");
+            if result.get("resultType").is_none() {
+                result["resultType"] = json!("complete");
+            }
             result["ttlMs"] = json!(0);
             result["cacheScope"] = json!("private");
         }
@@ -166,6 +195,9 @@ impl Server {
         let mut tools: Vec<_> = ["echo", "pid", "env", "huge", "fails", "dies", "slow"]
             .map(tool)
             .to_vec();
+        if matches!(self.behaviour, Behaviour::Rich | Behaviour::RichStateless) {
+            tools.extend(["ask", "steps"].map(tool));
+        }
         if self.behaviour == Behaviour::Collides {
             tools.extend([tool("a.b"), tool("a/b")]);
         }
@@ -189,6 +221,35 @@ impl Server {
                 json!({"isError": true, "content": [{"type": "text", "text": "it did not work"}]}),
             ),
             "dies" => std::process::exit(1),
+            "ask" if self.behaviour == Behaviour::RichStateless => {
+                let answer = &params["inputResponses"]["form"];
+                if answer.is_null() {
+                    let request = json!({"method": "elicitation/create", "params": form(given)});
+                    return Some(
+                        json!({"resultType": "input_required", "requestState": "7", "inputRequests": {"form": request}}),
+                    );
+                }
+                said(format!("{answer} {}", params["requestState"]))
+            }
+            "ask" => {
+                say(
+                    &json!({"jsonrpc": "2.0", "id": "form", "method": "elicitation/create", "params": form(given)}),
+                );
+                let mut answers = self.answers.lock();
+                self.changed
+                    .wait_while(&mut answers, |answers| answers.is_empty());
+                let answer = answers.remove(0);
+                said(answer.get("result").unwrap_or(&answer["error"]).to_string())
+            }
+            "steps" => {
+                let token = &params["_meta"]["progressToken"];
+                say(
+                    &json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                    "params": {"progressToken": token, "progress": 1, "total": 3, "message": "counting"}}),
+                );
+                self.wait_for_cancel(&message["id"]);
+                None
+            }
             "slow" => {
                 self.wait_for_cancel(&message["id"]);
                 if !given.is_empty() {
@@ -236,6 +297,28 @@ impl Server {
         self.changed
             .wait_while(&mut cancelled, |cancelled| !cancelled.contains(id));
     }
+}
+
+/// Says something over the standard streams that is no answer.
+fn say(message: &Value) {
+    let mut out = std::io::stdout().lock();
+    drop(writeln!(out, "{message}").and_then(|()| out.flush()));
+}
+
+/// The form that is put before a person; of an address for `url`.
+fn form(given: &str) -> Value {
+    if given == "url" {
+        let id = "e1";
+        return json!({"mode": "url", "message": "Sign in", "url": "https://example.org/in", "elicitationId": id});
+    }
+    let properties = json!({
+        "city": {"type": "string", "description": "where to"},
+        "nights": {"type": "integer"},
+        "room": {"type": "string", "enum": ["single", "double"]},
+    });
+    let schema =
+        json!({"type": "object", "properties": properties, "required": ["city", "nights", "room"]});
+    json!({"mode": "form", "message": "A trip?", "requestedSchema": schema})
 }
 
 /// Serves streamable HTTP on a free port of the loopback address, and writes the port into a file.

@@ -154,6 +154,7 @@ impl FoundServers {
                         config,
                         origin: origin.to_owned(),
                         tools: None,
+                        resources: false,
                     };
                     self.settings.servers.insert(name.clone(), server);
                 }

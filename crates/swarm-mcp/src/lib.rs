@@ -12,6 +12,8 @@ mod name;
 mod own;
 mod pool;
 mod process;
+mod prompts;
+mod resource_tools;
 mod sdk;
 mod server;
 mod stderr_log;

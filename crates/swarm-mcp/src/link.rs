@@ -4,12 +4,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
 use swarm_policy::{McpServerConfig, McpToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{Launched, Program, launch};
-use crate::sdk::{Answer, Connection, Protocol};
+use crate::sdk::{Connection, Protocol};
 use crate::stderr_log::StderrTail;
 use crate::{McpError, McpHost};
 
@@ -149,14 +148,9 @@ impl Link {
         listed.ok()?.ok()
     }
 
-    pub(crate) async fn call(
-        &self,
-        tool: &str,
-        arguments: Map<String, Value>,
-        within: Duration,
-        cancel: &CancellationToken,
-    ) -> Result<Answer, McpError> {
-        self.connection.call(tool, arguments, within, cancel).await
+    /// The connection, for calls.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// Ends it in order: the connection first, which is the end of the program's input.

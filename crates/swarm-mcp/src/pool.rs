@@ -10,6 +10,7 @@ use swarm_policy::{McpServerConfig, McpSettings, McpUse};
 use swarm_tools::Tool;
 
 use crate::name::server_part;
+use crate::resource_tools::resource_tools;
 use crate::server::Server;
 use crate::tool::tools_of;
 use crate::{AgentServers, McpError, McpHost};
@@ -49,7 +50,7 @@ pub struct ServerReport {
 /// call; it has one connection, whoever uses it.
 #[derive(Debug)]
 pub struct McpServers {
-    servers: BTreeMap<String, Arc<Server>>,
+    pub(crate) servers: BTreeMap<String, Arc<Server>>,
     refused: Vec<McpProblem>,
     settings: McpSettings,
     host: Arc<McpHost>,
@@ -61,7 +62,7 @@ impl McpServers {
         let host = Arc::new(host);
         let (mut servers, mut refused) = (BTreeMap::new(), Vec::new());
         let mut parts = BTreeSet::new();
-        for (name, server) in &settings.servers {
+        for (name, entry) in &settings.servers {
             let part = server_part(name).and_then(|part| {
                 if parts.insert(part.clone()) {
                     return Ok(part);
@@ -75,16 +76,15 @@ impl McpServers {
                     let server = Server::new(
                         name.clone(),
                         part,
-                        server.origin.clone(),
-                        server.config.clone(),
-                        server.tools.clone(),
+                        entry.origin.clone(),
+                        entry.config.clone(),
                         Arc::clone(&host),
                     );
-                    servers.insert(name.clone(), Arc::new(server));
+                    servers.insert(name.clone(), Arc::new(server.listed(entry)));
                 }
                 Err(why) => refused.push(McpProblem {
                     server: name.clone(),
-                    origin: server.origin.clone(),
+                    origin: entry.origin.clone(),
                     why,
                 }),
             }
@@ -132,6 +132,7 @@ impl McpServers {
             let listed = server.tools().await;
             (server, listed)
         });
+        let mut with_resources = Vec::new();
         for (server, listed) in join_all(listings).await {
             let problem = |why| McpProblem {
                 server: server.name.clone(),
@@ -143,10 +144,14 @@ impl McpServers {
                     let (tools, refused) = tools_of(server, &specs);
                     agent.tools.extend(tools);
                     agent.problems.extend(refused.into_iter().map(problem));
+                    if server.offers_resources().await {
+                        with_resources.push(Arc::clone(server));
+                    }
                 }
                 Err(error) => agent.problems.push(problem(error.to_string())),
             }
         }
+        agent.tools.extend(resource_tools(with_resources));
         agent
     }
 
@@ -169,7 +174,6 @@ impl McpServers {
             part,
             origin.to_owned(),
             config.clone(),
-            None,
             Arc::clone(&self.host),
         )))
     }
@@ -207,7 +211,10 @@ impl McpServers {
         let mut settings = self.settings.clone();
         for (name, entry) in &mut settings.servers {
             let known = match self.servers.get(name) {
-                Some(server) => server.known_tools().await,
+                Some(server) => {
+                    entry.resources = server.offers_resources().await;
+                    server.known_tools().await
+                }
                 None => None,
             };
             entry.tools = Some(known.unwrap_or_default());

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use swarm_policy::{McpServerConfig, McpToolSpec};
+use swarm_policy::{McpServer, McpServerConfig, McpToolSpec};
+use swarm_tools::ToolContext;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::link::{Link, connect};
-use crate::sdk::Answer;
+use crate::sdk::{Answer, CallTerms};
 use crate::{McpError, McpHost};
 
 /// How often a server that has ended by itself is started again.
@@ -34,6 +35,8 @@ struct State {
     link: Option<Arc<Link>>,
     /// As they were listed last, by this process or the one that handed them over.
     tools: Option<Vec<McpToolSpec>>,
+    /// Whether it offers resources, known with its tools.
+    resources: bool,
     /// Why it did not start. It is not tried again.
     failed: Option<McpError>,
     crashes: u32,
@@ -46,22 +49,25 @@ impl Server {
         part: String,
         origin: String,
         config: McpServerConfig,
-        tools: Option<Vec<McpToolSpec>>,
         host: Arc<McpHost>,
     ) -> Self {
-        let state = State {
-            tools,
-            ..State::default()
-        };
         Self {
             name,
             part,
             origin,
             config,
             host,
-            state: Mutex::new(state),
+            state: Mutex::default(),
             ended: CancellationToken::new(),
         }
+    }
+
+    /// The same with what another process has listed of it.
+    pub(crate) fn listed(mut self, entry: &McpServer) -> Self {
+        let state = self.state.get_mut();
+        state.tools.clone_from(&entry.tools);
+        state.resources = entry.resources;
+        self
     }
 
     /// Its tools: as they were listed, else as it lists them once it is up.
@@ -93,17 +99,79 @@ impl Server {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        cancel: &CancellationToken,
+        ctx: &ToolContext,
     ) -> Result<Answer, McpError> {
-        let link = async { self.link(&mut *self.state.lock().await).await };
-        let link = tokio::select! {
-            link = link => link?,
-            () = cancel.cancelled() => return Err(McpError::Cancelled),
+        let terms = self.terms(ctx);
+        let link = self.up(&terms).await?;
+        let called = link.connection().call(tool, arguments, &terms);
+        self.until_ended(called).await
+    }
+
+    /// Its resources, as it lists them.
+    pub(crate) async fn resources(&self, ctx: &ToolContext) -> Result<Vec<Value>, McpError> {
+        let link = self.up(&self.terms(ctx)).await?;
+        let listed = link.connection().resources(self.host.limits.call);
+        self.until_ended(listed).await
+    }
+
+    /// Reads one of its resources.
+    pub(crate) async fn read_resource(
+        &self,
+        uri: &str,
+        ctx: &ToolContext,
+    ) -> Result<Answer, McpError> {
+        let terms = self.terms(ctx);
+        let link = self.up(&terms).await?;
+        let read = link.connection().read_resource(uri, &terms);
+        self.until_ended(read).await
+    }
+
+    /// The text of one of its prompts, asked for by a person.
+    pub(crate) async fn prompt(
+        &self,
+        fits: impl Fn(&str) -> bool,
+        words: &str,
+    ) -> Result<String, McpError> {
+        let terms = CallTerms {
+            server: self.name.clone(),
+            within: self.host.limits.call,
+            cancel: CancellationToken::new(),
+            host: None,
         };
-        let within = self.host.limits.call;
-        let called = link.call(tool, arguments, within, cancel);
+        let link = self.up(&terms).await?;
+        let asked = link.connection().prompt(fits, words, &terms);
+        self.until_ended(asked).await
+    }
+
+    /// Whether it offers resources, as far as is known without starting it.
+    pub(crate) async fn offers_resources(&self) -> bool {
+        self.state.lock().await.resources
+    }
+
+    fn terms(&self, ctx: &ToolContext) -> CallTerms {
+        CallTerms {
+            server: self.name.clone(),
+            within: self.host.limits.call,
+            cancel: ctx.cancel.clone(),
+            host: ctx.host.clone(),
+        }
+    }
+
+    /// The way to it, unless the call is given up before.
+    async fn up(&self, terms: &CallTerms) -> Result<Arc<Link>, McpError> {
+        let link = async { self.link(&mut *self.state.lock().await).await };
         tokio::select! {
-            answer = called => answer,
+            link = link => link,
+            () = terms.cancel.cancelled() => Err(McpError::Cancelled),
+        }
+    }
+
+    async fn until_ended<T>(
+        &self,
+        call: impl Future<Output = Result<T, McpError>>,
+    ) -> Result<T, McpError> {
+        tokio::select! {
+            answer = call => answer,
             () = self.ended.cancelled() => Err(McpError::Closed),
         }
     }
@@ -140,6 +208,7 @@ impl Server {
         match Box::pin(connect(&self.part, &self.config, &self.host, &self.ended)).await {
             Ok((link, tools)) => {
                 let link = Arc::new(link);
+                state.resources = link.connection().offers_resources();
                 state.link = Some(Arc::clone(&link));
                 state.tools = Some(tools);
                 Ok(link)

@@ -9,7 +9,9 @@ use swarm_policy::McpToolSpec;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line};
 
+use crate::McpError;
 use crate::listed::{Named, named};
+use crate::sdk::Answer;
 use crate::server::Server;
 
 /// Characters of a description that models are shown.
@@ -80,24 +82,29 @@ impl Tool for McpTool {
         let Value::Object(arguments) = input else {
             return ToolOutput::error("The input is not a JSON object.");
         };
-        let called = self.server.call(&self.spec.name, arguments, &ctx.cancel);
-        match called.await {
-            Ok(answer) => {
-                let text = capped(answer.text, self.server.host().limits.result_chars);
-                if answer.is_error {
-                    return ToolOutput::error(text).with_pictures(answer.pictures);
-                }
-                let lines = text.lines().count();
-                let plural = if lines == 1 { "line" } else { "lines" };
-                ToolOutput::ok(text, format!("ok, {lines} {plural}")).with_pictures(answer.pictures)
+        let called = self.server.call(&self.spec.name, arguments, ctx);
+        output(&self.server, called.await)
+    }
+}
+
+/// What a server answered, as the output of a call.
+pub(crate) fn output(server: &Server, answer: Result<Answer, McpError>) -> ToolOutput {
+    match answer {
+        Ok(answer) => {
+            let text = capped(answer.text, server.host().limits.result_chars);
+            if answer.is_error {
+                return ToolOutput::error(text).with_pictures(answer.pictures);
             }
-            Err(error) => ToolOutput::error(format!("MCP server `{}`: {error}.", self.server.name)),
+            let lines = text.lines().count();
+            let plural = if lines == 1 { "line" } else { "lines" };
+            ToolOutput::ok(text, format!("ok, {lines} {plural}")).with_pictures(answer.pictures)
         }
+        Err(error) => ToolOutput::error(format!("MCP server `{}`: {error}.", server.name)),
     }
 }
 
 /// A text within its bound, with a word on what is missing.
-fn capped(text: String, chars: usize) -> String {
+pub(crate) fn capped(text: String, chars: usize) -> String {
     let Some((at, _)) = text.char_indices().nth(chars) else {
         return text;
     };

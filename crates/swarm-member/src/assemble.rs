@@ -14,7 +14,7 @@ use swarm_engine::{
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
-use swarm_mcp::ProcessServers;
+use swarm_mcp::{McpServers, ProcessServers};
 use swarm_model::{Model, ModelName};
 use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId};
@@ -83,6 +83,7 @@ pub(crate) struct Assembled {
     mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
     watcher: Arc<FolderWatcher>,
+    servers: Arc<McpServers>,
     model: String,
 }
 
@@ -102,7 +103,12 @@ impl Assembled {
             role,
             session: Session::open(self.transcript, self.agent)?,
             inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.seat)),
-            person: Person::new(inputs, Arc::clone(&mail), Arc::clone(&reporter)),
+            person: Person::new(
+                inputs,
+                Arc::clone(&mail),
+                Arc::clone(&reporter),
+                Some(self.servers),
+            ),
             mail,
             reporter,
             sub_agents: self.sub_agents,
@@ -192,6 +198,7 @@ impl MemberSetup {
             mail: self.mail,
             reporter: self.reporter,
             watcher: self.watcher,
+            servers: Arc::clone(servers.pool()),
             model: self.model_name,
         })
     }

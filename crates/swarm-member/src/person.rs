@@ -9,11 +9,12 @@ use std::collections::VecDeque;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
+use swarm_mcp::McpServers;
 use swarm_protocol::{LEAD_NAME, PERSON};
 use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::{PaneInput, command_in};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::mail::MailHandler;
 use crate::reporter::Reporter;
@@ -22,8 +23,7 @@ use crate::reporter::Reporter;
 const ASKED_HERE: &str = "asked for in its pane";
 
 /// What is said to any other command.
-const COMMANDS: &str =
-    "commands here: /compact [INSTRUCTIONS]. Everything else is a command of `swarm` in a shell";
+const COMMANDS: &str = "commands here: /compact [INSTRUCTIONS] and /mcp__SERVER__PROMPT [ARGUMENTS]. Everything else is a command of `swarm` in a shell";
 
 /// The person at the member's terminal, if it has one.
 #[derive(Debug)]
@@ -35,6 +35,41 @@ pub(crate) struct Person {
     waiting: VecDeque<PaneInput>,
     /// The kind of error that was reported for it.
     told: Option<Discriminant<StoreError>>,
+    prompts: ServerPrompts,
+}
+
+/// Prompts of MCP servers that were typed as commands, on their way from their servers.
+#[derive(Debug)]
+struct ServerPrompts {
+    servers: Option<Arc<McpServers>>,
+    sender: UnboundedSender<String>,
+    receiver: UnboundedReceiver<String>,
+}
+
+impl ServerPrompts {
+    /// Asks for the prompt of a line such as `/mcp__tickets__review 7`. Its text comes out of the receiver.
+    fn ask(&self, line: &str, reporter: &Arc<Reporter>) {
+        let (command, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let (command, arguments) = (command.to_owned(), arguments.trim().to_owned());
+        let (servers, sender) = (self.servers.clone(), self.sender.clone());
+        let reporter = Arc::clone(reporter);
+        tokio::spawn(async move {
+            let asked = match servers {
+                Some(servers) => servers.prompt(&command, &arguments).await,
+                None => Err(format!("/{command}: there are no MCP servers here")),
+            };
+            match asked {
+                // As Claude Code marks a command. The text begins with no `/`, so it is not taken for one.
+                Ok(text) => {
+                    let head = format!("<command-name>/{command}</command-name>");
+                    let args = format!("<command-args>{arguments}</command-args>");
+                    // A person who has gone needs no prompt.
+                    drop(sender.send(format!("{head}\n{args}\n\n{text}")));
+                }
+                Err(why) => reporter.notice(why),
+            }
+        });
+    }
 }
 
 impl Person {
@@ -42,8 +77,15 @@ impl Person {
         inputs: Option<UnboundedReceiver<PaneInput>>,
         mail: Arc<MailHandler>,
         reporter: Arc<Reporter>,
+        servers: Option<Arc<McpServers>>,
     ) -> Self {
+        let (sender, receiver) = unbounded_channel();
         Self {
+            prompts: ServerPrompts {
+                servers,
+                sender,
+                receiver,
+            },
             inputs,
             mail,
             reporter,
@@ -54,15 +96,23 @@ impl Person {
 
     /// Waits for the next input. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> PaneInput {
-        let input = match &mut self.inputs {
-            Some(inputs) => inputs.recv().await,
-            None => None,
+        let prompts = &mut self.prompts.receiver;
+        let typed = async {
+            match &mut self.inputs {
+                Some(inputs) => inputs.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        let input = tokio::select! {
+            input = typed => input,
+            // The sender is ours, so there is always another one.
+            prompt = prompts.recv() => prompt.map(PaneInput::Line),
         };
         if let Some(input) = input {
             return input;
         }
         self.inputs = None;
-        std::future::pending().await
+        Box::pin(self.next()).await
     }
 
     /// Puts an input into the inbox. `when` says when a line will be read, where that is not immediately.
@@ -82,6 +132,13 @@ impl Person {
         let PaneInput::Line(line) = &input else {
             return Some(input);
         };
+        if let Some(prompt) = line.trim().strip_prefix('/')
+            && prompt.starts_with("mcp__")
+            && !prompt.contains('\n')
+        {
+            self.prompts.ask(prompt, &self.reporter);
+            return None;
+        }
         let Some((name, rest)) = command_in(line) else {
             return Some(input);
         };

@@ -68,6 +68,8 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
         | Behaviour::Abrupt
         | Behaviour::Unresponsive
         | Behaviour::SlowStateless
+        | Behaviour::Rich
+        | Behaviour::RichStateless
         | Behaviour::Guarded => {}
     }
     Ok(())

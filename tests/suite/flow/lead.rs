@@ -107,3 +107,28 @@ fn in_tmux_requests_are_not_answered_where_an_agent_could_type_too() {
     run.press("C-d");
     run.shows("code 0");
 }
+
+#[test]
+fn a_prompt_of_a_server_is_typed_as_a_command_and_a_wrong_one_says_why() {
+    let run = RunInPane::shell("sh", brain);
+    let program = env!("CARGO_BIN_EXE_serves-mcp");
+    let kit = json!({"command": program, "args": ["--mode", "rich"]});
+    let servers = json!({"mcpServers": {"kit": kit}});
+    run.world.write("root/.mcp.json", &servers.to_string());
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("/mcp__kit__review");
+    run.shows("the argument `file` is missing");
+    run.line("/mcp__kit__rewrite a");
+    run.shows("its prompts are: review");
+    run.line("/mcp__kit__review a.rs very kind");
+    let ask = run.api.wait_for("the prompt", "team-lead", |ask| {
+        ask.news_has("<command-name>/mcp__kit__review</command-name>")
+    });
+    let text = r#"Review {\"file\":\"a.rs\",\"tone\":\"very kind\"}"#;
+    let said = ask.ask.body["messages"].to_string();
+    assert!(said.contains(text), "{said}");
+    run.shows("understood");
+    run.press("C-d");
+    run.shows("code 0");
+}

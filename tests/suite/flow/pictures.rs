@@ -1,4 +1,4 @@
-//! Pictures that agents look at.
+//! Pictures and documents that agents look at.
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
@@ -57,5 +57,41 @@ fn a_picture_that_is_read_is_seen_by_the_model_in_this_process_and_the_next() {
     api.wait_for("the picture again", "bob", |ask| {
         ask.news_has("and again") && with_mark(ask) == Some(shown.clone())
     });
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+/// A PDF file of one page without anything on it.
+const PDF: &str = "%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj
+trailer<</Root 1 0 R/Size 4>>
+startxref
+0
+%%EOF
+";
+
+#[test]
+fn a_pdf_file_that_is_read_is_a_document_for_the_model() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.news_has("look at it") {
+            Reply::tool("t1", "Read", json!({"file_path": "paper.pdf"}))
+        } else {
+            Reply::text("seen")
+        }
+    });
+    let world = world_over(&api);
+    world.write("project/paper.pdf", PDF);
+    let words = ["spawn", "bob", "--backend", "headless", "--model", MODEL];
+    let prompt = ["--prompt", "look at it"];
+    world.swarm(&[&words[..], &prompt].concat()).ok();
+    let ask = api.wait_for("the file", "bob", |ask| result(ask).is_some());
+    let content = result(&ask.ask).expect("a result");
+    assert_eq!(content[0]["text"], "[PDF file, 1 page]", "{content}");
+    let (document, source) = (&content[1]["type"], &content[1]["source"]);
+    assert_eq!(document, "document");
+    assert_eq!(source["media_type"], "application/pdf");
+    let data = source["data"].as_str().expect("data");
+    assert!(data.starts_with("JVBERi0xLjQ"), "{data}");
     world.swarm(&["kill", "bob"]).ok();
 }

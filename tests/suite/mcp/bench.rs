@@ -12,7 +12,9 @@ use swarm_mcp::{AgentServers, McpHost, McpLimits, McpServers};
 use swarm_policy::{McpBounds, McpServer, McpServerConfig, McpSettings};
 use swarm_protocol::{MemberName, ShellGuards};
 use swarm_tests::wait_for;
-use swarm_tools::{Caller, FileState, ProtectedPaths, ToolContext, ToolLimits, ToolOutput};
+use swarm_tools::{
+    CallHost, Caller, FileState, ProtectedPaths, ToolContext, ToolLimits, ToolOutput,
+};
 use tokio_util::sync::CancellationToken;
 
 /// The server of the harness.
@@ -56,6 +58,7 @@ impl Bench {
             config,
             origin: "the test".to_owned(),
             tools: None,
+            resources: false,
         };
         self.settings.servers.insert(name.to_owned(), server);
     }
@@ -169,6 +172,17 @@ pub(super) async fn call_until(
     text: &str,
     cancel: &CancellationToken,
 ) -> ToolOutput {
+    call_with(agent, name, json!({"text": text}), cancel, None).await
+}
+
+/// The same with any input, and an agent around the call.
+pub(super) async fn call_with(
+    agent: &AgentServers,
+    name: &str,
+    input: Value,
+    cancel: &CancellationToken,
+    host: Option<Arc<dyn CallHost>>,
+) -> ToolOutput {
     let tool = agent.tools.iter().find(|tool| tool.name() == name);
     let tool = tool.unwrap_or_else(|| panic!("no {name}: {:?}", agent.problems));
     let context = ToolContext {
@@ -179,7 +193,7 @@ pub(super) async fn call_until(
         confine: None,
         modes: None,
         scratch: None,
-        host: None,
+        host,
         documents: false,
         commands: None,
         shell: Arc::default(),
@@ -194,7 +208,6 @@ pub(super) async fn call_until(
             agent_id: None,
         },
     };
-    let input: Value = json!({"text": text});
     tool.call(input, &context).await
 }
 

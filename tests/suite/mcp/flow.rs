@@ -9,7 +9,7 @@ use swarm_tests::wait_for;
 use super::bench::{PROGRAM, runs};
 use crate::scene::{MODEL, kill_member, wait_for_state, world, world_over};
 
-fn config(world: &World, name: &str, mode: &str) -> String {
+pub(super) fn config(world: &World, name: &str, mode: &str) -> String {
     let starts = starts_file(world, name);
     json!({"mcpServers": {name: {"command": PROGRAM, "args": ["--mode", mode, "--starts", starts]}}})
         .to_string()
@@ -190,7 +190,7 @@ fn o6_teammates_know_the_leads_servers_and_start_one_only_to_call_it() {
     assert!(!started.iter().any(|pid| runs(*pid)));
 }
 
-fn spawn(world: &World, given: &str, mode: &str) {
+pub(super) fn spawn(world: &World, given: &str, mode: &str) {
     let words = [
         "spawn",
         "bob",

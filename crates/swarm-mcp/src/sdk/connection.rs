@@ -11,8 +11,7 @@ use rmcp::model::{
     ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, PeerRequestOptions,
-    RequestHandle, RunningService, ServiceError,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService, ServiceError,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{Peer, RoleClient};
@@ -21,12 +20,13 @@ use serde_json::{Map, Value};
 use swarm_policy::McpToolSpec;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
-use tokio_util::sync::CancellationToken;
 
+use super::calls::{ActiveCalls, CallTerms};
 use super::content::content;
 use super::handler::Handler;
 use super::http;
 use super::probe::Probing;
+use super::request::Round;
 use crate::{McpError, McpHost};
 use swarm_tools::Picture;
 
@@ -47,7 +47,8 @@ pub(crate) struct Answer {
 /// A server that has shaken hands. Dropped, it is closed.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    peer: Peer<RoleClient>,
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) calls: ActiveCalls,
     list_changed: Arc<AtomicBool>,
     service: Mutex<RunningService<RoleClient, Handler>>,
 }
@@ -108,6 +109,7 @@ impl Connection {
     fn of(service: RunningService<RoleClient, Handler>) -> Self {
         Self {
             peer: service.peer().clone(),
+            calls: service.service().calls.clone(),
             list_changed: Arc::clone(&service.service().list_changed),
             service: Mutex::new(service),
         }
@@ -153,36 +155,16 @@ impl Connection {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        within: Duration,
-        cancel: &CancellationToken,
+        terms: &CallTerms,
     ) -> Result<Answer, McpError> {
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let sent = self
-            .peer
-            .send_cancellable_request(request, PeerRequestOptions::no_options());
-        let mut call = sent.await.map_err(failed)?;
-        let given_up = tokio::select! {
-            biased;
-            answer = &mut call.rx => {
-                return match answer {
-                    Ok(Ok(result)) => read(result),
-                    Ok(Err(error)) => Err(failed(error)),
-                    Err(_) => Err(McpError::Broken),
-                };
-            }
-            () = cancel.cancelled() => McpError::Cancelled,
-            () = tokio::time::sleep(within) => McpError::TimedOut(within),
+        let make = |round: Round| {
+            let params = CallToolRequestParams::new(tool.to_owned());
+            let mut params = params.with_arguments(arguments.clone());
+            params.input_responses = round.responses;
+            params.request_state = round.state;
+            ClientRequest::CallToolRequest(CallToolRequest::new(params))
         };
-        let reason = RequestHandle::<RoleClient>::REQUEST_TIMEOUT_REASON;
-        let reason = match given_up {
-            McpError::TimedOut(_) => reason,
-            _ => "interrupted",
-        };
-        if let Err(error) = call.cancel(Some(reason.to_owned())).await {
-            tracing::debug!(%error, "an MCP call could not be cancelled");
-        }
-        Err(given_up)
+        read(self.request(make, terms).await?)
     }
 
     /// Whether the other side is gone.
@@ -257,9 +239,6 @@ fn read(result: ServerResult) -> Result<Answer, McpError> {
                 is_error: result.is_error.unwrap_or_default(),
             })
         }
-        ServerResult::InputRequiredResult(_) => Err(McpError::Refused(
-            "it asks for input from a person first, which swarm does not pass on".to_owned(),
-        )),
         ServerResult::CreateTaskResult(_) => Err(McpError::Refused(
             "it would answer later, as a task of its own, which swarm does not follow".to_owned(),
         )),
@@ -269,7 +248,7 @@ fn read(result: ServerResult) -> Result<Answer, McpError> {
     }
 }
 
-fn failed(error: ServiceError) -> McpError {
+pub(super) fn failed(error: ServiceError) -> McpError {
     match error {
         ServiceError::McpError(error) => {
             McpError::Refused(format!("{} (code {})", error.message, error.code.0))

@@ -36,14 +36,14 @@ pub(super) fn content(result: &CallToolResult) -> (String, Vec<Picture>) {
     (parts.join("\n"), pictures)
 }
 
-fn picture(base64: &str, before: usize) -> Result<Picture, String> {
+pub(super) fn picture(base64: &str, before: usize) -> Result<Picture, String> {
     if before >= MOST_PICTURES {
         return Err(format!("a result may have {MOST_PICTURES} pictures"));
     }
     Picture::of_base64(base64)
 }
 
-fn block(block: &ContentBlock) -> Option<String> {
+pub(super) fn block(block: &ContentBlock) -> Option<String> {
     Some(match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Audio(audio) => not_shown("audio", &audio.mime_type, &audio.data),
@@ -76,7 +76,7 @@ fn not_shown(what: &str, kind: &str, base64: &str) -> String {
     format!("[{what}: {}, not shown]", size(kind, base64))
 }
 
-fn size(kind: &str, base64: &str) -> String {
+pub(super) fn size(kind: &str, base64: &str) -> String {
     format!("{kind}, {} bytes", base64.len() / 4 * 3)
 }
 

@@ -96,6 +96,7 @@ mod tests {
             },
             origin: "test".into(),
             tools: None,
+            resources: false,
         };
         McpSettings {
             servers: names

@@ -63,6 +63,9 @@ pub struct McpServer {
     /// the first call. `None` if nobody has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<McpToolSpec>>,
+    /// Whether it offers resources; known with its tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resources: bool,
 }
 
 /// A tool as its server lists it.

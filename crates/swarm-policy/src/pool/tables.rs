@@ -33,6 +33,8 @@ const TOOLS: &[&str] = &[
     "WebSearch",
     "EnterWorktree",
     "ExitWorktree",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
 ];
 
 /// Every tool that the program may offer; a setting or the absence of a service can leave one out.
@@ -149,6 +151,9 @@ pub(super) const BACKGROUND: &[&str] = &[
     "StructuredOutput",
     "EnterWorktree",
     "ExitWorktree",
+    // Claude Code means to add them.
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
     // Not in Claude Code 2.1.88, which had one level only; the depth is the first layer's business.
     "Agent",
 ];

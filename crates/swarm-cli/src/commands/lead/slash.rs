@@ -44,6 +44,7 @@ const HELP: &str = "\
 /requests, /approve, /deny    permission requests
 /COMMAND --help               likewise every command of `swarm help`
 /compact [INSTRUCTIONS]       replace the conversation by a summary
+/mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
 /quit                         end the session and shut the team down
 
 Esc      interrupt the lead       Alt-Enter  new line

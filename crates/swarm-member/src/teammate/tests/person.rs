@@ -104,7 +104,7 @@ fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>,
     let mail = Arc::new(MailHandler::new(seat, Arc::new(TeammateMail::default())));
     let screen = Screen::default();
     let reporter = world.reporter_on(spawn, Box::new(screen.clone()));
-    (Person::new(None, mail, reporter), store, screen)
+    (Person::new(None, mail, reporter, None), store, screen)
 }
 
 #[test]

@@ -1,0 +1,171 @@
+//! The tools by which agents list and read resources of servers, with Claude Code's names and parameters.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
+
+use crate::server::Server;
+use crate::tool::{capped, output};
+
+/// The tools over these servers; none where no server offers resources.
+pub(crate) fn resource_tools(servers: Vec<Arc<Server>>) -> Vec<Arc<dyn Tool>> {
+    if servers.is_empty() {
+        return Vec::new();
+    }
+    let servers: Arc<[_]> = servers.into();
+    vec![
+        Arc::new(ListMcpResourcesTool(Arc::clone(&servers))),
+        Arc::new(ReadMcpResourceTool(servers)),
+    ]
+}
+
+/// Lists the resources of servers.
+#[derive(Debug)]
+struct ListMcpResourcesTool(Arc<[Arc<Server>]>);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListParameters {
+    /// The server whose resources are listed; all without it
+    server: Option<String>,
+}
+
+#[async_trait]
+impl Tool for ListMcpResourcesTool {
+    fn name(&self) -> &'static str {
+        "ListMcpResourcesTool"
+    }
+
+    fn description(&self) -> String {
+        prompt!("tools/ListMcpResourcesTool").to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::<ListParameters>()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let server = input["server"].as_str().unwrap_or_default();
+        one_line(&format!("{} {server}", self.name()))
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        let input: ListParameters = match parse(self.name(), input) {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        let servers = match &input.server {
+            Some(name) => match find(&self.0, name) {
+                Ok(server) => vec![server],
+                Err(why) => return ToolOutput::error(why),
+            },
+            None => self.0.iter().collect(),
+        };
+        let chars = servers.iter().map(|one| one.host().limits.result_chars);
+        let chars = chars.max().unwrap_or_default();
+        let listed = join_all(servers.iter().map(|server| server.resources(ctx))).await;
+        let (mut resources, mut problems) = (Vec::new(), Vec::new());
+        for (server, listed) in servers.iter().zip(listed) {
+            match listed {
+                Ok(listed) => resources.extend(listed.into_iter().map(|mut one| {
+                    one["server"] = server.name.as_str().into();
+                    one
+                })),
+                Err(error) => problems.push(format!("MCP server `{}`: {error}.", server.name)),
+            }
+        }
+        if resources.is_empty() && !problems.is_empty() {
+            return ToolOutput::error(problems.join("\n"));
+        }
+        let line = format!("{} resources", resources.len());
+        let mut text = vec![json!(resources).to_string()];
+        if resources.is_empty() {
+            text = vec!["There are no resources at the moment.".to_owned()];
+        }
+        text.extend(problems);
+        ToolOutput::ok(capped(text.join("\n"), chars), line)
+    }
+}
+
+/// Reads one resource.
+#[derive(Debug)]
+struct ReadMcpResourceTool(Arc<[Arc<Server>]>);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadParameters {
+    /// The server
+    server: String,
+    /// The URI of the resource
+    uri: String,
+}
+
+#[async_trait]
+impl Tool for ReadMcpResourceTool {
+    fn name(&self) -> &'static str {
+        "ReadMcpResourceTool"
+    }
+
+    fn description(&self) -> String {
+        prompt!("tools/ReadMcpResourceTool").to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::<ReadParameters>()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let text = |field: &str| input[field].as_str().unwrap_or_default();
+        one_line(&format!(
+            "{} {} {}",
+            self.name(),
+            text("server"),
+            text("uri")
+        ))
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        let input: ReadParameters = match parse(self.name(), input) {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        match find(&self.0, &input.server) {
+            Ok(server) => output(server, server.read_resource(&input.uri, ctx).await),
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+}
+
+/// The server of this name. The error is for the model.
+fn find<'a>(servers: &'a [Arc<Server>], name: &str) -> Result<&'a Arc<Server>, String> {
+    let found = servers.iter().find(|server| server.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = servers.iter().map(|server| &*server.name).collect();
+        format!(
+            "No MCP server with resources is called `{name}`; there are: {}.",
+            names.join(", ")
+        )
+    })
+}

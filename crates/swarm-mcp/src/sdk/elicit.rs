@@ -1,0 +1,369 @@
+//! Elicitation: a server's form, put before a person as questions.
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Map, Value, json};
+use swarm_tools::PersonAnswer;
+
+use super::calls::ActiveCall;
+
+/// Questions of one request to a person, as `AskUserQuestion` takes them.
+const QUESTIONS: usize = 4;
+
+/// How often a person is asked for a value that does not fit.
+const TRIES: usize = 3;
+
+/// What stands for no value, where none is needed.
+const NOTHING: &str = "-";
+
+/// The option of a choice that need not be made.
+const LEAVE_OUT: &str = "(leave out)";
+
+/// Puts a form before the person behind a call. The error is for the server: the form cannot be asked.
+pub(super) async fn elicited(
+    call: &ActiveCall,
+    request: ElicitRequestParams,
+) -> Result<ElicitResult, String> {
+    let (message, schema) = match request {
+        ElicitRequestParams::FormElicitationParams {
+            message,
+            requested_schema,
+            ..
+        } => (message, json!(requested_schema)),
+        ElicitRequestParams::UrlElicitationParams { url, .. } => {
+            return Err(format!(
+                "it asks a person to open {url}, and swarm opens no addresses for servers; a person can open it by hand"
+            ));
+        }
+        _ => return Err("it asks for input in a form that swarm does not know".to_owned()),
+    };
+    let fields = fields(&schema)?;
+    let form = Form {
+        call,
+        // A person is shown the questions and not who asks them.
+        message: format!("MCP server {} asks: {message}", call.terms.server),
+    };
+    let action = match form.fill(&fields).await {
+        Filled::Done(content) => {
+            let result = ElicitResult::new(ElicitationAction::Accept);
+            return Ok(result.with_content(Value::Object(content)));
+        }
+        Filled::Declined => ElicitationAction::Decline,
+        Filled::Cancelled => ElicitationAction::Cancel,
+    };
+    Ok(ElicitResult::new(action))
+}
+
+/// A form before a person.
+struct Form<'a> {
+    call: &'a ActiveCall,
+    message: String,
+}
+
+enum Filled {
+    Done(Map<String, Value>),
+    Declined,
+    Cancelled,
+}
+
+impl Form<'_> {
+    async fn fill(&self, fields: &[Field]) -> Filled {
+        if fields.is_empty() {
+            return self.confirm().await;
+        }
+        let mut content = Map::new();
+        for group in fields.chunks(QUESTIONS) {
+            // What is still to be asked, each with what was wrong with the last answer.
+            let mut open: Vec<(&Field, String)> =
+                group.iter().map(|field| (field, String::new())).collect();
+            for _ in 0..TRIES {
+                let questions = self.questions(&open);
+                let answers = match self.ask(&questions).await {
+                    Ok(answers) => answers,
+                    Err(end) => return end,
+                };
+                let mut wrong = Vec::new();
+                for ((field, _), question) in open.iter().zip(&questions) {
+                    let text = question["question"].as_str().unwrap_or_default();
+                    let words = answers.get(text).and_then(Value::as_str);
+                    match field.value(words.unwrap_or_default()) {
+                        Ok(Some(value)) => {
+                            content.insert(field.name.clone(), value);
+                        }
+                        Ok(None) => {}
+                        Err(why) => wrong.push((*field, why)),
+                    }
+                }
+                open = wrong;
+                if open.is_empty() {
+                    break;
+                }
+            }
+            if !open.is_empty() {
+                return Filled::Cancelled;
+            }
+        }
+        Filled::Done(content)
+    }
+
+    /// Nothing is to be filled in: the person agrees or does not.
+    async fn confirm(&self) -> Filled {
+        let options = json!([{"label": "Yes"}, {"label": "No"}]);
+        let question = json!({"question": self.message, "header": "Confirm", "options": options});
+        match self.ask(&[question]).await {
+            Ok(answers) if answers.values().any(|answer| answer == "Yes") => {
+                Filled::Done(Map::new())
+            }
+            Ok(_) => Filled::Declined,
+            Err(end) => end,
+        }
+    }
+
+    fn questions(&self, open: &[(&Field, String)]) -> Vec<Value> {
+        let questions = open.iter().enumerate().map(|(index, (field, wrong))| {
+            let message = if index == 0 { &*self.message } else { "" };
+            let text = format!("{message} {}{wrong}", field.label());
+            let options: Vec<_> = field
+                .options()
+                .into_iter()
+                .map(|label| json!({"label": label}))
+                .collect();
+            let several = matches!(field.kind, Kind::Several(_));
+            json!({"question": text.trim(), "header": "Input", "options": options, "multiSelect": several})
+        });
+        questions.collect()
+    }
+
+    async fn ask(&self, questions: &[Value]) -> Result<Map<String, Value>, Filled> {
+        let terms = &self.call.terms;
+        let Some(host) = &terms.host else {
+            return Err(Filled::Cancelled);
+        };
+        let _asking = self.call.asks();
+        let why = format!("the MCP server `{}` asks for input", terms.server);
+        let over = self.call.over.clone();
+        let answer = host.ask(json!({"questions": questions}), why, over.clone());
+        match answer.await {
+            _ if over.is_cancelled() => Err(Filled::Cancelled),
+            PersonAnswer::Answered(answers) => Ok(answers),
+            PersonAnswer::Skipped => Err(Filled::Cancelled),
+            PersonAnswer::Refused(_) => Err(Filled::Declined),
+        }
+    }
+}
+
+/// One value that is asked for.
+#[derive(Debug, PartialEq)]
+struct Field {
+    name: String,
+    title: Option<String>,
+    about: Option<String>,
+    is_required: bool,
+    kind: Kind,
+}
+
+#[derive(Debug, PartialEq)]
+enum Kind {
+    Text,
+    Number {
+        whole: bool,
+    },
+    Boolean,
+    /// One of these, each with its label.
+    Choice(Vec<(Value, String)>),
+    /// Some of these.
+    Several(Vec<(Value, String)>),
+}
+
+fn fields(schema: &Value) -> Result<Vec<Field>, String> {
+    let required: Vec<_> = schema["required"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice)
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let properties = schema["properties"].as_object();
+    let fields = properties.into_iter().flatten().map(|(name, property)| {
+        let text = |field: &str| property[field].as_str().map(str::to_owned);
+        Ok(Field {
+            name: name.clone(),
+            title: text("title"),
+            about: text("description"),
+            is_required: required.contains(&name.as_str()),
+            kind: kind(name, property)?,
+        })
+    });
+    fields.collect()
+}
+
+fn kind(name: &str, property: &Value) -> Result<Kind, String> {
+    if let Some(choices) = choices(property) {
+        return Ok(Kind::Choice(choices));
+    }
+    match property["type"].as_str() {
+        Some("string") => Ok(Kind::Text),
+        Some("number") => Ok(Kind::Number { whole: false }),
+        Some("integer") => Ok(Kind::Number { whole: true }),
+        Some("boolean") => Ok(Kind::Boolean),
+        Some("array") if choices(&property["items"]).is_some() => Ok(Kind::Several(
+            choices(&property["items"]).unwrap_or_default(),
+        )),
+        _ => Err(format!(
+            "it asks a person for `{name}`, and swarm asks only for texts, numbers, booleans and choices"
+        )),
+    }
+}
+
+/// The values to choose from: a list with names beside it, or constants with titles.
+fn choices(property: &Value) -> Option<Vec<(Value, String)>> {
+    if let Some(values) = property["enum"].as_array() {
+        let name = |index: usize| property["enumNames"][index].as_str();
+        let named = values.iter().enumerate();
+        let named = named.map(|(index, value)| {
+            let label = name(index).or(value.as_str());
+            (
+                value.clone(),
+                label.map_or_else(|| value.to_string(), str::to_owned),
+            )
+        });
+        return Some(named.collect());
+    }
+    let titled = property["oneOf"]
+        .as_array()
+        .or(property["anyOf"].as_array())?;
+    let titled = titled.iter().map(|choice| {
+        let value = choice.get("const")?.clone();
+        let label = choice["title"].as_str().or(value.as_str())?.to_owned();
+        Some((value, label))
+    });
+    titled.collect()
+}
+
+impl Field {
+    /// What a person reads. No two fields have the same.
+    fn label(&self) -> String {
+        let mut label = match &self.title {
+            Some(title) if *title != self.name => format!("{title} [{}]", self.name),
+            _ => self.name.clone(),
+        };
+        if let Some(about) = &self.about {
+            label = format!("{label}: {about}");
+        }
+        if !self.is_required && self.options().is_empty() {
+            label = format!("{label} (optional, `{NOTHING}` for none)");
+        }
+        label
+    }
+
+    fn options(&self) -> Vec<String> {
+        let mut options: Vec<String> = match &self.kind {
+            Kind::Text | Kind::Number { .. } => return Vec::new(),
+            Kind::Boolean => vec!["Yes".to_owned(), "No".to_owned()],
+            Kind::Choice(choices) | Kind::Several(choices) => {
+                choices.iter().map(|(_, label)| label.clone()).collect()
+            }
+        };
+        if !self.is_required {
+            options.push(LEAVE_OUT.to_owned());
+        }
+        options
+    }
+
+    /// The value of a person's words; `None` leaves it out. The error is for the person.
+    fn value(&self, words: &str) -> Result<Option<Value>, String> {
+        let words = words.trim();
+        if !self.is_required && (words == NOTHING || words == LEAVE_OUT) {
+            return Ok(None);
+        }
+        let wrong = |wanted: &str| format!(" (`{words}` is not {wanted})");
+        let chosen = |choices: &[(Value, String)], words: &str| {
+            let found = choices.iter().find(|(_, label)| label == words.trim());
+            found.map(|(value, _)| value.clone())
+        };
+        Ok(Some(match &self.kind {
+            Kind::Text => words.into(),
+            Kind::Number { whole: true } => words
+                .parse::<i64>()
+                .map_err(|_| wrong("a whole number"))?
+                .into(),
+            Kind::Number { whole: false } => words
+                .parse::<f64>()
+                .ok()
+                .and_then(serde_json::Number::from_f64)
+                .ok_or_else(|| wrong("a number"))?
+                .into(),
+            Kind::Boolean => match words.to_ascii_lowercase().as_str() {
+                "yes" | "true" => true.into(),
+                "no" | "false" => false.into(),
+                _ => return Err(wrong("yes or no")),
+            },
+            Kind::Choice(choices) => {
+                chosen(choices, words).ok_or_else(|| wrong("one of the options"))?
+            }
+            Kind::Several(choices) => {
+                let values: Option<Vec<Value>> = words
+                    .split(", ")
+                    .map(|word| chosen(choices, word))
+                    .collect();
+                values.ok_or_else(|| wrong("a list of the options"))?.into()
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form() -> Value {
+        json!({"type": "object", "required": ["name", "count", "color"], "properties": {
+            "name": {"type": "string", "title": "Name", "description": "as in the passport"},
+            "count": {"type": "integer"},
+            "share": {"type": "number"},
+            "sure": {"type": "boolean"},
+            "color": {"type": "string", "enum": ["r", "g"], "enumNames": ["red", "green"]},
+            "size": {"type": "string", "oneOf": [{"const": "s", "title": "small"}]},
+            "days": {"type": "array", "items": {"anyOf": [{"const": "mo", "title": "Monday"}, {"const": "tu", "title": "Tuesday"}]}}
+        }})
+    }
+
+    #[test]
+    fn fields_are_asked_with_their_options() {
+        let fields = fields(&form()).unwrap();
+        let of = |name: &str| fields.iter().find(|field| field.name == name).unwrap();
+        assert_eq!(of("name").label(), "Name [name]: as in the passport");
+        assert_eq!(of("share").label(), "share (optional, `-` for none)");
+        assert_eq!(of("sure").options(), ["Yes", "No", LEAVE_OUT]);
+        assert_eq!(of("color").options(), ["red", "green"]);
+        assert_eq!(of("days").options(), ["Monday", "Tuesday", LEAVE_OUT]);
+    }
+
+    #[test]
+    fn words_become_values_of_the_type_that_is_asked_for() {
+        let fields = fields(&form()).unwrap();
+        for (name, words, value) in [
+            ("name", " Ann ", Ok(Some(json!("Ann")))),
+            ("name", "-", Ok(Some(json!("-")))),
+            ("count", "7", Ok(Some(json!(7)))),
+            ("count", "7.5", Err(" (`7.5` is not a whole number)")),
+            ("share", "0.5", Ok(Some(json!(0.5)))),
+            ("share", "-", Ok(None)),
+            ("share", "much", Err(" (`much` is not a number)")),
+            ("sure", "Yes", Ok(Some(json!(true)))),
+            ("sure", LEAVE_OUT, Ok(None)),
+            ("color", "green", Ok(Some(json!("g")))),
+            ("color", "blue", Err(" (`blue` is not one of the options)")),
+            ("size", "small", Ok(Some(json!("s")))),
+            ("days", "Monday, Tuesday", Ok(Some(json!(["mo", "tu"])))),
+        ] {
+            let field = fields.iter().find(|field| field.name == name).unwrap();
+            let value = value.map_err(str::to_owned);
+            assert_eq!(field.value(words), value, "{name}: {words}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_simple_value_is_refused() {
+        let schema = json!({"properties": {"a": {"type": "object"}}});
+        assert!(fields(&schema).unwrap_err().contains("`a`"));
+    }
+}
