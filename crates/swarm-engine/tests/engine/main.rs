@@ -8,6 +8,7 @@
 
 mod agent_tool;
 mod background;
+mod call_host;
 mod cancel;
 mod compaction;
 mod crash;

@@ -176,3 +176,17 @@ pub(crate) fn slow(started: Arc<Notify>, let_go: Arc<Notify>) -> Arc<dyn Tool> {
         }
     })
 }
+
+/// Changes: asks a person these questions, and then is half way. Its result is what the person said.
+pub(crate) fn form(questions: Value) -> Arc<dyn Tool> {
+    tool("Form", false, move |_, ctx| {
+        let questions = questions.clone();
+        async move {
+            let host = ctx.host.unwrap();
+            let why = "the form asks".to_owned();
+            let answer = host.ask(questions, why, ctx.cancel).await;
+            host.progress("half way".to_owned());
+            ToolOutput::ok(format!("{answer:?}"), "asked")
+        }
+    })
+}
