@@ -70,11 +70,12 @@ impl ActiveCalls {
     /// Shows the progress of a request, not more often than anybody reads it.
     pub(super) fn progressed(&self, news: &ProgressNotificationParam) {
         let calls = self.0.lock();
-        let is_meant = |call: &&Arc<ActiveCall>| {
-            let progress = call.progress.lock();
-            progress.token.as_ref() == Some(&news.progress_token)
+        let with = |token: Option<&ProgressToken>| {
+            let mut calls = calls.iter();
+            calls.find(|call| call.progress.lock().token.as_ref() == token)
         };
-        let Some(call) = calls.iter().find(is_meant) else {
+        // A server may be faster than the note of the token of the request that was just sent.
+        let Some(call) = with(Some(&news.progress_token)).or_else(|| with(None)) else {
             return;
         };
         let now = Instant::now();
@@ -107,9 +108,9 @@ pub(super) struct Entered {
 }
 
 impl Entered {
-    /// Notes what its progress is reported under.
-    pub(super) fn has_token(&self, token: ProgressToken) {
-        self.call.progress.lock().token = Some(token);
+    /// Notes what its progress is reported under; `None` while it is being sent.
+    pub(super) fn has_token(&self, token: Option<ProgressToken>) {
+        self.call.progress.lock().token = token;
     }
 
     pub(super) fn questions(&self) -> watch::Receiver<usize> {

@@ -50,11 +50,12 @@ impl Connection {
         entered: &Entered,
     ) -> Result<ServerResult, McpError> {
         let terms = &entered.call.terms;
+        entered.has_token(None);
         let sent = self
             .peer
             .send_cancellable_request(request, PeerRequestOptions::no_options());
         let mut call = sent.await.map_err(failed)?;
-        entered.has_token(call.progress_token.clone());
+        entered.has_token(Some(call.progress_token.clone()));
         let mut questions = entered.questions();
         let mut deadline = Instant::now() + terms.within;
         let given_up = loop {
