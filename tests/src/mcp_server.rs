@@ -35,6 +35,8 @@ pub enum Behaviour {
     Rich,
     /// The same over the stateless protocol.
     RichStateless,
+    /// It has so many tools that they are deferred.
+    Many,
     /// Over HTTP: it refuses every request but `initialize` that names no session with 400, as many servers do.
     Guarded,
     /// Two of its tools get one name.
@@ -62,6 +64,7 @@ impl FromStr for Behaviour {
             "slow-stateless" => Self::SlowStateless,
             "rich" => Self::Rich,
             "rich-stateless" => Self::RichStateless,
+            "many" => Self::Many,
             "guarded" => Self::Guarded,
             "collides" => Self::Collides,
             "forgets" => Self::Forgets,
@@ -197,6 +200,13 @@ impl Server {
             .to_vec();
         if matches!(self.behaviour, Behaviour::Rich | Behaviour::RichStateless) {
             tools.extend(["ask", "steps"].map(tool));
+        }
+        if self.behaviour == Behaviour::Many {
+            tools.extend((0..60).map(|number| {
+                let mut tool = tool(&format!("many_{number}"));
+                tool["description"] = json!("Does many things. ".repeat(50));
+                tool
+            }));
         }
         if self.behaviour == Behaviour::Collides {
             tools.extend([tool("a.b"), tool("a/b")]);

@@ -24,6 +24,7 @@ mod rights;
 mod session;
 mod spawner;
 mod subagent;
+mod tool_search;
 mod totals;
 mod transcript;
 mod turn;

@@ -14,6 +14,7 @@ use crate::compaction::{Meter, Recent};
 use crate::fork::{Head, Origin};
 use crate::history::{History, INTERRUPTED, error_result};
 use crate::instructions::{Instructions, News};
+use crate::tool_search::defer;
 use crate::transcript::{Entry, TranscriptAuthor};
 use crate::{AgentParts, Delivery, EngineError, Injected, Totals, TranscriptFile};
 
@@ -59,8 +60,9 @@ impl Session {
     ///
     /// # Errors
     /// [`EngineError::DuplicateTool`], and [`EngineError::Transcript`] when the repair cannot be written.
-    pub fn open(transcript: TranscriptFile, parts: AgentParts) -> Result<Self, EngineError> {
-        let head = Head::of(&parts.system, &parts.tools)?;
+    pub fn open(transcript: TranscriptFile, mut parts: AgentParts) -> Result<Self, EngineError> {
+        let defers = parts.model.defers_tools() && defer(&mut parts.tools);
+        let head = Head::of(&parts.system, &parts.tools, defers)?;
         Self::with_head(transcript, parts, head)
     }
 

@@ -59,6 +59,10 @@ impl Tool for McpTool {
         self.spec.input_schema.clone()
     }
 
+    fn is_deferrable(&self) -> bool {
+        true
+    }
+
     fn kind(&self) -> ToolKind {
         ToolKind::Other
     }

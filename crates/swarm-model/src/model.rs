@@ -24,6 +24,11 @@ pub trait Model: Send + Sync + Debug {
     /// [`ModelError::Cancelled`].
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents;
 
+    /// Whether it leaves deferred tools out of the prompt until a result refers to them ([`crate::ToolSpec::deferred`]).
+    fn defers_tools(&self) -> bool {
+        false
+    }
+
     /// Whether it takes PDF files as `document` blocks of the Messages API.
     fn takes_documents(&self) -> bool {
         false

@@ -49,4 +49,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of its input.
     pub input_schema: Value,
+    /// Whether the prompt has it only once a result of a tool search refers to it. For models that can do that
+    /// ([`crate::Model::defers_tools`]).
+    pub deferred: bool,
 }

@@ -30,6 +30,11 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// JSON Schema of the input.
     fn input_schema(&self) -> Value;
 
+    /// Whether a model may be told only its name until it asks for the rest, where there are too many such tools.
+    fn is_deferrable(&self) -> bool {
+        false
+    }
+
     /// The family that permission modes speak of.
     fn kind(&self) -> ToolKind;
 
@@ -103,6 +108,8 @@ pub enum Attachment {
     Picture(Picture),
     /// A PDF file in base64, for models that take documents ([`ToolContext::documents`]).
     Pdf(String),
+    /// The name of a deferred tool whose schema the model gets with this result.
+    ToolReference(String),
 }
 
 impl ToolOutput {

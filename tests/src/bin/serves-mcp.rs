@@ -68,6 +68,7 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
         | Behaviour::Abrupt
         | Behaviour::Unresponsive
         | Behaviour::SlowStateless
+        | Behaviour::Many
         | Behaviour::Rich
         | Behaviour::RichStateless
         | Behaviour::Guarded => {}

@@ -99,6 +99,15 @@ pub(crate) struct Counted {
 impl PromptCache {
     /// Counts a request when it comes in. The error says what the API has against its marks.
     pub(crate) fn count(&self, body: &Value) -> Result<Counted, String> {
+        if let Some(tool) = listed(&body["tools"])
+            .iter()
+            .find(|tool| tool["defer_loading"] == true && tool.get("cache_control").is_some())
+        {
+            let name = &tool["name"];
+            return Err(format!(
+                "Tool {name} cannot have both defer_loading=true and cache_control set"
+            ));
+        }
         let blocks = blocks(body);
         let marks: Vec<usize> = (0..blocks.len())
             .filter(|at| blocks[*at].is_marked)
@@ -173,7 +182,11 @@ fn blocks(body: &Value) -> Vec<Block> {
             takes_mark,
         });
     };
+    // A deferred tool is no part of the prefix.
     for tool in listed(&body["tools"]) {
+        if tool["defer_loading"] == true {
+            continue;
+        }
         push(&mut digest, "tool", tool);
     }
     for block in listed(&body["system"]) {

@@ -5,4 +5,5 @@ mod bench;
 mod family;
 mod flow;
 mod pool;
+mod search;
 mod trouble;

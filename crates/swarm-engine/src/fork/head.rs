@@ -17,18 +17,23 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Renders both.
-    pub(crate) fn of(system: &[String], tools: &[Arc<dyn Tool>]) -> Result<Self, EngineError> {
+    /// Renders both. `defers` says whether deferrable tools are.
+    pub(crate) fn of(
+        system: &[String],
+        tools: &[Arc<dyn Tool>],
+        defers: bool,
+    ) -> Result<Self, EngineError> {
         Ok(Self {
             system: system_blocks(system),
-            specs: tool_specs(tools)?,
+            specs: tool_specs(tools, defers)?,
         })
     }
 
     /// About how many bytes it has in a request.
     pub(crate) fn bytes(&self) -> u64 {
         let system = self.system.iter().map(|block| block.text.len());
-        let tools = self.specs.iter().map(|tool| {
+        let told = self.specs.iter().filter(|tool| !tool.deferred);
+        let tools = told.map(|tool| {
             tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
         });
         system.chain(tools).sum::<usize>() as u64
@@ -48,7 +53,7 @@ fn system_blocks(texts: &[String]) -> Arc<[SystemBlock]> {
         .collect()
 }
 
-fn tool_specs(tools: &[Arc<dyn Tool>]) -> Result<Arc<[ToolSpec]>, EngineError> {
+fn tool_specs(tools: &[Arc<dyn Tool>], defers: bool) -> Result<Arc<[ToolSpec]>, EngineError> {
     let mut names = HashSet::new();
     tools
         .iter()
@@ -61,6 +66,7 @@ fn tool_specs(tools: &[Arc<dyn Tool>]) -> Result<Arc<[ToolSpec]>, EngineError> {
                 name,
                 description: tool.description(),
                 input_schema: tool.input_schema(),
+                deferred: defers && tool.is_deferrable(),
             })
         })
         .collect()

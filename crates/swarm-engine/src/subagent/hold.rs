@@ -32,6 +32,10 @@ impl Model for HeldModel {
         futures::stream::once(events).flatten().boxed()
     }
 
+    fn defers_tools(&self) -> bool {
+        self.inner.defers_tools()
+    }
+
     fn takes_documents(&self) -> bool {
         self.inner.takes_documents()
     }

@@ -362,9 +362,15 @@ fn result_block(
             is_error,
         };
     }
-    let mut content = vec![json!({"type": "text", "text": text})];
+    let mut content = Vec::with_capacity(attachments.len() + 1);
+    if !text.is_empty() {
+        content.push(json!({"type": "text", "text": text}));
+    }
     content.extend(attachments.iter().map(|attachment| {
         let (kind, media_type, data) = match attachment {
+            Attachment::ToolReference(name) => {
+                return json!({"type": "tool_reference", "tool_name": name});
+            }
             Attachment::Picture(picture) => ("image", &*picture.media_type, &picture.base64),
             Attachment::Pdf(data) => ("document", "application/pdf", data),
         };

@@ -35,7 +35,12 @@ pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Bod
         stream_options: habits.counts_tokens.then_some(StreamOptions {
             include_usage: true,
         }),
-        tools: request.tools.iter().map(WireTool::new).collect(),
+        tools: request
+            .tools
+            .iter()
+            .filter(|tool| !tool.deferred)
+            .map(WireTool::new)
+            .collect(),
         messages: wire_messages(request),
     };
     match serde_json::to_vec(&body) {

@@ -26,6 +26,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         tools: Arc::new([ToolSpec {
             name: "Read".into(),
             description: "Reads.".into(),
+            deferred: false,
             input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
         }]),
         messages: stored(messages),

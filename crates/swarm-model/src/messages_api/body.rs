@@ -3,10 +3,12 @@
 //! The server's prompt cache matches byte prefixes, so nothing here may depend on hashing, time or earlier
 //! requests. Which blocks carry a cache marker is decided in [`super::marks`].
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_protocol::Effort;
 
 use super::effort;
@@ -48,6 +50,12 @@ pub(super) fn request_body(request: &ModelRequest) -> Result<Body, ModelError> {
         first: first.unwrap_or_default(),
         messages,
         marks,
+        deferred: request
+            .tools
+            .iter()
+            .filter(|tool| tool.deferred)
+            .map(|tool| tool.name.clone())
+            .collect(),
     }))
 }
 
@@ -60,6 +68,8 @@ struct Written {
     /// The first message that is sent.
     first: usize,
     marks: Marks,
+    /// The names of the deferred tools.
+    deferred: HashSet<String>,
 }
 
 impl Parts for Written {
@@ -99,6 +109,10 @@ impl Written {
             let is_marked = self.marks.blocks.contains(&(index, at));
             match block.kind() {
                 BlockKind::BrokenToolUse => write_block(&mended(block), is_marked, sink),
+                BlockKind::Other => {
+                    let block = without_stale_references(block, &self.deferred);
+                    write_block(&block, is_marked, sink);
+                }
                 _ => write_block(block, is_marked, sink),
             }
         }
@@ -159,6 +173,8 @@ struct WireTool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a Value,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    defer_loading: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Marker>,
 }
@@ -173,7 +189,8 @@ struct WireSystem<'a> {
 }
 
 fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks) -> Vec<WireTool<'a>> {
-    let last = tools.len().saturating_sub(1);
+    // The API refuses a mark on a deferred tool, which is no part of the prefix.
+    let last = tools.iter().rposition(|tool| !tool.deferred);
     tools
         .iter()
         .enumerate()
@@ -181,7 +198,8 @@ fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks) -> Vec<WireTool<'a>> {
             name: &tool.name,
             description: &tool.description,
             input_schema: &tool.input_schema,
-            cache_control: (marks.tools && index == last).then_some(MARKER),
+            defer_loading: tool.deferred,
+            cache_control: (marks.tools && Some(index) == last).then_some(MARKER),
         })
         .collect()
 }
@@ -218,6 +236,38 @@ fn mended(block: &StoredBlock) -> StoredBlock {
         *input = sendable_input(input).into_owned();
     }
     StoredBlock::from(&block)
+}
+
+/// The longest result of a tool search, in bytes. Longer blocks hold pictures or documents.
+const LONGEST_SEARCH: usize = 256 * 1024;
+
+/// A result without references to tools that the request does not defer, as after a server has gone: the API refuses them.
+fn without_stale_references<'a>(
+    block: &'a StoredBlock,
+    deferred: &HashSet<String>,
+) -> Cow<'a, StoredBlock> {
+    let is_long = block.bytes().len() > LONGEST_SEARCH;
+    if is_long || !block.json().contains(r#""tool_reference""#) {
+        return Cow::Borrowed(block);
+    }
+    let ContentBlock::Other(mut result) = block.block() else {
+        return Cow::Borrowed(block);
+    };
+    let Some(parts) = result["content"].as_array_mut() else {
+        return Cow::Borrowed(block);
+    };
+    let is_stale = |part: &Value| {
+        let name = part["tool_name"].as_str().unwrap_or_default();
+        part["type"] == "tool_reference" && !deferred.contains(name)
+    };
+    if !parts.iter().any(is_stale) {
+        return Cow::Borrowed(block);
+    }
+    parts.retain(|part| !is_stale(part));
+    if parts.is_empty() {
+        parts.push(json!({"type": "text", "text": "The tools that were found are not available any more."}));
+    }
+    Cow::Owned(StoredBlock::from(&ContentBlock::Other(result)))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ fn tool(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: format!("Does {name}."),
+        deferred: false,
         input_schema: json!({"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z"]}),
     }
 }
@@ -285,4 +286,33 @@ fn what_the_server_would_refuse_is_not_sent() {
     );
     assert_eq!(body["system"].as_array().unwrap().len(), 2);
     assert_eq!(markers(&body["system"]), 1);
+}
+
+#[test]
+fn deferred_tools_carry_no_mark_and_references_to_tools_that_are_gone_are_left_out() {
+    let deferred = |name: &str| ToolSpec {
+        deferred: true,
+        ..tool(name)
+    };
+    let reference = |name: &str| json!({"type": "tool_reference", "tool_name": name});
+    let found = |id: &str, content: Value| {
+        ContentBlock::Other(json!({"type": "tool_result", "tool_use_id": id, "content": content}))
+    };
+    let mut asked = request(vec![
+        Message::user_text("go"),
+        Message::assistant(vec![call("a", json!({})), call("b", json!({}))]),
+        user(vec![
+            found("a", json!([reference("here"), reference("gone")])),
+            found("b", json!([reference("gone")])),
+        ]),
+    ]);
+    asked.tools = [tool("Read"), deferred("here")].into();
+    let body = json_of(&asked);
+    assert!(body["tools"][0].get("cache_control").is_some());
+    assert!(body["tools"][0].get("defer_loading").is_none());
+    assert!(body["tools"][1].get("cache_control").is_none());
+    assert_eq!(body["tools"][1]["defer_loading"], true);
+    let results = &body["messages"][2]["content"];
+    assert_eq!(results[0]["content"], json!([reference("here")]));
+    assert_eq!(results[1]["content"][0]["type"], "text");
 }

@@ -42,6 +42,10 @@ impl Model for MessagesApi {
         self.0.stream(request, cancel)
     }
 
+    fn defers_tools(&self) -> bool {
+        true
+    }
+
     fn takes_documents(&self) -> bool {
         true
     }

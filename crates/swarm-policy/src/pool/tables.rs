@@ -35,6 +35,7 @@ const TOOLS: &[&str] = &[
     "ExitWorktree",
     "ListMcpResourcesTool",
     "ReadMcpResourceTool",
+    "ToolSearch",
 ];
 
 /// Every tool that the program may offer; a setting or the absence of a service can leave one out.

@@ -1,0 +1,228 @@
+//! Tool search: with many tools of MCP servers, a model is told only their names, and loads the schemas that it needs.
+//!
+//! The request holds all tools, the deferred ones marked; the Messages API keeps those out of the prompt until a result
+//! refers to them (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool>). What is loaded comes at
+//! the end of the conversation, so the cached prefix stays.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use swarm_protocol::ToolKind;
+use swarm_tools::{Attachment, Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
+
+/// Tokens of schemas up to which nothing is deferred; a token is counted as four bytes.
+const MOST_TOKENS: usize = 10_000;
+
+/// Tools that a search returns where the call names no number, as in Claude Code.
+const MOST_RESULTS: usize = 5;
+
+/// Adds the search where the deferrable tools are too many for a prompt. Returns whether they are deferred.
+pub(crate) fn defer(tools: &mut Vec<Arc<dyn Tool>>) -> bool {
+    let deferred: Vec<Found> = tools
+        .iter()
+        .filter(|tool| tool.is_deferrable())
+        .map(|tool| Found::of(&**tool))
+        .collect();
+    let bytes: usize = deferred.iter().map(|tool| tool.bytes).sum();
+    if bytes / 4 <= MOST_TOKENS {
+        return false;
+    }
+    tools.push(Arc::new(ToolSearch { deferred }));
+    true
+}
+
+/// What is searched of a tool.
+#[derive(Debug)]
+struct Found {
+    name: String,
+    /// The name in lower case, and its parts.
+    folded: String,
+    description: String,
+    /// Bytes that it takes in a prompt.
+    bytes: usize,
+}
+
+impl Found {
+    fn of(tool: &dyn Tool) -> Self {
+        let (name, description) = (tool.name().to_owned(), tool.description());
+        let schema = tool.input_schema().to_string();
+        Self {
+            folded: name.to_lowercase(),
+            bytes: name.len() + description.len() + schema.len(),
+            description: description.to_lowercase(),
+            name,
+        }
+    }
+
+    /// How well a word fits; 0 where it does not.
+    fn rank(&self, word: &str) -> usize {
+        let mut parts = self.folded.split(['_', '-']);
+        if parts.any(|part| part == word) {
+            10
+        } else if self.folded.contains(word) {
+            5
+        } else if self.description.contains(word) {
+            2
+        } else {
+            0
+        }
+    }
+}
+
+/// Loads the schemas of deferred tools.
+#[derive(Debug)]
+struct ToolSearch {
+    deferred: Vec<Found>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// `select:NAME,NAME` for tools by name, or keywords; a keyword behind `+` must occur
+    query: String,
+    /// The most tools to return [default: 5]
+    #[schemars(range(min = 1))]
+    max_results: Option<usize>,
+}
+
+#[async_trait]
+impl Tool for ToolSearch {
+    fn name(&self) -> &'static str {
+        "ToolSearch"
+    }
+
+    fn description(&self) -> String {
+        let names: Vec<_> = self.deferred.iter().map(|tool| &*tool.name).collect();
+        format!("{}\n{}", prompt!("tools/ToolSearch"), names.join("\n"))
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::<Parameters>()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Own
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let query = input["query"].as_str().unwrap_or_default();
+        one_line(&format!("ToolSearch {query}"))
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        let input: Parameters = match parse(self.name(), input) {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        let most = input.max_results.unwrap_or(MOST_RESULTS);
+        let found = self.search(input.query.trim(), most);
+        if found.is_empty() {
+            let text = "No deferred tool matches. Try other keywords, or select one by its name.";
+            return ToolOutput::ok(text, "no tool");
+        }
+        let line = match &found[..] {
+            [one] => one_line(&one.name),
+            many => format!("{} tools", many.len()),
+        };
+        let references = found.iter().map(|tool| tool.name.clone());
+        // The API takes no text beside them.
+        ToolOutput::ok("", line)
+            .with_attachments(references.map(Attachment::ToolReference).collect())
+    }
+}
+
+impl ToolSearch {
+    /// The tools that a query means, the best first.
+    fn search(&self, query: &str, most: usize) -> Vec<&Found> {
+        let named = |name: &str| {
+            let name = name.trim();
+            let mut all = self.deferred.iter();
+            all.find(|tool| tool.name.eq_ignore_ascii_case(name))
+        };
+        if let Some(names) = query.strip_prefix("select:") {
+            return names.split(',').filter_map(named).collect();
+        }
+        if let Some(one) = named(query) {
+            return vec![one];
+        }
+        let query = query.to_lowercase();
+        let (mut needed, mut words) = (Vec::new(), Vec::new());
+        for word in query.split_whitespace() {
+            match word.strip_prefix('+') {
+                Some(word) if !word.is_empty() => {
+                    needed.push(word);
+                    words.push(word);
+                }
+                _ => words.push(word),
+            }
+        }
+        let mut ranked: Vec<(usize, &Found)> = self
+            .deferred
+            .iter()
+            .filter(|tool| needed.iter().all(|word| tool.rank(word) > 0))
+            .map(|tool| (words.iter().map(|word| tool.rank(word)).sum(), tool))
+            .filter(|(rank, _)| *rank > 0)
+            .collect();
+        // Stable, so that tools of one rank keep their order.
+        ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        ranked
+            .into_iter()
+            .take(most)
+            .map(|(_, tool)| tool)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(query: &str, most: usize) -> Vec<String> {
+        let tool = |name: &str, description: &str| Found {
+            name: name.to_owned(),
+            folded: name.to_lowercase(),
+            description: description.to_lowercase(),
+            bytes: 0,
+        };
+        let all = ToolSearch {
+            deferred: vec![
+                tool("mcp__tickets__list", "Lists tickets."),
+                tool("mcp__tickets__close", "Closes a ticket."),
+                tool("mcp__mail__send", "Sends a mail about a ticket."),
+                tool("mcp__mail__listAll", "All mails."),
+            ],
+        };
+        let found = all.search(query, most);
+        found.into_iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    #[test]
+    fn tools_are_selected_by_name_or_found_by_words_the_best_first() {
+        for (query, most, found) in [
+            (
+                "select:mcp__mail__send, MCP__tickets__list,nobody",
+                1,
+                &["mcp__mail__send", "mcp__tickets__list"][..],
+            ),
+            ("mcp__mail__send", 5, &["mcp__mail__send"]),
+            ("list", 5, &["mcp__tickets__list", "mcp__mail__listAll"]),
+            ("list", 1, &["mcp__tickets__list"]),
+            ("mail ticket", 1, &["mcp__mail__send"]),
+            (
+                "+mail ticket",
+                5,
+                &["mcp__mail__send", "mcp__mail__listAll"],
+            ),
+            ("weather", 5, &[]),
+        ] {
+            assert_eq!(search(query, most), found, "{query}");
+        }
+    }
+}
