@@ -464,7 +464,7 @@ fn the_tools_have_the_names_and_parameters_that_models_know() {
         })
         .collect();
     let expected = [
-        ("Read", "file_path offset limit", json!(["file_path"])),
+        ("Read", "file_path offset limit pages", json!(["file_path"])),
         (
             "Write",
             "file_path content",
@@ -474,6 +474,11 @@ fn the_tools_have_the_names_and_parameters_that_models_know() {
             "Edit",
             "file_path old_string new_string replace_all",
             json!(["file_path", "old_string", "new_string"]),
+        ),
+        (
+            "NotebookEdit",
+            "notebook_path cell_id new_source cell_type edit_mode",
+            json!(["notebook_path", "new_source"]),
         ),
         ("Glob", "pattern path", json!(["pattern"])),
         (
