@@ -53,13 +53,14 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
     let child = [
         call("one", "mcp__mine__pid", ""),
         call("two", "mcp__kit__pid", ""),
+        Step::says(Reply::tool("all", "ListMcpResourcesTool", json!({}))),
         Step::says(Reply::text("called both")),
     ];
     let script = Script::new().agent("team-lead", lead);
     let api = FakeApi::start(script.agent("caller", child));
     let world = world().with_api(&api);
-    let kit = json!({"mcpServers": {"kit": server(folder.path(), "kit", "well")}}).to_string();
-    let own = json!({"mine": server(folder.path(), "mine", "well")});
+    let kit = json!({"mcpServers": {"kit": server(folder.path(), "kit", "rich")}}).to_string();
+    let own = json!({"mine": server(folder.path(), "mine", "rich")});
     let agents = caller(&json!({"mcpServers": [own, "kit"], "requiredMcpServers": ["KI"]}));
     let flags = ["--mcp-config", &kit, "--agents", &agents];
     let finished = run(
@@ -73,6 +74,11 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
     assert_eq!((mine.len(), kit.len()), (1, 1), "{story}");
     assert_eq!(result(&api, "caller", "one"), (mine[0].to_string(), false));
     assert_eq!(result(&api, "caller", "two"), (kit[0].to_string(), false));
+    let (resources, _) = result(&api, "caller", "all");
+    assert!(
+        resources.contains(r#""server":"kit""#) && resources.contains(r#""server":"mine""#),
+        "{resources}"
+    );
     assert_eq!(
         result(&api, "team-lead", "three").0,
         kit[0].to_string(),

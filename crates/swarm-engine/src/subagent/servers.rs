@@ -99,7 +99,13 @@ pub(super) fn pool_with(
         McpUse::Shared(_) => None,
     });
     let own: Vec<_> = own.map(|part| format!("mcp__{part}__")).collect();
-    pool.retain(|tool| !own.iter().any(|head| tool.name().starts_with(head)));
+    // The tools for resources are over all servers of their agent.
+    let is_replaced = |name: &str| {
+        let of_all = !name.starts_with("mcp__");
+        own.iter().any(|head| name.starts_with(head))
+            || (of_all && servers.tools.iter().any(|tool| tool.name() == name))
+    };
+    pool.retain(|tool| !is_replaced(tool.name()));
     for tool in &servers.tools {
         if !pool.iter().any(|known| known.name() == tool.name()) {
             pool.push(Arc::clone(tool));
