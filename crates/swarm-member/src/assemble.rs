@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_engine::{
-    AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EventSink, ForkPoint,
-    InstructionSources, Interjections, Isolator, MANAGED_INSTRUCTIONS, ModelFactory, Rights,
-    Session, SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
-    without_unreadable,
+    AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EventSink, ForkPoint, HookClients,
+    HookModels, InstructionSources, Interjections, Isolator, MANAGED_INSTRUCTIONS, ModelFactory,
+    Rights, Session, SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile,
+    own_tools, without_unreadable,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::ProcessServers;
-use swarm_model::{Model, ModelName};
+use swarm_model::{Model, ModelName, Provider};
 use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId};
 use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
@@ -206,6 +206,9 @@ impl MemberSetup {
             env: self.env.clone(),
             project: project.clone(),
             notice: Arc::new(move |line| reporter.notice(line)),
+            reach: Some(Arc::new(HookClients {
+                models: Some(self.hook_models()),
+            })),
         });
         let definition = self.definition.as_ref();
         let own = definition.map(|definition| definition.hooks.clone());
@@ -218,6 +221,17 @@ impl MemberSetup {
         };
         let hooks = hooks.and(own.unwrap_or_default());
         member_hooks(&self.mail.seat, hooks, base, move || rights.mode())
+    }
+
+    /// The models that hooks may ask: small is known of Anthropic's alone, and of others the member's own serves.
+    fn hook_models(&self) -> HookModels {
+        let name = ModelName::parse(&self.model_name).ok();
+        let is_anthropic = name.is_some_and(|name| name.provider == Provider::Anthropic);
+        HookModels {
+            factory: Arc::clone(&self.models),
+            own: (Arc::clone(&self.model), short_model_name(&self.model_name)),
+            small: is_anthropic.then(|| "haiku".to_owned()),
+        }
     }
 
     /// Where its instruction files come from, unless its definition omits them.

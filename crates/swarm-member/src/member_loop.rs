@@ -250,6 +250,12 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) fn report(&mut self, state: (MemberState, Option<String>)) {
         if self.reported.as_ref() != Some(&state) {
             self.reported = Some(state.clone());
+            // A lead without a word to say waits for its teammates, not for a person.
+            let seat = self.seat();
+            if state.0 == MemberState::Idle && (!seat.is_lead() || state.1.is_some()) {
+                let message = format!("{} is waiting for your input", seat.name);
+                seat.hooks().notify("idle_prompt", message);
+            }
             self.reporter.state(state.0, state.1);
         }
     }

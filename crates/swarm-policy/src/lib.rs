@@ -25,7 +25,7 @@ mod suggestion;
 
 pub use agent_config::{
     AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource, CompactionSettings,
-    HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
+    HookAction, HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
     McpServerConfig, McpSettings, McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance,
     denied_type, hidden_type, missing_servers, same_agent_type, servers_without_tools,
 };

@@ -102,7 +102,7 @@ fn hooks(hooks: &Value, path: &Path, found: &mut Vec<Own>) {
         found.extend(commands.map(|hook| Own {
             kind: "hook",
             name: event.name().to_owned(),
-            command: Some(hook.command),
+            command: Some(hook.action.text().to_owned()),
             file: path.to_owned(),
         }));
     }

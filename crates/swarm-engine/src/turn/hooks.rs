@@ -8,7 +8,7 @@ use swarm_protocol::{AgentEvent, Envelope, MessageId};
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::{NOT_RUN, Ready, Verdict};
+use super::dispatch::{NOT_RUN, Ready, Refusal, Verdict};
 use crate::transcript::Entry;
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 
@@ -101,7 +101,7 @@ impl Session {
         let outcome = self
             .fire(HookEvent::PreToolUse, Some(&tool), fields, cancel)
             .await;
-        let refuse = |why: String| (Verdict::Refuse(why), Vec::new());
+        let refuse = |why: String| (Verdict::Refuse(Refusal::Other(why)), Vec::new());
         if outcome.interrupted {
             return refuse(NOT_RUN.to_owned());
         }
@@ -136,32 +136,6 @@ impl Session {
             (_, verdict) => verdict,
         };
         (verdict, outcome.context)
-    }
-
-    /// Lets hooks look at the result of a call that succeeded; what they say stands behind it.
-    pub(super) async fn looked_at_by_hooks(
-        &self,
-        id: &str,
-        tool: &str,
-        input: Value,
-        mut output: ToolOutput,
-        cancel: &CancellationToken,
-    ) -> ToolOutput {
-        let fields = json!({
-            "tool_name": tool,
-            "tool_input": input,
-            "tool_response": output.content,
-            "tool_use_id": id,
-        });
-        let outcome = self
-            .fire(HookEvent::PostToolUse, Some(tool), fields, cancel)
-            .await;
-        if let Some(why) = &outcome.stop {
-            self.halt(why);
-        }
-        let context = outcome.block.iter().chain(&outcome.context);
-        add_context(&mut output, context);
-        output
     }
 
     /// Lets hooks answer a question in a person's place.
@@ -236,7 +210,7 @@ impl Session {
     }
 
     /// Has the turn end as soon as the running calls have.
-    fn halt(&self, why: &str) {
+    pub(super) fn halt(&self, why: &str) {
         let mut halted = self.halted.lock();
         halted.get_or_insert_with(|| why.to_owned());
     }

@@ -6,13 +6,16 @@ mod dispatch;
 mod drive;
 mod hooks;
 mod interject;
+mod noted;
 mod outcome;
 mod request;
 mod runtime;
 mod signals;
 mod step;
+mod tool_hooks;
 
 pub use hooks::{Submitted, Withheld, told_by_hooks};
+pub(crate) use noted::Noted;
 pub use outcome::TurnOutcome;
 pub use runtime::{AgentRuntime, ModelLoop, Turn, TurnStop};
 pub use signals::TurnSignals;

@@ -14,6 +14,7 @@ mod crash;
 mod dispatch;
 mod family;
 mod fork;
+mod hooks;
 mod limits;
 mod loaded_definition;
 mod mail;

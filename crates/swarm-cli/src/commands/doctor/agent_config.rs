@@ -6,7 +6,7 @@ use swarm_config::{
     ClaudeSettings, Environment, Looking, Settings, gather, is_trusted, project_folder,
     project_top, unused_parts,
 };
-use swarm_policy::HookSettings;
+use swarm_policy::{HookAction, HookSettings};
 
 use super::finding::Finding;
 
@@ -86,7 +86,10 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
         let mut count = 0_u64;
         for (hook, origin) in commands {
             count += 1;
-            if let Some(missing) = missing(env, &project, &hook.command) {
+            let HookAction::Command { command } = &hook.action else {
+                continue;
+            };
+            if let Some(missing) = missing(env, &project, command) {
                 let effect = if hook.failure_blocks {
                     "it blocks each time, as its `onFailure` says"
                 } else {
@@ -94,7 +97,7 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
                 };
                 findings.push(Finding::warning(
                     NAME,
-                    format!("{name} runs `{}` ({origin}), and {missing}", hook.command),
+                    format!("{name} runs `{command}` ({origin}), and {missing}"),
                     format!("correct the command; {effect}"),
                 ));
             }
