@@ -98,6 +98,16 @@ impl Hooks {
         self.0.as_ref().is_some_and(commands)
     }
 
+    /// The matchers of an event's groups, where they have any.
+    pub fn matchers(&self, event: HookEvent) -> Vec<String> {
+        let groups = self
+            .0
+            .iter()
+            .filter_map(|parts| parts.settings.events.get(&event));
+        let matchers = groups.flatten().filter_map(|group| group.matcher.clone());
+        matchers.collect()
+    }
+
     /// Runs the hooks of an event side by side and merges what they answer in the order of the settings. `matched` is
     /// what matchers are held against, `fields` what the event has beside what every hook is told.
     pub async fn run(

@@ -21,6 +21,7 @@ mod rule;
 mod rule_set;
 mod settings;
 mod shell;
+mod skill_file;
 mod suggestion;
 
 pub use agent_config::{
@@ -53,4 +54,5 @@ pub use rule::{Rule, RuleError};
 pub use rule_set::{CallLimit, RuleSet, SourcedRule};
 pub use settings::PermissionSettings;
 pub use shell::{QuietGit, bash_is_read_only, git_without_programs};
+pub use skill_file::SkillFile;
 pub use suggestion::{Behavior, Destination, RuleValue, Suggestion};

@@ -43,6 +43,7 @@ impl Session {
         self.state(MemberState::Working, None);
         self.fire_noted(&signals.cancel).await;
         let (end, text) = self.answered(&signals).await;
+        self.parts.rights.take_back();
         let end = match end {
             Err(TurnStop::Interrupted) if !signals.cancel.is_cancelled() => {
                 Err(TurnStop::Suspended)

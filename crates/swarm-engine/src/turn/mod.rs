@@ -4,6 +4,7 @@ mod ask;
 mod call;
 mod dispatch;
 mod drive;
+mod expand;
 mod hooks;
 mod interject;
 mod noted;

@@ -12,7 +12,7 @@ use swarm_policy::{
     Destination, HookSettings, InstructionSettings, PermissionOutcome, ReadFilter, RuleSet,
     Suggestion,
 };
-use swarm_protocol::{PermissionMode, SystemClock};
+use swarm_protocol::{PermissionMode, Skill, SystemClock};
 use swarm_tools::builtin;
 
 use crate::model::{Reply, call, say};
@@ -394,4 +394,45 @@ async fn instruction_files_are_told_with_the_reason_of_their_loading() {
     assert_eq!(rule["load_reason"], "path_glob_match");
     assert_eq!(rule["globs"], json!(["**/*.rs"]));
     assert_eq!(told.len(), 4, "{told:?}");
+}
+
+#[tokio::test]
+async fn a_skill_that_a_person_starts_is_told_by_its_name_and_may_be_refused() {
+    let world = hooked(
+        vec![],
+        &[
+            ("UserPromptExpansion", "deploy", "echo not now >&2; exit 2"),
+            ("UserPromptExpansion", "review", "echo look twice"),
+        ],
+    );
+    let mut parts = world.parts();
+    let skills = ["deploy", "review"].map(|name| {
+        let path = world.scratch.path().join(name);
+        swarm_fs::replace_alone(&path, name.to_uppercase().as_bytes()).unwrap();
+        Skill {
+            name: name.into(),
+            path,
+            ..Skill::default()
+        }
+    });
+    parts.skills = Arc::new(skills);
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let prompts = ["/deploy it now", "/review"].map(Injected::prompt).to_vec();
+    let submitted = session.submit(vec![], prompts, &on()).await.unwrap();
+    assert_eq!(submitted.withheld[0].why, "not now");
+    let told = told(&world, "UserPromptExpansion");
+    let first = &told[0];
+    assert_eq!(first["expansion_type"], "slash_command");
+    assert_eq!(first["command_name"], "deploy");
+    assert_eq!(first["command_args"], "it now");
+    assert_eq!(first["command_source"], "skill");
+    assert_eq!(first["prompt"], "/deploy it now");
+    world.model.play([say("done")]);
+    session.run_turn(on()).await;
+    let heard = format!("{:?}", world.model.last_request().messages);
+    assert!(
+        heard.contains("REVIEW") && heard.contains("look twice"),
+        "{heard}"
+    );
+    assert!(!heard.contains("DEPLOY"), "{heard}");
 }

@@ -24,6 +24,7 @@ mod prefix;
 #[path = "../../../swarm-fs/tests/disk/recorder.rs"]
 mod recorder;
 mod reopen;
+mod skills;
 mod slow_disk;
 mod starting;
 mod streaming;

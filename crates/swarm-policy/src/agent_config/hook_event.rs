@@ -15,6 +15,8 @@ pub enum HookEvent {
     PostToolBatch,
     /// A prompt reached the agent.
     UserPromptSubmit,
+    /// A person starts a skill by its name.
+    UserPromptExpansion,
     /// The agent ended its turn.
     Stop,
     /// A turn ended by an error.
@@ -45,6 +47,12 @@ pub enum HookEvent {
     CwdChanged,
     /// A directory was added to those in which the agent works.
     DirectoryAdded,
+    /// A settings file or a skill has changed on disk.
+    ConfigChange,
+    /// A file that a matcher names has changed on disk.
+    FileChanged,
+    /// A run prepares the repository (`--init`, `--maintenance`).
+    Setup,
     /// The conversation is to be compacted.
     PreCompact,
     /// The conversation was compacted.
@@ -65,12 +73,13 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 32] = [
         Self::PreToolUse,
         Self::PostToolUse,
         Self::PostToolUseFailure,
         Self::PostToolBatch,
         Self::UserPromptSubmit,
+        Self::UserPromptExpansion,
         Self::Stop,
         Self::StopFailure,
         Self::SubagentStart,
@@ -86,6 +95,9 @@ impl HookEvent {
         Self::InstructionsLoaded,
         Self::CwdChanged,
         Self::DirectoryAdded,
+        Self::ConfigChange,
+        Self::FileChanged,
+        Self::Setup,
         Self::PreCompact,
         Self::PostCompact,
         Self::SessionStart,
@@ -104,6 +116,7 @@ impl HookEvent {
             Self::PostToolUseFailure => "PostToolUseFailure",
             Self::PostToolBatch => "PostToolBatch",
             Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::UserPromptExpansion => "UserPromptExpansion",
             Self::Stop => "Stop",
             Self::StopFailure => "StopFailure",
             Self::SubagentStart => "SubagentStart",
@@ -119,6 +132,9 @@ impl HookEvent {
             Self::InstructionsLoaded => "InstructionsLoaded",
             Self::CwdChanged => "CwdChanged",
             Self::DirectoryAdded => "DirectoryAdded",
+            Self::ConfigChange => "ConfigChange",
+            Self::FileChanged => "FileChanged",
+            Self::Setup => "Setup",
             Self::PreCompact => "PreCompact",
             Self::PostCompact => "PostCompact",
             Self::SessionStart => "SessionStart",

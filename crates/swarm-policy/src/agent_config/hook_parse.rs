@@ -65,13 +65,14 @@ const FIELDS: [&str; 10] = [
 const UNSUPPORTED: [&str; 5] = ["if", "args", "async", "asyncRewake", "once"];
 
 /// Events at which a model can be asked, as in Claude Code: those at which an answer counts.
-const ASKED: [HookEvent; 10] = [
+const ASKED: [HookEvent; 11] = [
     HookEvent::PreToolUse,
     HookEvent::PostToolUse,
     HookEvent::PostToolUseFailure,
     HookEvent::PostToolBatch,
     HookEvent::PermissionRequest,
     HookEvent::UserPromptSubmit,
+    HookEvent::UserPromptExpansion,
     HookEvent::Stop,
     HookEvent::SubagentStop,
     HookEvent::TaskCreated,
@@ -112,6 +113,12 @@ fn group(
     if let Some((matcher, fault)) = matcher.as_ref().and_then(|it| Some((it, fault(it)?))) {
         return Err(format!(
             "the matcher `{matcher}` of `hooks.{event}` is no regular expression ({fault}), so its hooks do not run"
+        ));
+    }
+    let names_nothing = matcher.as_deref().is_none_or(|it| matches!(it, "" | "*"));
+    if event == HookEvent::FileChanged.name() && names_nothing {
+        return Err(format!(
+            "a group of `hooks.{event}` needs a `matcher` with the names of files, parted by `|`"
         ));
     }
     let mut commands = Vec::new();
@@ -332,6 +339,7 @@ mod tests {
             (json!([]), "must be an object"),
             (json!({"Stop": {}}), "must be a list"),
             (json!({"MessageDisplay": [good]}), "unsupported hook event"),
+            (json!({"FileChanged": [good]}), "the names of files"),
             (json!({"PreTooluse": [good]}), "did you mean `PreToolUse`?"),
         ] {
             let (read, remarks) = HookSettings::read(&wrong, "here");

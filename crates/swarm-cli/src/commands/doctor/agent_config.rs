@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use swarm_config::{
-    ClaudeSettings, Environment, Looking, Settings, gather, is_trusted, project_folder,
-    project_top, unused_parts,
+    ClaudeSettings, Environment, Looking, Settings, find_skills, gather, is_trusted,
+    project_folder, project_top, unused_parts,
 };
 use swarm_policy::{HookAction, HookSettings};
 
@@ -20,9 +20,19 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
     let claude = ClaudeSettings::look(&root, &env.cwd, env.home().as_deref()).0;
     let mut findings = definitions(env, settings, &root, &claude, trusted);
     findings.extend(plugins(&root, &claude));
+    findings.extend(skills(&root, env, trusted));
     let limit = settings.hook_timeout.as_secs();
     findings.extend(hooks(env, &root, &claude.hooks.in_force(trusted, limit)));
     findings
+}
+
+/// Skills whose files depart from the Agent Skills format.
+fn skills(root: &Path, env: &Environment, trusted: bool) -> Vec<Finding> {
+    let problems = find_skills(&env.cwd, root, trusted).problems.into_iter();
+    let hint = "correct the file; until then the rest of it counts";
+    problems
+        .map(|problem| Finding::warning("skills", problem, hint))
+        .collect()
 }
 
 /// Parts of plugins that are not used. A plugin's hook may be a guard.
