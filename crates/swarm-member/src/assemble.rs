@@ -25,9 +25,11 @@ use swarm_tools::{
 };
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::PermissionBroker;
+use crate::hook_watch::{HookWatch, Places};
 use crate::mail::MailHandler;
 use crate::member_loop::{InboxWatch, MemberLoop};
 use crate::person::Person;
@@ -83,6 +85,7 @@ pub(crate) struct Assembled {
     mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
     watcher: Arc<FolderWatcher>,
+    hook_watch: Option<HookWatch>,
     model: String,
 }
 
@@ -98,8 +101,13 @@ impl Assembled {
         inputs: Option<UnboundedReceiver<PaneInput>>,
     ) -> Result<MemberLoop<R>, EngineError> {
         let (mail, reporter) = (self.mail, self.reporter);
+        let mut hook_watch = JoinSet::new();
+        if let Some(watch) = self.hook_watch {
+            hook_watch.spawn(watch.run());
+        }
         Ok(MemberLoop {
             role,
+            _hook_watch: hook_watch,
             session: Session::open(self.transcript, self.agent)?,
             inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.seat)),
             person: Person::new(inputs, Arc::clone(&mail), Arc::clone(&reporter)),
@@ -128,6 +136,7 @@ impl MemberSetup {
     ) -> Result<Assembled, EngineError> {
         let seat = Arc::clone(&self.mail.seat);
         let hooks = self.hooks();
+        let hook_watch = self.hook_watch(&hooks);
         let commands = Arc::<BackgroundCommands>::default();
         let tool_context = self.tool_context(Arc::clone(&commands));
         let instructions = self.instructions();
@@ -177,6 +186,7 @@ impl MemberSetup {
             events: Arc::clone(&self.reporter) as Arc<dyn EventSink>,
             interjections: Arc::clone(&self.mail) as Arc<dyn Interjections>,
             hooks,
+            skills: self.agent_config.skills.as_slice().into(),
             forks: ForkPoint::default(),
             limits: self.limits,
             home: self.home,
@@ -192,6 +202,7 @@ impl MemberSetup {
             mail: self.mail,
             reporter: self.reporter,
             watcher: self.watcher,
+            hook_watch,
             model: self.model_name,
         })
     }
@@ -221,6 +232,17 @@ impl MemberSetup {
         };
         let hooks = hooks.and(own.unwrap_or_default());
         member_hooks(&self.mail.seat, hooks, base, move || rights.mode())
+    }
+
+    /// What watches files for hooks.
+    fn hook_watch(&self, hooks: &AgentHooks) -> Option<HookWatch> {
+        let places = Places {
+            cwd: &self.cwd,
+            root: &self.root,
+            project: self.agent_config.project.as_ref().unwrap_or(&self.cwd),
+            skills: &self.agent_config.skills,
+        };
+        HookWatch::new(hooks, &self.watcher, &places)
     }
 
     /// The models that hooks may ask: small is known of Anthropic's alone, and of others the member's own serves.

@@ -10,6 +10,7 @@ use swarm_policy::HookEvent;
 use swarm_protocol::{Event, MemberState, TeamName};
 use swarm_store::Team;
 use swarm_team::{Incoming, Seat};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::mail::MailHandler;
@@ -32,6 +33,8 @@ pub(crate) struct MemberLoop<R> {
     pub(crate) sub_agents: Arc<SubAgents>,
     pub(crate) inbox: InboxWatch,
     pub(crate) person: Person,
+    /// Runs hooks of files that change, as long as this lives.
+    pub(crate) _hook_watch: JoinSet<()>,
     /// Its model, for the journal.
     pub(crate) model: String,
     /// Cancelled when the member is to stop. It interrupts turns and waits.

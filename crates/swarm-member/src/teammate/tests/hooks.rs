@@ -136,3 +136,43 @@ async fn a_model_decides_whether_a_turn_may_end() {
     assert!(heard(&requests[2]).contains("a hook of the user says: run the tests"));
     running.crash().await;
 }
+
+#[tokio::test]
+async fn hooks_hear_of_files_and_settings_that_change() {
+    let mut world = World::new();
+    let hook = json!([{"matcher": ".envrc|gone.txt", "hooks": [{"type": "command", "command": "cat >> told"}]}]);
+    let config = json!([{"matcher": "user_settings", "hooks": [{"type": "command", "command": "cat >> told"}]}]);
+    let hooks = json!({"FileChanged": hook, "ConfigChange": config});
+    world.agent_config.hooks = HookSettings::read(&hooks, "test").0;
+    let at = |name: &str| world.folder.path().join(name);
+    let put = |name: &str, text: &str| swarm_fs::replace_alone(&at(name), text.as_bytes()).unwrap();
+    put("gone.txt", "x");
+    let running = world.run(Some("go"), &FakeModel::saying("done"));
+    world.idle(1).await;
+    put(".envrc", "a");
+    std::fs::remove_file(at("gone.txt")).unwrap();
+    put("root/settings.json", "{}");
+    put("other.txt", "x");
+    let told = until("the changes", || {
+        let text = std::fs::read_to_string(at("told")).unwrap_or_default();
+        let lines: Vec<serde_json::Value> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        (lines.len() >= 3).then_some(lines)
+    })
+    .await;
+    let has = |field: &str, value: &str, file: &str| {
+        let file = json!(at(file));
+        told.iter()
+            .any(|one| one[field] == value && one["file_path"] == file)
+    };
+    assert!(has("event", "add", ".envrc"), "{told:?}");
+    assert!(has("event", "unlink", "gone.txt"), "{told:?}");
+    assert!(
+        has("source", "user_settings", "root/settings.json"),
+        "{told:?}"
+    );
+    assert!(told.iter().all(|one| one["member"] == "bob"));
+    running.crash().await;
+}
