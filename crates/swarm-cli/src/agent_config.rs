@@ -82,7 +82,7 @@ pub(crate) fn with_agents(
         hooks: hooks(app, claude)?,
         project: Some(project_top(&app.root, &app.env.cwd)),
         mcp: servers.settings,
-        skills: find_skills(&app.env.cwd, &app.root),
+        skills: find_skills(&app.env.cwd, &app.root, app.is_trusted()?).skills,
         instructions: instruction_settings(
             &app.settings,
             &app.root,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_config::{ClaudeSettings, Environment, is_trusted, project_top};
-use swarm_engine::find_transcript;
+use swarm_engine::{HookClients, find_transcript};
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject, TeamEvents, TeamHook};
 use swarm_policy::{HookEvent, HookSettings};
 use swarm_protocol::{AgentId, MemberName, SessionId};
@@ -149,6 +149,7 @@ impl HookSource {
             env,
             project: project_top(&self.root, cwd),
             notice: Arc::new(move |line| out.say(&crate::output::plain(&line))),
+            reach: Some(Arc::new(HookClients::default())),
         }))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use swarm_config::{Environment, HookFolders, worktree_records};
-use swarm_engine::{Isolator, WorktreeIsolator};
+use swarm_engine::{HookClients, Isolator, WorktreeIsolator};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_member::{Ending, ProcessFacts, TeammateParts, Termination};
 use swarm_panes::own_backend;
@@ -177,6 +177,7 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
             .unwrap_or_else(|| order.cwd.clone()),
         // Whoever waits for the folder is told what went wrong.
         notice: Arc::new(|line| tracing::info!(line)),
+        reach: Some(Arc::new(HookClients::default())),
     };
     let maker = HookFolders::new(move || Hooks::new(parts));
     let git = Git::new("git", env.for_git());

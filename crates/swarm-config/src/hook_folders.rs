@@ -142,6 +142,9 @@ impl FolderMaker for HookFolders {
             return Err(outcome.failures.join("; "));
         }
         let lines = outcome.printed.iter().flat_map(|text| text.lines());
+        if let Some(path) = outcome.worktree_path {
+            return Ok(PathBuf::from(path));
+        }
         let last = lines.map(str::trim).rfind(|line| !line.is_empty());
         last.map(PathBuf::from).ok_or_else(|| {
             "it printed no path; the last line that it prints must be one".to_owned()

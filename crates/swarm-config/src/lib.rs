@@ -25,7 +25,7 @@ pub use settings::{
     AnswerInPlace, Fate, Given, Layer, ListedSetting, Origin, Places, Settings, ValuePlace,
     repository_folders,
 };
-pub use skills::find_skills;
+pub use skills::{FoundSkills, find_skills};
 pub use trust::{
     Own, OwnThings, TrustFile, Trusted, is_trusted, own_things, project_folder, project_top, top_of,
 };

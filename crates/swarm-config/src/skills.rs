@@ -4,37 +4,50 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use swarm_policy::SkillFile;
 use swarm_protocol::Skill;
 
 use crate::settings::repository_folders;
 
-/// Bytes at the beginning of a file in which its description stands.
+/// Bytes at the beginning of a file in which its frontmatter stands.
 const FRONT: u64 = 16 * 1024;
 
+/// The skills of a directory, and what is wrong with their files.
+#[derive(Debug, Default)]
+pub struct FoundSkills {
+    /// Those that count, sorted by name.
+    pub skills: Vec<Skill>,
+    /// Departures from the format, each with its file; also of files that do not count.
+    pub problems: Vec<String>,
+}
+
 /// Every skill that holds in `cwd`. Of two of one name the nearer is taken: the repository's folders from `cwd` upwards, then
-/// those below `root`. Sorted by name.
-pub fn find_skills(cwd: &Path, root: &Path) -> Vec<Skill> {
-    let mut skills: Vec<Skill> = Vec::new();
-    for folder in folders(cwd, root) {
-        for skill in in_folder(&folder) {
-            if !skills.iter().any(|known| known.name == skill.name) {
-                skills.push(skill);
+/// those below `root`. A repository that is not trusted grants no calls by its skills.
+pub fn find_skills(cwd: &Path, root: &Path, trusted: bool) -> FoundSkills {
+    let mut found = FoundSkills::default();
+    let own = root.join("skills");
+    let of_repository = repository_folders(cwd).map(|folder| folder.join(".claude/skills"));
+    for folder in of_repository.chain([own.clone()]) {
+        let may_grant = trusted || folder == own;
+        for (mut skill, problems) in in_folder(&folder) {
+            let path = skill.path.display();
+            let told = problems.iter().map(|what| format!("{path}: {what}"));
+            found.problems.extend(told);
+            if !may_grant {
+                skill.allowed_tools.clear();
+            }
+            if !found.skills.iter().any(|known| known.name == skill.name) {
+                found.skills.push(skill);
             }
         }
     }
-    skills.sort_by(|one, other| one.name.cmp(&other.name));
-    skills
+    found.skills.sort_by(|one, other| one.name.cmp(&other.name));
+    found.problems.sort();
+    found
 }
 
-fn folders(cwd: &Path, root: &Path) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = repository_folders(cwd)
-        .map(|folder| folder.join(".claude/skills"))
-        .collect();
-    folders.push(root.join("skills"));
-    folders
-}
-
-fn in_folder(folder: &Path) -> Vec<Skill> {
+/// The skills in a folder, each with what is wrong with its file.
+pub(crate) fn in_folder(folder: &Path) -> Vec<(Skill, Vec<String>)> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -44,48 +57,38 @@ fn in_folder(folder: &Path) -> Vec<Skill> {
             let name = entry.file_name().into_string().ok()?;
             let path = entry.path().join("SKILL.md");
             let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-            (name.chars().all(fits) && path.is_file()).then(|| Skill {
-                description: description(&path).unwrap_or_default(),
-                name,
-                path,
-            })
+            (name.chars().all(fits) && path.is_file()).then(|| skill(name, path))
         })
         .collect()
 }
 
-/// `description` of the YAML in front of the text, on one line.
-fn description(path: &Path) -> Option<String> {
+fn skill(name: String, path: PathBuf) -> (Skill, Vec<String>) {
+    let file = match front(&path) {
+        Ok(text) => SkillFile::parse(&text, &name),
+        Err(error) => SkillFile {
+            problems: vec![format!("it cannot be read: {error}")],
+            ..SkillFile::default()
+        },
+    };
+    let skill = Skill {
+        name,
+        description: swarm_ui::clean_line(&file.description),
+        path,
+        allowed_tools: file.allowed_tools,
+        fork: file.fork,
+        agent: file.agent,
+        model: file.model,
+        person_only: file.person_only,
+    };
+    (skill, file.problems)
+}
+
+/// The beginning of a file.
+fn front(path: &Path) -> std::io::Result<String> {
     let mut front = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(FRONT).read_to_end(&mut front).ok()?;
-    let front = String::from_utf8_lossy(&front);
-    let mut lines = front.trim_start_matches('\u{feff}').lines();
-    (lines.next()?.trim_end() == "---").then_some(())?;
-    let mut lines = lines.take_while(|line| line.trim_end() != "---").peekable();
-    while let Some(line) = lines.next() {
-        let Some(value) = line.strip_prefix("description:") else {
-            continue;
-        };
-        let mut words: Vec<&str> = match value.trim() {
-            "" | ">" | "|" | ">-" | "|-" | ">+" | "|+" => Vec::new(),
-            value => vec![value],
-        };
-        // Indented lines carry the value on.
-        while let Some(more) =
-            lines.next_if(|line| line.starts_with([' ', '\t']) || line.is_empty())
-        {
-            words.push(more.trim());
-        }
-        let text = words.join(" ");
-        let text = text.trim();
-        let quoted = |sign: char| {
-            text.strip_prefix(sign)
-                .and_then(|text| text.strip_suffix(sign))
-        };
-        let text = quoted('"').or_else(|| quoted('\'')).unwrap_or(text);
-        return Some(swarm_ui::clean_line(text));
-    }
-    None
+    let file = fs::File::open(path)?;
+    file.take(FRONT).read_to_end(&mut front)?;
+    Ok(String::from_utf8_lossy(&front).into_owned())
 }
 
 #[cfg(test)]
@@ -126,7 +129,7 @@ mod tests {
         put(&base.path().join(".claude/skills"), "outside", "x");
         put(&repo.join(".claude/skills"), "bad name", "x");
         fs::create_dir_all(repo.join(".claude/skills/empty")).unwrap();
-        let found = find_skills(&cwd, &root);
+        let found = find_skills(&cwd, &root, true).skills;
         let seen: Vec<(&str, &str)> = found
             .iter()
             .map(|skill| (skill.name.as_str(), skill.description.as_str()))
@@ -135,9 +138,38 @@ mod tests {
             seen,
             [
                 ("deploy", "two lines"),
-                ("review", "the repository''s"),
+                ("review", "the repository's"),
                 ("zip", "")
             ]
         );
+    }
+
+    #[test]
+    fn only_a_trusted_repository_and_the_user_grant_calls_by_skills() {
+        let base = tempfile::tempdir().unwrap();
+        let (repo, root) = (base.path().join("repo"), base.path().join("root"));
+        fs::create_dir_all(repo.join(".git")).unwrap();
+        let text = |name: &str| {
+            format!("---\nname: {name}\ndescription: d\nallowed-tools: Bash(make *)\n---\nx")
+        };
+        put(&root.join("skills"), "own", &text("own"));
+        put(&repo.join(".claude/skills"), "theirs", &text("theirs"));
+        for (trusted, granted) in [(false, 0), (true, 1)] {
+            let found = find_skills(&repo, &root, trusted);
+            assert_eq!(found.problems, [""; 0]);
+            assert_eq!(found.skills[0].allowed_tools, ["Bash(make *)"]);
+            assert_eq!(found.skills[1].allowed_tools.len(), granted);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_told_with_its_path() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().join("root");
+        put(&root.join("skills"), "Deploy", "---\nname: Deploy\n---\nx");
+        let found = find_skills(base.path(), &root, true);
+        assert_eq!(found.skills[0].name, "Deploy");
+        assert_eq!(found.problems.len(), 2, "{:?}", found.problems);
+        assert!(found.problems[0].contains("Deploy/SKILL.md: `description` is missing"));
     }
 }

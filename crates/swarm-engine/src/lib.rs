@@ -14,6 +14,7 @@ mod events;
 mod fork;
 mod gate;
 mod history;
+mod hook_clients;
 mod injected;
 mod instructions;
 mod limits;
@@ -37,6 +38,7 @@ pub use error::EngineError;
 pub use events::{EventSink, NoEvents, StepCounter};
 pub use fork::ForkPoint;
 pub use gate::{NobodyToAsk, PermissionGate};
+pub use hook_clients::{HookClients, HookModels};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
 pub use instructions::{
     InstructionFile, InstructionKind, InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use swarm_hooks::AgentHooks;
 use swarm_model::Model;
 use swarm_policy::RemovedTool;
+use swarm_protocol::Skill;
 use swarm_tools::{Tool, ToolContext};
 
 use crate::{
@@ -41,6 +42,8 @@ pub struct AgentParts {
     pub interjections: Arc<dyn Interjections>,
     /// The user's hooks.
     pub hooks: AgentHooks,
+    /// Skills that a person may start by `/NAME`.
+    pub skills: Arc<[Skill]>,
     /// Where forks of the agent begin; fresh for each agent.
     pub forks: ForkPoint,
     /// Bounds.

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use swarm_policy::{Anchors, Decision, Question, ReadFilter, RuleSet, Suggestion, decide};
+use swarm_policy::{
+    Anchors, Behavior, Decision, Question, ReadFilter, Rule, RuleSet, Suggestion, decide,
+};
 use swarm_protocol::PermissionMode;
 use swarm_tools::{ModeSwitch, ProtectedPaths};
 
@@ -40,6 +42,8 @@ struct Inner {
     /// The mode that plan mode was entered from.
     before_plan: Option<PermissionMode>,
     rules: RuleSet,
+    /// Where rules come from that hold until the turn ends.
+    lent: Vec<String>,
 }
 
 impl Inner {
@@ -75,6 +79,25 @@ impl ModeSwitch for Rights {
         let mode = self.after_plan()?;
         self.set_mode(mode).then_some(mode)
     }
+
+    fn lend(&self, rules: &[String], origin: &str) {
+        let rules: Vec<Rule> = rules
+            .iter()
+            .filter_map(|rule| match Rule::parse(rule) {
+                Ok(rule) => Some(rule),
+                Err(error) => {
+                    tracing::warn!(%error, origin, "a rule grants nothing");
+                    None
+                }
+            })
+            .collect();
+        self.write(|inner| {
+            inner.lent.push(origin.to_owned());
+            for rule in rules {
+                inner.rules.add(Behavior::Allow, rule, origin);
+            }
+        });
+    }
 }
 
 impl Rights {
@@ -89,6 +112,7 @@ impl Rights {
                 mode,
                 before_plan: None,
                 rules,
+                lent: Vec::new(),
             }),
             changed: None,
         }
@@ -117,6 +141,7 @@ impl Rights {
                 mode: mode.unwrap_or(PermissionMode::BypassPermissions),
                 before_plan: None,
                 rules: own,
+                lent: Vec::new(),
             }),
             changed: None,
         }
@@ -195,6 +220,18 @@ impl Rights {
             Suggestion::SetMode { mode, .. } => self.set_mode(*mode),
             _ => self.write(|inner| inner.rules.apply(change, GRANTED).is_ok()),
         }
+    }
+
+    /// Takes back what was lent for a turn.
+    pub(crate) fn take_back(&self) {
+        if self.read(|inner| inner.lent.is_empty()) {
+            return;
+        }
+        self.write(|inner| {
+            let lent = std::mem::take(&mut inner.lent);
+            let allowed = &mut inner.rules.allow;
+            allowed.retain(|sourced| !lent.contains(&sourced.origin));
+        });
     }
 
     /// Decides about one call.
@@ -285,6 +322,28 @@ mod tests {
             };
             assert_eq!(child.is_left_to_mode(&question), left, "{command}");
         }
+    }
+
+    #[test]
+    fn what_is_lent_for_a_turn_is_taken_back_and_nothing_else() {
+        let mut rules = RuleSet::default();
+        let own = Rule::parse("Bash(make *)").unwrap();
+        rules.add(Behavior::Allow, own, "settings.json");
+        let mode = PermissionMode::Default;
+        let rights = Rights::new(mode, rules.clone(), mode);
+        let lent = [
+            "Bash(make *)".to_owned(),
+            "Bash(git *)".to_owned(),
+            "Bash(".to_owned(),
+        ];
+        ModeSwitch::lend(&rights, &lent, "skill release");
+        let origins = |rights: &Rights| -> Vec<String> {
+            let rules = rights.rules().allow.into_iter();
+            rules.map(|sourced| sourced.origin).collect()
+        };
+        assert_eq!(origins(&rights), ["settings.json", "skill release"]);
+        rights.take_back();
+        assert_eq!(rights.rules(), rules);
     }
 
     #[test]

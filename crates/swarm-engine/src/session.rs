@@ -16,6 +16,7 @@ use crate::history::{History, INTERRUPTED, error_result};
 use crate::instructions::{Instructions, News};
 use crate::tool_search::defer;
 use crate::transcript::{Entry, TranscriptAuthor};
+use crate::turn::Noted;
 use crate::{AgentParts, Delivery, EngineError, Injected, Totals, TranscriptFile};
 
 /// A conversation: its transcript, what was said, and the agent that carries it on.
@@ -42,6 +43,8 @@ pub struct Session {
     pub(crate) touched: Mutex<Vec<PathBuf>>,
     /// Why a hook ends the turn.
     pub(crate) halted: Mutex<Option<String>>,
+    /// Events whose hooks run at the next opportunity.
+    pub(crate) noted: Mutex<Vec<Noted>>,
     /// How full the context window is.
     pub(crate) meter: Meter,
     /// What a compaction attaches again.
@@ -103,6 +106,7 @@ impl Session {
             totals: Totals::default(),
             last_message: None,
             halted: Mutex::default(),
+            noted: Mutex::default(),
             unanswered: Usage::default(),
             meter: Meter::default(),
             recent: Recent::default(),

@@ -138,6 +138,21 @@ impl AgentHooks {
             .await
     }
 
+    /// Runs the `Notification` hooks: a person is wanted, for the reason `kind`. Nothing waits for them, and what they
+    /// answer changes nothing. Within a tokio runtime.
+    pub fn notify(&self, kind: &'static str, message: String) {
+        let event = HookEvent::Notification;
+        if !self.any(event, Some(kind)) {
+            return;
+        }
+        let hooks = self.clone();
+        tokio::spawn(async move {
+            let fields = json!({"message": message, "notification_type": kind});
+            let never = CancellationToken::new();
+            hooks.fire(event, Some(kind), fields, &never).await;
+        });
+    }
+
     /// Runs the hooks of an event of a task.
     pub async fn fire_task(
         &self,

@@ -29,7 +29,7 @@ pub(crate) enum Answer {
 pub(crate) fn answer(ran: &Ran, limit: u64) -> Answer {
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
     match &ran.end {
-        End::Exited(0) => said(ran),
+        End::Exited(0) => said(&ran.stdout.text(), ran.stdout.is_cut()),
         End::Exited(BLOCKS) => Answer::Block(ran.stderr.text()),
         End::Exited(code @ (NOT_RUN | NOT_FOUND)) => {
             let said = first_line(ran.stderr.text());
@@ -51,15 +51,15 @@ pub(crate) fn answer(ran: &Ran, limit: u64) -> Answer {
     }
 }
 
-fn said(ran: &Ran) -> Answer {
-    let text = ran.stdout.text();
+/// Reads what a hook said that did its work. `is_cut` tells whether it said more.
+pub(crate) fn said(text: &str, is_cut: bool) -> Answer {
     if !text.starts_with('{') {
-        return Answer::Text(text);
+        return Answer::Text(text.to_owned());
     }
-    if ran.stdout.is_cut() {
+    if is_cut {
         return Answer::Failed("answered with more JSON than is read".to_owned());
     }
-    match serde_json::from_str(&text) {
+    match serde_json::from_str(text) {
         Ok(control) => Answer::Control(Box::new(control)),
         Err(error) => Answer::Failed(format!(
             "answered with JSON that is not understood: {error}"

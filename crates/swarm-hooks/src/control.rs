@@ -38,6 +38,10 @@ pub(crate) struct Specific {
     pub(crate) permission_decision_reason: Option<String>,
     pub(crate) updated_input: Option<Value>,
     pub(crate) additional_context: Option<String>,
+    /// Where the directory of a `WorktreeCreate` is.
+    pub(crate) worktree_path: Option<String>,
+    /// Whether the model may repeat a call that was denied.
+    pub(crate) retry: Option<bool>,
     /// The answer to a `PermissionRequest`.
     pub(crate) decision: Option<RequestDecision>,
 }

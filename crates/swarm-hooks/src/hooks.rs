@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Map, Value};
-use swarm_policy::{HookCommand, HookEvent, HookSettings};
+use swarm_policy::{HookAction, HookCommand, HookEvent, HookSettings};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::answer;
+use crate::answer::{Answer, answer};
 use crate::command::{Place, run};
-use crate::{HookOutcome, Subject};
+use crate::http::{Post, post};
+use crate::prompt::{Question, ask};
+use crate::{HookOutcome, HookReach, Subject};
 
 /// Seconds that a hook may take where nothing says otherwise, as in Claude Code.
 const LIMIT: u64 = 600;
@@ -34,6 +36,8 @@ pub struct HooksParts {
     pub project: PathBuf,
     /// Who is told what a person should see.
     pub notice: Arc<HookTrouble>,
+    /// The clients of hooks that are no commands; those fail where there are none.
+    pub reach: Option<Arc<dyn HookReach>>,
 }
 
 /// Runs the user's hooks. Without any it does nothing.
@@ -94,6 +98,16 @@ impl Hooks {
         self.0.as_ref().is_some_and(commands)
     }
 
+    /// The matchers of an event's groups, where they have any.
+    pub fn matchers(&self, event: HookEvent) -> Vec<String> {
+        let groups = self
+            .0
+            .iter()
+            .filter_map(|parts| parts.settings.events.get(&event));
+        let matchers = groups.flatten().filter_map(|group| group.matcher.clone());
+        matchers.collect()
+    }
+
     /// Runs the hooks of an event side by side and merges what they answer in the order of the settings. `matched` is
     /// what matchers are held against, `fields` what the event has beside what every hook is told.
     pub async fn run(
@@ -114,7 +128,7 @@ impl Hooks {
         let input = format!("{input}\n");
         let answers = commands
             .iter()
-            .map(|hook| parts.one(hook, input.as_bytes(), cancel));
+            .map(|hook| parts.one(event, hook, &input, cancel));
         for (hook, answer) in commands.iter().zip(join_all(answers).await) {
             outcome.take(hook, answer);
         }
@@ -126,25 +140,62 @@ impl Hooks {
 impl HooksParts {
     async fn one(
         &self,
+        event: HookEvent,
         hook: &HookCommand,
-        input: &[u8],
+        input: &str,
         cancel: &CancellationToken,
-    ) -> crate::answer::Answer {
-        let limit = hook.timeout.unwrap_or(LIMIT);
-        let place = Place {
-            env: &self.env,
-            cwd: &self.project,
-            output_limit: OUTPUT,
-        };
-        let ran = run(
-            &hook.command,
-            input,
-            Duration::from_secs(limit),
-            place,
-            cancel,
-        )
-        .await;
-        answer(&ran, limit)
+    ) -> Answer {
+        let seconds = hook.timeout.unwrap_or(LIMIT);
+        let limit = Duration::from_secs(seconds);
+        let nobody = || Answer::Failed("cannot run in this command".to_owned());
+        match &hook.action {
+            HookAction::Command { command } => {
+                let place = Place {
+                    env: &self.env,
+                    cwd: &self.project,
+                    output_limit: OUTPUT,
+                };
+                let ran = run(command, input.as_bytes(), limit, place, cancel).await;
+                answer(&ran, seconds)
+            }
+            HookAction::Http {
+                url,
+                headers,
+                allowed_env_vars,
+            } => {
+                let request = Post {
+                    url,
+                    headers,
+                    allowed: allowed_env_vars,
+                    env: &self.env,
+                    input,
+                    output_limit: OUTPUT,
+                    limit,
+                };
+                match &self.reach {
+                    Some(reach) => post(&**reach, request, cancel).await,
+                    None => nobody(),
+                }
+            }
+            HookAction::Prompt {
+                prompt,
+                model,
+                continue_on_block,
+            } => {
+                let question = Question {
+                    event,
+                    prompt,
+                    model: model.as_deref(),
+                    continue_on_block: *continue_on_block,
+                    input,
+                    limit: seconds,
+                };
+                match &self.reach {
+                    Some(reach) => ask(&**reach, question, cancel).await,
+                    None => nobody(),
+                }
+            }
+        }
     }
 
     fn tell(&self, event: HookEvent, outcome: &HookOutcome) {

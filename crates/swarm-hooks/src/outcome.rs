@@ -21,12 +21,16 @@ pub struct HookOutcome {
     pub stop: Option<String>,
     /// What the person is to be told.
     pub messages: Vec<String>,
+    /// The directory that a hook of `WorktreeCreate` has made and names in JSON; of several the last hook's.
+    pub worktree_path: Option<String>,
     /// What hooks printed that gave no orders, in order; empty texts left out.
     pub printed: Vec<String>,
     /// Hooks that did not do what they are for, each with its command.
     pub failures: Vec<String>,
     /// How many hooks there were.
     pub ran: usize,
+    /// Whether the model may be told to repeat a call that was denied.
+    pub retry: bool,
     /// Whether whoever waited called it off.
     pub interrupted: bool,
 }
@@ -66,9 +70,13 @@ impl HookOutcome {
             self.permit(decision.behavior, decision.message);
             self.updated_input = decision.updated_input.or(self.updated_input.take());
         }
+        if specific.worktree_path.is_some() {
+            self.worktree_path = specific.worktree_path;
+        }
         if specific.updated_input.is_some() {
             self.updated_input = specific.updated_input;
         }
+        self.retry |= specific.retry == Some(true);
         let context = specific.additional_context;
         self.context
             .extend(context.filter(|text| !text.trim().is_empty()));
@@ -123,12 +131,13 @@ impl HookOutcome {
 pub(crate) fn short(hook: &HookCommand) -> String {
     const LONGEST: usize = 60;
     let flat: String = hook
-        .command
+        .action
+        .text()
         .chars()
         .take(LONGEST)
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    if hook.command.chars().count() > LONGEST {
+    if hook.action.text().chars().count() > LONGEST {
         format!("{flat}…")
     } else {
         flat

@@ -45,6 +45,7 @@ impl Yard {
             ]),
             project: self.folder.path().to_owned(),
             notice: Arc::new(move |line| told.lock().push(line)),
+            reach: None,
         })
     }
 

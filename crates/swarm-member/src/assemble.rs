@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_engine::{
-    AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EventSink, ForkPoint,
-    InstructionSources, Interjections, Isolator, MANAGED_INSTRUCTIONS, ModelFactory, Rights,
-    Session, SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
-    without_unreadable,
+    AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EventSink, ForkPoint, HookClients,
+    HookModels, InstructionSources, Interjections, Isolator, MANAGED_INSTRUCTIONS, ModelFactory,
+    Rights, Session, SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile,
+    own_tools, without_unreadable,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::{McpServers, ProcessServers};
-use swarm_model::{Model, ModelName};
+use swarm_model::{Model, ModelName, Provider};
 use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId};
 use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
@@ -25,9 +25,11 @@ use swarm_tools::{
 };
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::PermissionBroker;
+use crate::hook_watch::{HookWatch, Places};
 use crate::mail::MailHandler;
 use crate::member_loop::{InboxWatch, MemberLoop};
 use crate::person::Person;
@@ -84,6 +86,7 @@ pub(crate) struct Assembled {
     reporter: Arc<Reporter>,
     watcher: Arc<FolderWatcher>,
     servers: Arc<McpServers>,
+    hook_watch: Option<HookWatch>,
     model: String,
 }
 
@@ -99,8 +102,13 @@ impl Assembled {
         inputs: Option<UnboundedReceiver<PaneInput>>,
     ) -> Result<MemberLoop<R>, EngineError> {
         let (mail, reporter) = (self.mail, self.reporter);
+        let mut hook_watch = JoinSet::new();
+        if let Some(watch) = self.hook_watch {
+            hook_watch.spawn(watch.run());
+        }
         Ok(MemberLoop {
             role,
+            _hook_watch: hook_watch,
             session: Session::open(self.transcript, self.agent)?,
             inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.seat)),
             person: Person::new(
@@ -134,6 +142,7 @@ impl MemberSetup {
     ) -> Result<Assembled, EngineError> {
         let seat = Arc::clone(&self.mail.seat);
         let hooks = self.hooks();
+        let hook_watch = self.hook_watch(&hooks);
         let commands = Arc::<BackgroundCommands>::default();
         let tool_context = self.tool_context(Arc::clone(&commands));
         let instructions = self.instructions();
@@ -183,6 +192,7 @@ impl MemberSetup {
             events: Arc::clone(&self.reporter) as Arc<dyn EventSink>,
             interjections: Arc::clone(&self.mail) as Arc<dyn Interjections>,
             hooks,
+            skills: self.agent_config.skills.as_slice().into(),
             forks: ForkPoint::default(),
             limits: self.limits,
             home: self.home,
@@ -199,6 +209,7 @@ impl MemberSetup {
             reporter: self.reporter,
             watcher: self.watcher,
             servers: Arc::clone(servers.pool()),
+            hook_watch,
             model: self.model_name,
         })
     }
@@ -213,6 +224,9 @@ impl MemberSetup {
             env: self.env.clone(),
             project: project.clone(),
             notice: Arc::new(move |line| reporter.notice(line)),
+            reach: Some(Arc::new(HookClients {
+                models: Some(self.hook_models()),
+            })),
         });
         let definition = self.definition.as_ref();
         let own = definition.map(|definition| definition.hooks.clone());
@@ -225,6 +239,28 @@ impl MemberSetup {
         };
         let hooks = hooks.and(own.unwrap_or_default());
         member_hooks(&self.mail.seat, hooks, base, move || rights.mode())
+    }
+
+    /// What watches files for hooks.
+    fn hook_watch(&self, hooks: &AgentHooks) -> Option<HookWatch> {
+        let places = Places {
+            cwd: &self.cwd,
+            root: &self.root,
+            project: self.agent_config.project.as_ref().unwrap_or(&self.cwd),
+            skills: &self.agent_config.skills,
+        };
+        HookWatch::new(hooks, &self.watcher, &places)
+    }
+
+    /// The models that hooks may ask: small is known of Anthropic's alone, and of others the member's own serves.
+    fn hook_models(&self) -> HookModels {
+        let name = ModelName::parse(&self.model_name).ok();
+        let is_anthropic = name.is_some_and(|name| name.provider == Provider::Anthropic);
+        HookModels {
+            factory: Arc::clone(&self.models),
+            own: (Arc::clone(&self.model), short_model_name(&self.model_name)),
+            small: is_anthropic.then(|| "haiku".to_owned()),
+        }
     }
 
     /// Where its instruction files come from, unless its definition omits them.

@@ -75,6 +75,9 @@ impl PermissionBroker {
             MemberState::WaitingPermission,
             Some(format!("{}: {}", open.record.id, open.request.description)),
         );
+        let (name, what) = (&self.mail.seat.name, &open.request.description);
+        let message = format!("{name} needs your permission: {what}");
+        self.mail.seat.hooks().notify("permission_prompt", message);
         let cancel = cancel.child_token();
         let answer = wait_for_answer(
             &self.mail.seat,

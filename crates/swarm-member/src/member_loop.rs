@@ -10,6 +10,7 @@ use swarm_policy::HookEvent;
 use swarm_protocol::{Event, MemberState, TeamName};
 use swarm_store::Team;
 use swarm_team::{Incoming, Seat};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::mail::MailHandler;
@@ -32,6 +33,8 @@ pub(crate) struct MemberLoop<R> {
     pub(crate) sub_agents: Arc<SubAgents>,
     pub(crate) inbox: InboxWatch,
     pub(crate) person: Person,
+    /// Runs hooks of files that change, as long as this lives.
+    pub(crate) _hook_watch: JoinSet<()>,
     /// Its model, for the journal.
     pub(crate) model: String,
     /// Cancelled when the member is to stop. It interrupts turns and waits.
@@ -250,6 +253,12 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) fn report(&mut self, state: (MemberState, Option<String>)) {
         if self.reported.as_ref() != Some(&state) {
             self.reported = Some(state.clone());
+            // A lead without a word to say waits for its teammates, not for a person.
+            let seat = self.seat();
+            if state.0 == MemberState::Idle && (!seat.is_lead() || state.1.is_some()) {
+                let message = format!("{} is waiting for your input", seat.name);
+                seat.hooks().notify("idle_prompt", message);
+            }
             self.reporter.state(state.0, state.1);
         }
     }

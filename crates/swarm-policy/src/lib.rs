@@ -21,11 +21,12 @@ mod rule;
 mod rule_set;
 mod settings;
 mod shell;
+mod skill_file;
 mod suggestion;
 
 pub use agent_config::{
     AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource, CompactionSettings,
-    HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
+    HookAction, HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
     McpServerConfig, McpSettings, McpToolSpec, McpUse, MemoryScope, ModelNames, ToolAllowance,
     denied_type, hidden_type, missing_servers, same_agent_type, servers_without_tools,
 };
@@ -53,4 +54,5 @@ pub use rule::{Rule, RuleError};
 pub use rule_set::{CallLimit, RuleSet, SourcedRule};
 pub use settings::PermissionSettings;
 pub use shell::{QuietGit, bash_is_read_only, git_without_programs};
+pub use skill_file::SkillFile;
 pub use suggestion::{Behavior, Destination, RuleValue, Suggestion};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use swarm_protocol::PermissionMode;
 
-/// Switches an agent into plan mode and back. Never above what the agent may be.
+/// Switches an agent into plan mode and back, and grants what a skill in use needs. Never above what the agent may be.
 pub trait ModeSwitch: Send + Sync + fmt::Debug {
     /// The mode in force.
     fn mode(&self) -> PermissionMode;
@@ -17,4 +17,8 @@ pub trait ModeSwitch: Send + Sync + fmt::Debug {
 
     /// Switches to that mode and tells which it is. `None`, and nothing changed, where there is none.
     fn leave_plan(&self) -> Option<PermissionMode>;
+
+    /// Lets calls that these permission rules name run without a question until the turn ends. What is denied or asked
+    /// about stays so.
+    fn lend(&self, rules: &[String], origin: &str);
 }

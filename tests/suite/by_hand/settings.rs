@@ -176,7 +176,7 @@ fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
     for words in [
         "only the agents of plugins are used; unused: guard (hooks)",
         "is not trusted, so these wait",
-        "`PreTolUse` is no event of swarm, so its hooks do not run; did you mean `PreToolUse`?",
+        "unsupported hook event `PreTolUse`: its hooks are ignored; did you mean `PreToolUse`?",
         "its MCP servers are not started, as the repository is not trusted",
         "wrong.md:2: refused: there is no `name`; did you mean it by `nmae`?",
     ] {

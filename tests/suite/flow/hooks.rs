@@ -404,3 +404,46 @@ fn o3_a_sub_agent_begins_and_ends_once() {
     assert_eq!(of("Stop")[0]["agent_id"], "bob@demo");
     world.swarm(&["kill", "bob"]).ok();
 }
+
+#[test]
+fn a_run_prepares_the_repository_and_its_prompt_may_start_a_skill() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    let told_in = format!("cat >> {}", world.folder().join("out/told.jsonl").display());
+    let hook = json!([{"hooks": [{"type": "command", "command": told_in}]}]);
+    let hooks = json!({"hooks": {"Setup": hook, "UserPromptExpansion": hook}});
+    world.write("root/settings.json", &hooks.to_string());
+    let skill = "---\nname: greet\ndescription: Greets.\n---\nGreet $ARGUMENTS warmly.";
+    world.write("root/skills/greet/SKILL.md", skill);
+    let run = [
+        "run",
+        "/greet Ada",
+        "--init",
+        "--model",
+        crate::scene::MODEL,
+    ];
+    world.swarm(&run).ok();
+    let told = told(&world);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_schema(&told);
+    assert_eq!(told[0]["hook_event_name"], "Setup");
+    assert_eq!(told[0]["trigger"], "init");
+    assert_eq!(told[1]["command_name"], "greet");
+    assert_eq!(told[1]["command_args"], "Ada");
+    let seen = &api.requests()[0].ask;
+    assert!(seen.has_seen("Greet Ada warmly."), "{:?}", seen.messages());
+    assert!(!seen.has_seen("/greet Ada"), "{:?}", seen.messages());
+}
+
+#[test]
+fn doctor_names_what_is_wrong_with_a_skill() {
+    let world = world();
+    world.write("root/skills/Deploy/SKILL.md", "---\nname: Deploy\n---\nx");
+    let seen = world.swarm(&["doctor"]);
+    for part in [
+        "Deploy/SKILL.md: `description` is missing",
+        "lowercase letters",
+    ] {
+        assert!(seen.stdout.contains(part), "{}", seen.stdout);
+    }
+}

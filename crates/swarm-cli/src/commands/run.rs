@@ -4,16 +4,22 @@ use std::io::Read as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use serde_json::Map;
 use swarm_fs::process::forbid_inspection;
+use swarm_hooks::Subject;
 use swarm_member::LeadParts;
+use swarm_policy::HookEvent;
 use swarm_protocol::{SessionId, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{LeadStanding, lead_standing};
+use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
 use super::lead::{LeadFlags, OutputFormat, Ready, output_format, show};
+use super::runtime;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::team_hooks::hooks;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -40,6 +46,12 @@ pub(crate) struct RunArgs {
     /// Delete the team at the end and archive its tasks and journal.
     #[arg(long)]
     pub(crate) rm: bool,
+    /// Run the Setup hooks before the lead starts.
+    #[arg(long)]
+    pub(crate) init: bool,
+    /// Run the Setup hooks with the trigger `maintenance` before the lead starts.
+    #[arg(long, conflicts_with = "init")]
+    pub(crate) maintenance: bool,
     /// Also write the report to this file.
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) report: Option<std::path::PathBuf>,
@@ -62,12 +74,30 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         remove_team: args.rm,
         ..ready.parts
     };
+    for (asked, trigger) in [(args.init, "init"), (args.maintenance, "maintenance")] {
+        if asked {
+            set_up(app, trigger)?;
+        }
+    }
     let report = ready.conduct(app, output, Some(prompt))?;
     if let Some(path) = &args.report {
         let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
         swarm_fs::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
     }
     show(app, output, &report)
+}
+
+/// Runs the hooks that prepare the repository. What fails is shown and holds nothing up, as in Claude Code.
+fn set_up(app: &App, trigger: &str) -> Result<(), Failure> {
+    let subject = Subject {
+        cwd: app.env.cwd.clone(),
+        ..Subject::default()
+    };
+    let fields = Map::from_iter([("trigger".to_owned(), trigger.into())]);
+    let (event, never) = (HookEvent::Setup, CancellationToken::new());
+    let hooks = hooks(app)?;
+    runtime()?.block_on(hooks.run(event, Some(trigger), &subject, &fields, &never));
+    Ok(())
 }
 
 /// A run begins a team of its own. Looked at before anything is printed or started; of two runs that begin at once the

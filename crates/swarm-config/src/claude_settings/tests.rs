@@ -207,7 +207,7 @@ fn hooks_of_a_repository_wait_for_trust_and_policy_has_the_last_word() {
     let run = |machine: &Machine, trusted: bool| -> Vec<String> {
         let hooks = machine.load().unwrap().hooks.in_force(trusted, 1);
         let commands = hooks.commands(HookEvent::Stop, None).into_iter();
-        commands.map(|hook| hook.command).collect()
+        commands.map(|hook| hook.action.text().to_owned()).collect()
     };
     assert_eq!(run(&machine(), false), ["policy", "mine"]);
     assert_eq!(run(&machine(), true), ["policy", "mine", "theirs"]);
@@ -297,7 +297,7 @@ fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
     let commands: Vec<_> = hooks
         .commands(HookEvent::Stop, None)
         .into_iter()
-        .map(|hook| hook.command)
+        .map(|hook| hook.action.text().to_owned())
         .collect();
     assert_eq!(commands, ["original"]);
     assert_eq!(

@@ -29,6 +29,7 @@ const SETTINGS: &[Row] = &[
     ("extraKnownMarketplaces", ""),
     ("forceLoginMethod", ""),
     ("forceLoginOrgUUID", ""),
+    ("httpHookAllowedEnvVars", ""),
     ("language", ""),
     ("model", "set `model.default` in swarm.toml"),
     ("modelOverrides", "set `model.default` in swarm.toml"),

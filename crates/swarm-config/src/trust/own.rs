@@ -8,10 +8,12 @@ use serde_json::Value;
 use swarm_mcp::server_part;
 use swarm_policy::{HookSettings, McpServerConfig, McpUse, read_definition_file};
 
+use crate::skills::in_folder;
+
 /// One thing that runs once its repository is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Own {
-    /// `hook`, `mcp server` or `definition`.
+    /// `hook`, `mcp server`, `definition` or `skill`.
     kind: &'static str,
     /// Its event or name.
     name: String,
@@ -68,6 +70,7 @@ pub fn own_things(top: &Path) -> OwnThings {
         servers(&document["mcpServers"], &shared, &mut found);
     }
     definitions(&claude.join("agents"), &mut found.runs);
+    skills(&claude.join("skills"), &mut found.runs);
     for one in &mut found.runs {
         if let Ok(short) = one.file.strip_prefix(top) {
             one.file = short.to_owned();
@@ -102,7 +105,7 @@ fn hooks(hooks: &Value, path: &Path, found: &mut Vec<Own>) {
         found.extend(commands.map(|hook| Own {
             kind: "hook",
             name: event.name().to_owned(),
-            command: Some(hook.command),
+            command: Some(hook.action.text().to_owned()),
             file: path.to_owned(),
         }));
     }
@@ -138,6 +141,21 @@ fn servers(servers: &Value, path: &Path, found: &mut OwnThings) {
             file: path.to_owned(),
         });
     }
+}
+
+/// Skills that let calls run without a question.
+fn skills(folder: &Path, found: &mut Vec<Own>) {
+    let mut skills = in_folder(folder);
+    skills.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+    let granting = skills
+        .into_iter()
+        .filter(|(skill, _)| !skill.allowed_tools.is_empty());
+    found.extend(granting.map(|(skill, _)| Own {
+        kind: "skill",
+        name: skill.name,
+        command: Some(format!("allows {}", skill.allowed_tools.join(", "))),
+        file: skill.path,
+    }));
 }
 
 /// Definitions with hooks or servers of their own, which run while an agent of that type does. Links are not followed.

@@ -4,7 +4,9 @@ mod describe;
 mod foreground;
 mod fork;
 mod input;
+mod skill;
 mod tool;
 
 pub(crate) use describe::missing_servers;
+pub(crate) use skill::{SkillCall, has_forks};
 pub use tool::AgentTool;

@@ -130,6 +130,7 @@ impl Session {
         let word = Some(trigger.word());
         self.fire(HookEvent::PostCompact, word, fields, &signals.cancel)
             .await;
+        self.fire_noted(&signals.cancel).await;
         Ok(())
     }
 
@@ -184,7 +185,7 @@ impl Session {
     ) -> Result<HookOutcome, EngineError> {
         let fields = json!({
             "trigger": trigger.word(),
-            "custom_instructions": wish.unwrap_or_default(),
+            "custom_instructions": wish,
         });
         let event = HookEvent::PreCompact;
         let outcome = self
@@ -353,7 +354,8 @@ impl Session {
         let Some(sources) = self.parts.instructions.clone() else {
             return (None, None);
         };
-        let mut fresh = Instructions::new(sources, &self.parts.tool_context.cwd);
+        let cwd = &self.parts.tool_context.cwd;
+        let mut fresh = Instructions::new(sources, cwd).after_compaction();
         let news = fresh.news(true, |_| false);
         (news.and_then(|news| news.text), Some(fresh))
     }

@@ -10,6 +10,7 @@ use swarm_protocol::defang;
 
 use super::layers::Repository;
 use super::load::{InstructionFile, InstructionSources, LoadedInstructions};
+use super::loaded::LoadedFile;
 use super::probe::Probes;
 
 const FIRST: &str = "Instructions of the user and of the project follow, from the general to the specific. They take \
@@ -36,6 +37,10 @@ pub(crate) struct Instructions {
     opened: HashSet<PathBuf>,
     probes: Probes,
     problems: Vec<String>,
+    /// Why the first look reads files.
+    first_reason: &'static str,
+    /// What the model was told and hooks were not yet.
+    loaded: Vec<LoadedFile>,
 }
 
 /// Something for the model, and what a person sees of it.
@@ -58,7 +63,22 @@ impl Instructions {
             opened: HashSet::new(),
             probes: Probes::default(),
             problems: Vec::new(),
+            first_reason: "session_start",
+            loaded: Vec::new(),
         }
+    }
+
+    /// The same for a conversation that begins anew after a compaction.
+    pub(crate) fn after_compaction(self) -> Self {
+        Self {
+            first_reason: "compact",
+            ..self
+        }
+    }
+
+    /// Files that became part of the conversation since the last call, for hooks.
+    pub(crate) fn take_loaded(&mut self) -> Vec<LoadedFile> {
+        std::mem::take(&mut self.loaded)
     }
 
     /// What the model said it was told may not have been kept: the next look compares with the conversation again.
@@ -78,6 +98,7 @@ impl Instructions {
         let nested =
             LoadedInstructions::of_directories(&self.sources, &self.repository, &dirs, known);
         let before = self.told.take();
+        let is_first_look = before.is_none();
         let (mut told, mut fresh) = (HashMap::new(), Vec::new());
         // A nested file or a rule is news only if the model has an older text of it.
         let later = nested.files.iter().chain(&loaded.conditional);
@@ -113,6 +134,13 @@ impl Instructions {
                 notices,
             });
         }
+        let reason = if is_first_look {
+            self.first_reason
+        } else {
+            "change"
+        };
+        let loaded = fresh.iter().map(|file| LoadedFile::new(file, reason));
+        self.loaded.extend(loaded);
         let heading = if is_first { FIRST } else { CHANGED };
         notices.push(summary(
             if is_first { "read" } else { "changed" },
@@ -137,15 +165,15 @@ impl Instructions {
         seen.extend(self.conditional.iter().filter_map(|file| real(&file.path)));
         let loaded =
             LoadedInstructions::of_directories(&self.sources, &self.repository, &dirs, seen);
+        let (root, repository) = (&self.sources.root, &self.repository);
+        let applies = |file: &InstructionFile, path: &Path| {
+            let base = rule_base(file, root, repository);
+            let below = path.strip_prefix(base).ok();
+            below.is_some_and(|below| RuleFile::applies_to(&file.paths, below))
+        };
         self.opened.extend(dirs);
         self.conditional.extend(loaded.conditional);
-        let matching = |file: &InstructionFile| {
-            let base = rule_base(file, &self.sources.root, &self.repository);
-            paths.iter().any(|path| {
-                let below = path.strip_prefix(base).ok();
-                below.is_some_and(|below| RuleFile::applies_to(&file.paths, below))
-            })
-        };
+        let matching = |file: &InstructionFile| paths.iter().any(|path| applies(file, path));
         let (now, wait) = std::mem::take(&mut self.conditional)
             .into_iter()
             .partition(matching);
@@ -158,6 +186,13 @@ impl Instructions {
         }
         // The same text in another checkout, or before a restart, says nothing new.
         fresh.retain(|file| !said(&defang(&file.text)));
+        self.loaded.extend(fresh.iter().map(|file| {
+            let near = |path: &Path| match file.path.parent() {
+                Some(folder) if file.paths.is_empty() => path.starts_with(folder),
+                _ => applies(file, path),
+            };
+            LoadedFile::touched(file, paths, near)
+        }));
         self.probes.extend(loaded.probes);
         let mut notices = self.new_problems(loaded.problems);
         if !fresh.is_empty() {

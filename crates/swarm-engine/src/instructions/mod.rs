@@ -3,6 +3,7 @@
 mod announce;
 mod layers;
 mod load;
+mod loaded;
 mod probe;
 mod reader;
 

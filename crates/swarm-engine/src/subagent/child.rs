@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_mcp::AgentServers;
 use swarm_policy::{Anchors, ModeSource, ModelCandidates, choose_mode, choose_model};
-use swarm_tools::{Confinement, FileState, Tool, ToolContext, Workplace};
+use swarm_tools::{Confinement, FileState, SkillTool, Tool, ToolContext, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::gate::{Answered, ChildGate};
@@ -17,6 +17,7 @@ use super::record::Record;
 use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
+use crate::agent_tool::{SkillCall, has_forks};
 use crate::{
     AgentParts, AgentTool, EngineLimits, ForkPoint, LoadedDefinition, ModelLoop, NoSpawner,
     PromptEnvironment, Rights, Session, TranscriptAuthor, TranscriptFile,
@@ -87,16 +88,23 @@ impl SubAgents {
         Ok(as_parent(record, &parts))
     }
 
-    /// The Agent tool of the pool is its owner's: each agent has one that knows who calls.
+    /// The Agent tool of the pool is its owner's: each agent has one that knows who calls. So is the Skill tool, where
+    /// skills need agents of their own.
     fn bound(&self, tool: Arc<dyn Tool>, parent: &Arc<Parent>) -> Arc<dyn Tool> {
-        if tool.name() == AgentTool::NAME {
-            return Arc::new(AgentTool::new(
-                Arc::new(NoSpawner),
-                self.weak(),
-                Arc::clone(parent),
-            ));
+        let agents = || AgentTool::new(Arc::new(NoSpawner), self.weak(), Arc::clone(parent));
+        let skills = &self.kit().agent_config.skills;
+        match tool.name() {
+            AgentTool::NAME => Arc::new(agents()),
+            SkillCall::NAME if has_forks(skills) => {
+                let mut names = parent.tool_names.iter();
+                if names.any(|name| name == AgentTool::NAME) {
+                    Arc::new(SkillCall::new(skills, agents()))
+                } else {
+                    Arc::new(SkillTool::new(skills))
+                }
+            }
+            _ => tool,
         }
-        tool
     }
 
     /// The model that is chosen; the parent's client where that is the parent's own.
@@ -237,6 +245,7 @@ impl SubAgents {
                 record: Arc::clone(record),
                 agents: self.weak(),
             }),
+            skills: Arc::new([]),
             forks: ForkPoint::default(),
             limits: EngineLimits {
                 window: model.window,

@@ -13,6 +13,7 @@ use super::admission::Admission;
 use super::interject::WithNotifications;
 use super::record::Record;
 use super::{Parent, SubAgentKit, SubAgentRequest, TaskOutput, TaskStop};
+use crate::agent_tool::{SkillCall, has_forks};
 use crate::{
     AgentParts, AgentTool, EventSink, Injected, TeammateSpawner, TranscriptAuthor, TranscriptFile,
 };
@@ -80,11 +81,15 @@ impl SubAgents {
             parent.tool_names.push(name.to_owned());
         }
         let parent = Arc::new(parent);
-        parts.tools.push(Arc::new(AgentTool::new(
-            spawner,
-            Weak::clone(&self.me),
-            Arc::clone(&parent),
-        )));
+        let agents = AgentTool::new(spawner, Weak::clone(&self.me), Arc::clone(&parent));
+        let skills = &self.kit.agent_config.skills;
+        if has_forks(skills) {
+            let named = parts.tools.iter_mut();
+            for tool in named.filter(|tool| tool.name() == SkillCall::NAME) {
+                *tool = Arc::new(SkillCall::new(skills, agents.clone()));
+            }
+        }
+        parts.tools.push(Arc::new(agents));
         parts.tools.push(Arc::new(TaskStop(Weak::clone(&self.me))));
         parts
             .tools

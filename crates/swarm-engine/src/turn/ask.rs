@@ -4,7 +4,7 @@ use swarm_protocol::MemberState;
 use tokio_util::sync::CancellationToken;
 
 use super::call::overdue;
-use super::dispatch::{NOT_RUN, Ready, Verdict};
+use super::dispatch::{NOT_RUN, Ready, Refusal, Verdict};
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 
 use crate::Session;
@@ -16,7 +16,8 @@ impl Session {
         id: &str,
         verdict: Verdict,
         cancel: &CancellationToken,
-    ) -> Result<Ready, String> {
+    ) -> Result<Ready, Refusal> {
+        let not_run = || Err(Refusal::Other(NOT_RUN.to_owned()));
         let (ready, why, suggestions) = match verdict {
             Verdict::Run(ready) => return Ok(ready),
             Verdict::Refuse(why) => return Err(why),
@@ -37,7 +38,7 @@ impl Session {
         };
         if let Some(answer) = self.answered_by_hooks(&request, cancel).await {
             return if cancel.is_cancelled() {
-                Err(NOT_RUN.to_owned())
+                not_run()
             } else {
                 self.apply(answer, ready)
             };
@@ -50,21 +51,21 @@ impl Session {
         match answer {
             // An answer that comes after the turn was interrupted no longer counts.
             Some(answer) if !cancel.is_cancelled() => self.apply(answer, ready),
-            _ => Err(NOT_RUN.to_owned()),
+            _ => not_run(),
         }
     }
 
-    fn apply(&self, answer: PermissionOutcome, mut ready: Ready) -> Result<Ready, String> {
+    fn apply(&self, answer: PermissionOutcome, mut ready: Ready) -> Result<Ready, Refusal> {
         match answer {
-            PermissionOutcome::Deny { why } => {
-                Err(format!("The call was not run: permission denied. {why}"))
-            }
+            PermissionOutcome::Deny { why } => Err(Refusal::Denied(why)),
             PermissionOutcome::Allow {
                 updated_input,
                 grants,
             } => {
                 for grant in &grants {
-                    if !self.parts.rights.grant(grant) {
+                    if self.parts.rights.grant(grant) {
+                        self.note_directories(grant);
+                    } else {
                         tracing::warn!(agent = %self.parts.name, "a granted change is above the agent's ceiling or malformed, and was left out");
                     }
                 }
@@ -72,7 +73,7 @@ impl Session {
                 match self.decide(ready.clone()) {
                     Verdict::Refuse(why) => Err(why),
                     _ if !ready.input.is_object() => {
-                        Err("The call was not run: the answer changed its input to something that is not a JSON object.".to_owned())
+                        Err(Refusal::Other("The call was not run: the answer changed its input to something that is not a JSON object.".to_owned()))
                     }
                     Verdict::Run(_) | Verdict::Ask { .. } => Ok(ready),
                 }

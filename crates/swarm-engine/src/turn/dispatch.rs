@@ -1,7 +1,9 @@
 //! Running the calls of one answer, in order.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
@@ -16,6 +18,7 @@ use super::hooks::add_context;
 use super::runtime::TurnStop;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
+use super::tool_hooks::Ran;
 use crate::context_files::ContextFiles;
 use crate::fork::{Held, Origin, inherited};
 use crate::transcript::Entry;
@@ -35,8 +38,24 @@ pub(super) enum Verdict {
         why: String,
         suggestions: Vec<Suggestion>,
     },
-    /// It does not run; the text tells the model why.
-    Refuse(String),
+    /// It does not run.
+    Refuse(Refusal),
+}
+
+/// Why a call does not run.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Rules, the mode or whoever was asked deny it, for this reason.
+    Denied(String),
+    /// Another reason; the text is for the model.
+    Other(String),
+}
+
+/// What became of a call.
+struct Answered {
+    result: ContentBlock,
+    /// The call as hooks of the whole batch are told of it, if there are any.
+    told: Option<Value>,
 }
 
 /// A tool and the input to call it with.
@@ -56,6 +75,7 @@ impl Session {
     ) -> Result<(), TurnStop> {
         let _held = self.hold_fork_point(&calls);
         let mut waiting: VecDeque<Call> = calls.into();
+        let mut batch = Vec::new();
         while let Some(next) = waiting.pop_front() {
             if signals.is_over() {
                 let ids: Vec<_> = std::iter::once(next)
@@ -65,9 +85,18 @@ impl Session {
                 self.leave_unrun(&ids)?;
                 return Err(TurnStop::Interrupted);
             }
-            let mut results = self.run_next(next, &mut waiting, &signals.cancel).await;
+            let directory = self.watched_directory();
+            let mut results = Vec::new();
+            for answered in self.run_next(next, &mut waiting, &signals.cancel).await {
+                results.push(answered.result);
+                batch.extend(answered.told);
+            }
             results.extend(self.instructions_for_touched().map(ContentBlock::text));
             self.append(Entry::user(results))?;
+            if let Some(before) = directory {
+                self.note_directory(&before);
+            }
+            self.fire_noted(&signals.cancel).await;
             if let Some(why) = self.take_halt() {
                 let ids: Vec<_> = waiting.into_iter().map(|call| call.id).collect();
                 self.leave_unrun(&ids)?;
@@ -77,7 +106,7 @@ impl Session {
                 self.interject(signals).await?;
             }
         }
-        Ok(())
+        self.looked_at_together(batch, &signals.cancel).await
     }
 
     /// Lets agents that these calls start begin with this conversation.
@@ -98,7 +127,7 @@ impl Session {
         next: Call,
         waiting: &mut VecDeque<Call>,
         cancel: &CancellationToken,
-    ) -> Vec<ContentBlock> {
+    ) -> Vec<Answered> {
         let verdict = self.judge(&next);
         let mut together = self.may_share(&next, &verdict);
         let mut batch = vec![(next, verdict)];
@@ -123,15 +152,13 @@ impl Session {
     /// Whether a call may be handled beside others. One whose input a hook may change is handled alone: it could become
     /// one that changes something.
     fn may_share(&self, call: &Call, verdict: &Verdict) -> bool {
-        let hooked = self
-            .parts
-            .hooks
-            .any(HookEvent::PreToolUse, Some(&call.tool));
+        let tool = self.tool_name(call);
+        let hooked = self.parts.hooks.any(HookEvent::PreToolUse, Some(tool));
         verdict.runs_beside_others() && !hooked
     }
 
     /// Runs one call to its result and shows both.
-    async fn run(&self, call: Call, verdict: Verdict, cancel: &CancellationToken) -> ContentBlock {
+    async fn run(&self, call: Call, verdict: Verdict, cancel: &CancellationToken) -> Answered {
         self.emit(AgentEvent::ToolStarted {
             id: call.id.clone(),
             tool: call.tool.clone(),
@@ -139,6 +166,7 @@ impl Session {
         });
         let mut shown = Vec::new();
         let output = self.carry_out(&call, verdict, &mut shown, cancel).await;
+        let told = self.told_of_batch(&call, &output);
         self.emit(AgentEvent::ToolFinished {
             id: call.id.clone(),
             tool: call.tool,
@@ -151,7 +179,8 @@ impl Session {
             }
         }
         let content = self.parts.limits.cut(output.content);
-        result_block(call.id, content, output.is_error, &output.attachments)
+        let result = result_block(call.id, content, output.is_error, &output.attachments);
+        Answered { result, told }
     }
 
     /// Hooks, permission, the tool, and hooks again.
@@ -162,7 +191,8 @@ impl Session {
         shown: &mut Vec<String>,
         cancel: &CancellationToken,
     ) -> ToolOutput {
-        let hooked = |event| self.parts.hooks.any(event, Some(&call.tool));
+        let tool = self.tool_name(call);
+        let hooked = |event| self.parts.hooks.any(event, Some(tool));
         let mut context = Vec::new();
         if hooked(HookEvent::PreToolUse)
             && let Ok(ready) = self.prepare(call)
@@ -171,9 +201,10 @@ impl Session {
         }
         let ready = match self.settle(&call.id, verdict, cancel).await {
             Ok(ready) => ready,
-            Err(why) => return ToolOutput::error(why),
+            Err(refusal) => return self.refused(call, refusal, cancel).await,
         };
-        let input = hooked(HookEvent::PostToolUse).then(|| ready.input.clone());
+        let looked_at = hooked(HookEvent::PostToolUse) || hooked(HookEvent::PostToolUseFailure);
+        let input = looked_at.then(|| ready.input.clone());
         *shown = ready.tool.shown(&ready.input);
         let mut call_context = self.call_context();
         call_context.cancel = cancel.child_token();
@@ -182,36 +213,47 @@ impl Session {
         let paths = self
             .has_instructions()
             .then(|| ready.tool.touches(&ready.input, &call_context.cwd));
+        let begun = Instant::now();
         let mut output = call::run(ready, call_context, self.parts.limits.cancel_grace).await;
+        let duration = begun.elapsed();
         if let Some(paths) = paths.filter(|_| !output.is_error) {
             let mut touched = self.touched.lock();
             touched.extend(paths);
         }
         add_context(&mut output, &context);
-        match input.filter(|_| !output.is_error) {
-            Some(input) => {
-                self.looked_at_by_hooks(&call.id, &call.tool, input, output, cancel)
-                    .await
-            }
-            None => output,
-        }
+        let Some(input) = input else { return output };
+        let ran = Ran {
+            id: &call.id,
+            tool,
+            input,
+            duration,
+        };
+        self.looked_at_by_hooks(ran, output, cancel).await
     }
 
     /// Finds the tool, checks the input's form, and decides.
     fn judge(&self, call: &Call) -> Verdict {
         match self.prepare(call) {
             Ok(ready) => self.decide(ready),
-            Err(why) => Verdict::Refuse(why),
+            Err(why) => Verdict::Refuse(Refusal::Other(why)),
         }
+    }
+
+    /// The tool that a call means, under whichever of its names.
+    fn tool_of(&self, call: &Call) -> Option<&Arc<dyn Tool>> {
+        let name = call.tool.as_str();
+        let mut tools = self.parts.tools.iter();
+        tools.find(|tool| tool.name() == name || tool.aliases().contains(&name))
+    }
+
+    /// The name of the tool that a call means: hooks and rules know it by that, whatever the model wrote.
+    pub(super) fn tool_name<'a>(&'a self, call: &'a Call) -> &'a str {
+        self.tool_of(call).map_or(&call.tool, |tool| tool.name())
     }
 
     /// Finds the tool and checks the input's form.
     fn prepare(&self, call: &Call) -> Result<Ready, String> {
-        let Some(tool) =
-            self.parts.tools.iter().find(|tool| {
-                tool.name() == call.tool || tool.aliases().contains(&call.tool.as_str())
-            })
-        else {
+        let Some(tool) = self.tool_of(call) else {
             return Err(self.no_such_tool(&call.tool));
         };
         match &call.input {
@@ -277,9 +319,7 @@ impl Session {
     pub(super) fn decide(&self, ready: Ready) -> Verdict {
         match self.asked_of_rights(&ready, |question| self.parts.rights.decide(question)) {
             Decision::Allow { .. } => Verdict::Run(ready),
-            Decision::Deny { why } => {
-                Verdict::Refuse(format!("The call was not run: permission denied. {why}"))
-            }
+            Decision::Deny { why } => Verdict::Refuse(Refusal::Denied(why)),
             Decision::Ask { why, suggestions } => Verdict::Ask {
                 ready,
                 why,
@@ -295,13 +335,21 @@ impl Session {
         })
     }
 
+    /// The directory in which the next command starts.
+    pub(super) fn starts_in(&self) -> PathBuf {
+        let moved = self.moved();
+        let origin = &self.parts.tool_context.cwd;
+        let cwd = moved.as_ref().map_or(origin, |moved| &moved.cwd);
+        let allowed = self.parts.rights.rules().directories;
+        self.parts.tool_context.shell.directory(cwd, &allowed)
+    }
+
     fn asked_of_rights<T>(&self, ready: &Ready, ask: impl FnOnce(&Question<'_>) -> T) -> T {
         let moved = self.moved();
         let origin = &self.parts.tool_context.cwd;
         let moved = moved.as_ref().map(|moved| moved.cwd.as_path());
         let cwd = moved.unwrap_or(origin);
-        let allowed = self.parts.rights.rules().directories;
-        let starts_in = self.parts.tool_context.shell.directory(cwd, &allowed);
+        let starts_in = self.starts_in();
         ask(&Question {
             tool: ready.tool.name(),
             input: &ready.input,
@@ -326,6 +374,16 @@ impl Session {
             "There is no tool `{name}`. The tools are: {}.",
             names.join(", ")
         )
+    }
+}
+
+impl Refusal {
+    /// What the model is told.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Denied(why) => format!("The call was not run: permission denied. {why}"),
+            Self::Other(text) => text,
+        }
     }
 }
 

@@ -41,7 +41,9 @@ impl Session {
         self.is_not_compacted = false;
         self.emit(AgentEvent::TurnStarted);
         self.state(MemberState::Working, None);
+        self.fire_noted(&signals.cancel).await;
         let (end, text) = self.answered(&signals).await;
+        self.parts.rights.take_back();
         let end = match end {
             Err(TurnStop::Interrupted) if !signals.cancel.is_cancelled() => {
                 Err(TurnStop::Suspended)
@@ -50,6 +52,7 @@ impl Session {
         };
         if let Err(stop) = &end {
             self.record(stop);
+            self.fire_failure(stop, &signals.cancel).await;
         }
         let outcome = self.outcome(end, text, self.totals().since(before));
         self.emit(AgentEvent::TurnEnded {

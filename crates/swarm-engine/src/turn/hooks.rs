@@ -8,7 +8,7 @@ use swarm_protocol::{AgentEvent, Envelope, MessageId};
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::{NOT_RUN, Ready, Verdict};
+use super::dispatch::{NOT_RUN, Ready, Refusal, Verdict};
 use crate::transcript::Entry;
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 
@@ -57,34 +57,53 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<Submitted, EngineError> {
         let (mut input, mut withheld) = (context, Vec::new());
-        for prompt in prompts {
-            let fields = json!({"prompt": prompt.text});
+        for mut prompt in prompts {
             // One after the other: a user's program need not bear that it runs twice at a time.
-            let outcome = self
-                .fire(HookEvent::UserPromptSubmit, None, fields, cancel)
-                .await;
-            if outcome.interrupted && !prompt.message_ids.is_empty() {
-                continue;
+            match self.judged_prompt(&mut prompt, cancel).await {
+                Judged::Heard(told) => {
+                    input.push(prompt);
+                    input.extend(told);
+                }
+                Judged::Waits => {}
+                Judged::Withheld(why) => {
+                    let note =
+                        format!("A prompt was withheld from you by a hook of the user: {why}");
+                    withheld.push(Withheld {
+                        message_ids: prompt.message_ids.clone(),
+                        why,
+                    });
+                    input.push(Injected {
+                        text: Envelope::system(&note).render(),
+                        ..prompt
+                    });
+                }
             }
-            let cut_off = || outcome.interrupted.then(|| CUT_OFF.to_owned());
-            let refused = outcome.refusal().or_else(|| outcome.stop.clone());
-            let Some(why) = refused.or_else(cut_off) else {
-                input.push(prompt);
-                input.extend(told_by_hooks(&outcome));
-                continue;
-            };
-            let note = format!("A prompt was withheld from you by a hook of the user: {why}");
-            withheld.push(Withheld {
-                message_ids: prompt.message_ids.clone(),
-                why,
-            });
-            input.push(Injected {
-                text: Envelope::system(&note).render(),
-                ..prompt
-            });
         }
         let delivery = self.begin_delivery(input)?;
         Ok(Submitted { delivery, withheld })
+    }
+
+    /// Lets hooks judge a prompt. One that begins with the name of a skill becomes its text.
+    async fn judged_prompt(&self, prompt: &mut Injected, cancel: &CancellationToken) -> Judged {
+        let mut told = Vec::new();
+        let typed = prompt.text.clone();
+        if let Some(expansion) = self.expansion(&typed) {
+            let (event, name) = (HookEvent::UserPromptExpansion, &expansion.skill.name);
+            let fields = expansion.fields(&typed);
+            let outcome = self.fire(event, Some(name), fields, cancel).await;
+            if let Some(judged) = held_back(&outcome, prompt) {
+                return judged;
+            }
+            self.expand(&expansion, prompt);
+            told.extend(told_by_hooks(&outcome));
+        }
+        let (event, fields) = (HookEvent::UserPromptSubmit, json!({"prompt": typed}));
+        let outcome = self.fire(event, None, fields, cancel).await;
+        if let Some(judged) = held_back(&outcome, prompt) {
+            return judged;
+        }
+        told.extend(told_by_hooks(&outcome));
+        Judged::Heard(told)
     }
 
     /// Lets hooks judge a call, after which rules and mode do. A hook may refuse a call, have it asked about, change its
@@ -101,7 +120,7 @@ impl Session {
         let outcome = self
             .fire(HookEvent::PreToolUse, Some(&tool), fields, cancel)
             .await;
-        let refuse = |why: String| (Verdict::Refuse(why), Vec::new());
+        let refuse = |why: String| (Verdict::Refuse(Refusal::Other(why)), Vec::new());
         if outcome.interrupted {
             return refuse(NOT_RUN.to_owned());
         }
@@ -136,32 +155,6 @@ impl Session {
             (_, verdict) => verdict,
         };
         (verdict, outcome.context)
-    }
-
-    /// Lets hooks look at the result of a call that succeeded; what they say stands behind it.
-    pub(super) async fn looked_at_by_hooks(
-        &self,
-        id: &str,
-        tool: &str,
-        input: Value,
-        mut output: ToolOutput,
-        cancel: &CancellationToken,
-    ) -> ToolOutput {
-        let fields = json!({
-            "tool_name": tool,
-            "tool_input": input,
-            "tool_response": output.content,
-            "tool_use_id": id,
-        });
-        let outcome = self
-            .fire(HookEvent::PostToolUse, Some(tool), fields, cancel)
-            .await;
-        if let Some(why) = &outcome.stop {
-            self.halt(why);
-        }
-        let context = outcome.block.iter().chain(&outcome.context);
-        add_context(&mut output, context);
-        output
     }
 
     /// Lets hooks answer a question in a person's place.
@@ -236,7 +229,7 @@ impl Session {
     }
 
     /// Has the turn end as soon as the running calls have.
-    fn halt(&self, why: &str) {
+    pub(super) fn halt(&self, why: &str) {
         let mut halted = self.halted.lock();
         halted.get_or_insert_with(|| why.to_owned());
     }
@@ -264,6 +257,26 @@ pub struct Withheld {
     pub message_ids: Vec<MessageId>,
     /// Why, in the hook's words.
     pub why: String,
+}
+
+/// What hooks say of a prompt.
+enum Judged {
+    /// The model reads it, and this after it.
+    Heard(Vec<Injected>),
+    /// It is judged another time.
+    Waits,
+    /// The model does not read it, for this reason.
+    Withheld(String),
+}
+
+/// Why a prompt does not go on to the model now.
+fn held_back(outcome: &HookOutcome, prompt: &Injected) -> Option<Judged> {
+    if outcome.interrupted && !prompt.message_ids.is_empty() {
+        return Some(Judged::Waits);
+    }
+    let cut_off = || outcome.interrupted.then(|| CUT_OFF.to_owned());
+    let refused = outcome.refusal().or_else(|| outcome.stop.clone());
+    refused.or_else(cut_off).map(Judged::Withheld)
 }
 
 /// What hooks tell the model, as a piece of input of its own.

@@ -141,6 +141,7 @@ async fn a_call_whose_hook_is_cut_off_is_not_run() {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
+        reach: None,
     });
     world.hooks = AgentHooks::new(hooks, Subject::default);
     world

@@ -463,6 +463,7 @@ async fn hooks_add_to_the_question_and_read_the_summary() {
         env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
         project: talk.world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
+        reach: None,
     });
     talk.hooks = AgentHooks::new(hooks, Subject::default);
     let mut session = talk.open();

@@ -21,6 +21,7 @@ fn family(definition: AgentDefinition) -> Family {
         name: "style".into(),
         description: "x".into(),
         path,
+        ..Skill::default()
     };
     let agent_config = AgentConfig {
         agents: AgentCatalog::new(vec![definition]),

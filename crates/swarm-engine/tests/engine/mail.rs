@@ -163,6 +163,7 @@ fn judged(world: &World, folder: &tempfile::TempDir, line: &str) -> Session {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         project: folder.path().to_owned(),
         notice: Arc::new(|_| {}),
+        reach: None,
     });
     let mut parts = world.parts();
     parts.hooks = AgentHooks::new(hooks, Subject::default);

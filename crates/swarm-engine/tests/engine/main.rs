@@ -15,6 +15,7 @@ mod crash;
 mod dispatch;
 mod family;
 mod fork;
+mod hooks;
 mod limits;
 mod loaded_definition;
 mod mail;
@@ -24,6 +25,7 @@ mod prefix;
 #[path = "../../../swarm-fs/tests/disk/recorder.rs"]
 mod recorder;
 mod reopen;
+mod skills;
 mod slow_disk;
 mod starting;
 mod streaming;

@@ -27,6 +27,7 @@ fn family() -> (Family, std::path::PathBuf) {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
+        reach: None,
     });
     world.hooks = AgentHooks::new(hooks, Subject::default);
     let limits = AgentLimits {

@@ -19,6 +19,7 @@ pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
 pub(crate) struct FakeTool {
     name: &'static str,
+    aliases: &'static [&'static str],
     read_only: bool,
     action: Box<Action>,
 }
@@ -33,6 +34,10 @@ impl fmt::Debug for FakeTool {
 impl Tool for FakeTool {
     fn name(&self) -> &str {
         self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
     }
 
     fn description(&self) -> String {
@@ -70,6 +75,7 @@ where
 {
     Arc::new(FakeTool {
         name,
+        aliases: &[],
         read_only,
         action: Box::new(move |input, ctx| Box::pin(action(input, ctx))),
     })
@@ -79,6 +85,23 @@ where
 pub(crate) fn acting(name: &'static str) -> Arc<dyn Tool> {
     tool(name, false, |_, _| async {
         ToolOutput::ok("acted", "acted")
+    })
+}
+
+/// Stops something, under its present name or its former one, and says so.
+pub(crate) fn stopping() -> Arc<dyn Tool> {
+    Arc::new(FakeTool {
+        name: "TaskStop",
+        aliases: &["KillShell"],
+        read_only: false,
+        action: Box::new(|_, _| Box::pin(async { ToolOutput::ok("stopped", "stopped") })),
+    })
+}
+
+/// Changes: fails.
+pub(crate) fn failing() -> Arc<dyn Tool> {
+    tool("Failing", false, |_, _| async {
+        ToolOutput::error("it does not work")
     })
 }
 

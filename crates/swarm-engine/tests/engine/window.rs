@@ -209,6 +209,7 @@ impl Talk {
             },
             instructions: Some(Arc::new(instructions)),
             hooks: self.hooks.clone(),
+            skills: Arc::new([]),
             brief: Some(Arc::new(Team)),
             tool_context: swarm_tools::ToolContext {
                 cwd: folder,

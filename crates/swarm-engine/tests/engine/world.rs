@@ -194,6 +194,7 @@ impl World {
             events: self.watcher.clone(),
             interjections: self.mail.clone(),
             hooks: self.hooks.clone(),
+            skills: Arc::new([]),
             forks: ForkPoint::default(),
             limits: self.limits.clone(),
             home: None,

@@ -1,12 +1,13 @@
-//! One GET, to the very address that was judged.
+//! One request, to the very address that was judged.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
+use reqwest::{Client, RequestBuilder, Url};
 
 use super::address::is_public;
 use crate::remote::{USER_AGENT, describe, tls};
@@ -26,7 +27,7 @@ pub struct Fetched {
     pub cut: bool,
 }
 
-/// Fetches pages. It sends no cookies and no credentials, uses no proxy, and follows no redirect.
+/// Fetches pages, and posts to servers of the user's choice. It sends no cookies and no credentials, uses no proxy, and follows no redirect.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WebClient;
 
@@ -40,17 +41,54 @@ impl WebClient {
         max_bytes: usize,
         timeout: Duration,
     ) -> Result<Fetched, String> {
-        match tokio::time::timeout(timeout, get(url, private, max_bytes)).await {
-            Ok(fetched) => fetched,
-            Err(_) => Err(format!(
-                "{url} did not answer within {} seconds.",
-                timeout.as_secs()
-            )),
-        }
+        let ask = |client: &Client, url| {
+            client
+                .get(url)
+                .header(ACCEPT, "text/html, text/plain, */*;q=0.5")
+        };
+        within(timeout, url, exchange(url, private, max_bytes, ask)).await
+    }
+
+    /// Posts JSON to an address, which may lie on this machine. `timeout` is for all of it. The error is a sentence.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        json: String,
+        max_bytes: usize,
+        timeout: Duration,
+    ) -> Result<Fetched, String> {
+        let ask = |client: &Client, url| {
+            let request = client.post(url).header(CONTENT_TYPE, "application/json");
+            let request = headers.iter().fold(request, |request, (name, value)| {
+                request.header(name, value)
+            });
+            request.body(json)
+        };
+        within(timeout, url, exchange(url, true, max_bytes, ask)).await
     }
 }
 
-async fn get(url: &str, private: bool, max_bytes: usize) -> Result<Fetched, String> {
+async fn within(
+    timeout: Duration,
+    url: &str,
+    exchange: impl Future<Output = Result<Fetched, String>>,
+) -> Result<Fetched, String> {
+    match tokio::time::timeout(timeout, exchange).await {
+        Ok(fetched) => fetched,
+        Err(_) => Err(format!(
+            "{url} did not answer within {} seconds.",
+            timeout.as_secs()
+        )),
+    }
+}
+
+async fn exchange(
+    url: &str,
+    private: bool,
+    max_bytes: usize,
+    ask: impl FnOnce(&Client, Url) -> RequestBuilder,
+) -> Result<Fetched, String> {
     let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}."))?;
     let host = parsed.host_str().unwrap_or_default().to_owned();
     let addresses = resolved(&parsed, &host).await?;
@@ -70,9 +108,7 @@ async fn get(url: &str, private: bool, max_bytes: usize) -> Result<Fetched, Stri
         )
         .build()
         .map_err(|error| format!("{url} was not fetched: {}.", describe(error)))?;
-    let answer = client
-        .get(parsed.clone())
-        .header(ACCEPT, "text/html, text/plain, */*;q=0.5")
+    let answer = ask(&client, parsed.clone())
         .send()
         .await
         .map_err(|error| format!("{url} was not fetched: {}.", describe(error)))?;

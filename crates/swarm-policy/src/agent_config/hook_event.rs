@@ -9,10 +9,18 @@ pub enum HookEvent {
     PreToolUse,
     /// After a tool call that succeeded.
     PostToolUse,
+    /// After a tool call that failed.
+    PostToolUseFailure,
+    /// All calls of one answer have their results.
+    PostToolBatch,
     /// A prompt reached the agent.
     UserPromptSubmit,
+    /// A person starts a skill by its name.
+    UserPromptExpansion,
     /// The agent ended its turn.
     Stop,
+    /// A turn ended by an error.
+    StopFailure,
     /// A sub-agent begins.
     SubagentStart,
     /// A sub-agent ended.
@@ -29,6 +37,22 @@ pub enum HookEvent {
     WorktreeRemove,
     /// A call waits for an answer.
     PermissionRequest,
+    /// A call was denied by rules, the mode or whoever was asked.
+    PermissionDenied,
+    /// A person is wanted: a call waits for an answer, or the agent for input.
+    Notification,
+    /// An instruction file became part of the conversation.
+    InstructionsLoaded,
+    /// Commands start in another directory.
+    CwdChanged,
+    /// A directory was added to those in which the agent works.
+    DirectoryAdded,
+    /// A settings file or a skill has changed on disk.
+    ConfigChange,
+    /// A file that a matcher names has changed on disk.
+    FileChanged,
+    /// A run prepares the repository (`--init`, `--maintenance`).
+    Setup,
     /// The conversation is to be compacted.
     PreCompact,
     /// The conversation was compacted.
@@ -49,11 +73,15 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 32] = [
         Self::PreToolUse,
         Self::PostToolUse,
+        Self::PostToolUseFailure,
+        Self::PostToolBatch,
         Self::UserPromptSubmit,
+        Self::UserPromptExpansion,
         Self::Stop,
+        Self::StopFailure,
         Self::SubagentStart,
         Self::SubagentStop,
         Self::TeammateIdle,
@@ -62,6 +90,14 @@ impl HookEvent {
         Self::WorktreeCreate,
         Self::WorktreeRemove,
         Self::PermissionRequest,
+        Self::PermissionDenied,
+        Self::Notification,
+        Self::InstructionsLoaded,
+        Self::CwdChanged,
+        Self::DirectoryAdded,
+        Self::ConfigChange,
+        Self::FileChanged,
+        Self::Setup,
         Self::PreCompact,
         Self::PostCompact,
         Self::SessionStart,
@@ -77,8 +113,12 @@ impl HookEvent {
         match self {
             Self::PreToolUse => "PreToolUse",
             Self::PostToolUse => "PostToolUse",
+            Self::PostToolUseFailure => "PostToolUseFailure",
+            Self::PostToolBatch => "PostToolBatch",
             Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::UserPromptExpansion => "UserPromptExpansion",
             Self::Stop => "Stop",
+            Self::StopFailure => "StopFailure",
             Self::SubagentStart => "SubagentStart",
             Self::SubagentStop => "SubagentStop",
             Self::TeammateIdle => "TeammateIdle",
@@ -87,6 +127,14 @@ impl HookEvent {
             Self::WorktreeCreate => "WorktreeCreate",
             Self::WorktreeRemove => "WorktreeRemove",
             Self::PermissionRequest => "PermissionRequest",
+            Self::PermissionDenied => "PermissionDenied",
+            Self::Notification => "Notification",
+            Self::InstructionsLoaded => "InstructionsLoaded",
+            Self::CwdChanged => "CwdChanged",
+            Self::DirectoryAdded => "DirectoryAdded",
+            Self::ConfigChange => "ConfigChange",
+            Self::FileChanged => "FileChanged",
+            Self::Setup => "Setup",
             Self::PreCompact => "PreCompact",
             Self::PostCompact => "PostCompact",
             Self::SessionStart => "SessionStart",

@@ -1,14 +1,15 @@
 //! Reading a `hooks` object, of settings or of a definition.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::hook_matcher::fault;
-use super::{HookCommand, HookEvent, HookGroup, HookSettings};
+use super::{HookAction, HookCommand, HookEvent, HookGroup, HookSettings};
 use crate::nearest;
 
 impl HookSettings {
     /// Reads the `hooks` object that stands in `origin`: `{EVENT: [{matcher?, hooks: [{type: "command", command,
-    /// timeout?}]}]}`, in Claude Code's shape. What is not understood is left out, with a sentence for each such thing.
+    /// timeout?}]}]}`, in Claude Code's shape, also with the types `http` and `prompt`. What is not understood is left out, with a sentence for each such thing.
     pub fn read(hooks: &Value, origin: &str) -> (Self, Vec<String>) {
         let mut read = Self::default();
         let mut remarks = Vec::new();
@@ -24,7 +25,7 @@ impl HookSettings {
                     .map(|meant| format!("; did you mean `{meant}`?"))
                     .unwrap_or_default();
                 remarks.push(format!(
-                    "`{}` is no event of swarm, so its hooks do not run{meant}",
+                    "unsupported hook event `{}`: its hooks are ignored{meant}",
                     name.escape_debug()
                 ));
                 continue;
@@ -47,7 +48,36 @@ impl HookSettings {
 }
 
 /// The fields of a hook.
-const FIELDS: [&str; 4] = ["type", "command", "timeout", "onFailure"];
+const FIELDS: [&str; 10] = [
+    "type",
+    "command",
+    "timeout",
+    "onFailure",
+    "url",
+    "headers",
+    "allowedEnvVars",
+    "prompt",
+    "model",
+    "continueOnBlock",
+];
+
+/// Fields of Claude Code that would change when or how a hook runs.
+const UNSUPPORTED: [&str; 5] = ["if", "args", "async", "asyncRewake", "once"];
+
+/// Events at which a model can be asked, as in Claude Code: those at which an answer counts.
+const ASKED: [HookEvent; 11] = [
+    HookEvent::PreToolUse,
+    HookEvent::PostToolUse,
+    HookEvent::PostToolUseFailure,
+    HookEvent::PostToolBatch,
+    HookEvent::PermissionRequest,
+    HookEvent::UserPromptSubmit,
+    HookEvent::UserPromptExpansion,
+    HookEvent::Stop,
+    HookEvent::SubagentStop,
+    HookEvent::TaskCreated,
+    HookEvent::TaskCompleted,
+];
 
 /// Fields that are none, where one of these is meant: without a word, a hook would run at other times than its writer
 /// believes. Those of other versions of Claude Code are nobody's slip.
@@ -85,8 +115,21 @@ fn group(
             "the matcher `{matcher}` of `hooks.{event}` is no regular expression ({fault}), so its hooks do not run"
         ));
     }
+    let names_nothing = matcher.as_deref().is_none_or(|it| matches!(it, "" | "*"));
+    if event == HookEvent::FileChanged.name() && names_nothing {
+        return Err(format!(
+            "a group of `hooks.{event}` needs a `matcher` with the names of files, parted by `|`"
+        ));
+    }
     let mut commands = Vec::new();
     for hook in hooks {
+        let unsupported = UNSUPPORTED.iter().filter(|field| {
+            let value = &hook[**field];
+            !value.is_null() && *value != Value::Bool(false)
+        });
+        remarks.extend(unsupported.map(|field| {
+            format!("`{field}` of a hook of `hooks.{event}` is not supported and changes nothing")
+        }));
         remarks.extend(slips(hook, &FIELDS, event));
         match command(hook, event) {
             Ok(command) => commands.push(command),
@@ -101,25 +144,71 @@ fn group(
 }
 
 fn command(hook: &Value, event: &str) -> Result<HookCommand, String> {
-    match hook["type"].as_str() {
-        None => return Err(format!("a hook of `hooks.{event}` lacks its `type`")),
-        Some("command") => {}
-        Some(other) => {
-            return Err(format!(
-                "a hook of `hooks.{event}` has the type `{}`, and only `command` runs",
-                other.escape_debug()
-            ));
-        }
-    }
-    let command = hook["command"].as_str().map(str::trim).unwrap_or_default();
-    if command.is_empty() {
-        return Err(format!("a hook of `hooks.{event}` lacks its `command`"));
-    }
     Ok(HookCommand {
-        command: command.to_owned(),
+        action: action(hook, event)?,
         timeout: timeout(&hook["timeout"], event)?,
         failure_blocks: failure_blocks(&hook["onFailure"], event)?,
     })
+}
+
+fn action(hook: &Value, event: &str) -> Result<HookAction, String> {
+    let text = |field: &str| {
+        let text = hook[field].as_str().map(str::trim).unwrap_or_default();
+        match text {
+            "" => Err(format!("a hook of `hooks.{event}` lacks its `{field}`")),
+            text => Ok(text.to_owned()),
+        }
+    };
+    match hook["type"].as_str() {
+        None => Err(format!("a hook of `hooks.{event}` lacks its `type`")),
+        Some("command") => Ok(HookAction::Command {
+            command: text("command")?,
+        }),
+        Some("http") => Ok(HookAction::Http {
+            url: address(text("url")?, event)?,
+            headers: list(&hook["headers"], "headers", event)?,
+            allowed_env_vars: list(&hook["allowedEnvVars"], "allowedEnvVars", event)?,
+        }),
+        Some("prompt") => {
+            if HookEvent::parse(event).is_none_or(|event| !ASKED.contains(&event)) {
+                return Err(format!(
+                    "a hook of `hooks.{event}` has the type `prompt`, which this event does not support"
+                ));
+            }
+            Ok(HookAction::Prompt {
+                prompt: text("prompt")?,
+                model: hook["model"].as_str().map(str::to_owned),
+                continue_on_block: hook["continueOnBlock"] == Value::Bool(true),
+            })
+        }
+        Some(other) => Err(format!(
+            "a hook of `hooks.{event}` has the unsupported type `{}`; use `command`, `http` or `prompt`",
+            other.escape_debug()
+        )),
+    }
+}
+
+fn address(url: String, event: &str) -> Result<String, String> {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    match scheme.map(str::to_ascii_lowercase).as_deref() {
+        Some("http" | "https") => Ok(url),
+        _ => Err(format!(
+            "the `url` of a hook of `hooks.{event}` must begin with `http://` or `https://`"
+        )),
+    }
+}
+
+/// A list or an object of texts; absent is empty.
+fn list<T: Default + DeserializeOwned>(
+    value: &Value,
+    field: &str,
+    event: &str,
+) -> Result<T, String> {
+    if value.is_null() {
+        return Ok(T::default());
+    }
+    T::deserialize(value)
+        .map_err(|_| format!("`{field}` of a hook of `hooks.{event}` must have texts alone"))
 }
 
 /// `onFailure`, as newer versions of Claude Code have it. The ends of turns and tasks are held up by refusals alone.
@@ -178,7 +267,9 @@ mod tests {
         assert!(remarks.is_empty(), "{remarks:?}");
         let of = |event, subject| -> Vec<_> {
             let commands = read.commands(event, subject).into_iter();
-            commands.map(|hook| (hook.command, hook.timeout)).collect()
+            commands
+                .map(|hook| (hook.action.text().to_owned(), hook.timeout))
+                .collect()
         };
         let guard = |timeout| ("./guard".to_owned(), Some(timeout));
         let log = ("./log".to_owned(), None);
@@ -196,8 +287,21 @@ mod tests {
         let good = json!({"hooks": [{"type": "command", "command": "true"}]});
         for (wrong, word) in [
             (
-                json!({"hooks": [{"type": "prompt", "prompt": "x"}]}),
-                "only `command` runs",
+                json!({"hooks": [{"type": "agent", "prompt": "x"}]}),
+                "unsupported type `agent`",
+            ),
+            (
+                json!({"hooks": [{"type": "prompt", "prompt": " "}]}),
+                "lacks its `prompt`",
+            ),
+            (json!({"hooks": [{"type": "http"}]}), "lacks its `url`"),
+            (
+                json!({"hooks": [{"type": "http", "url": "file:///etc/passwd"}]}),
+                "must begin with `http://`",
+            ),
+            (
+                json!({"hooks": [{"type": "http", "url": "http://a", "headers": {"a": 1}}]}),
+                "`headers`",
             ),
             (json!({"hooks": [{"command": "x"}]}), "lacks its `type`"),
             (
@@ -234,7 +338,8 @@ mod tests {
         for (wrong, word) in [
             (json!([]), "must be an object"),
             (json!({"Stop": {}}), "must be a list"),
-            (json!({"Notification": [good]}), "no event of swarm"),
+            (json!({"MessageDisplay": [good]}), "unsupported hook event"),
+            (json!({"FileChanged": [good]}), "the names of files"),
             (json!({"PreTooluse": [good]}), "did you mean `PreToolUse`?"),
         ] {
             let (read, remarks) = HookSettings::read(&wrong, "here");
@@ -252,10 +357,33 @@ mod tests {
             remarks,
             [
                 "`Matcher` in `hooks.PreToolUse` is no field and changes nothing; did you mean `matcher`?",
+                "`async` of a hook of `hooks.PreToolUse` is not supported and changes nothing",
                 "`timout` in `hooks.PreToolUse` is no field and changes nothing; did you mean `timeout`?",
             ]
         );
         assert_eq!(read.commands(HookEvent::PreToolUse, Some("Read")).len(), 1);
+    }
+
+    #[test]
+    fn requests_and_questions_are_read_where_they_can_run() {
+        let http = json!({"type": "http", "url": "HTTPS://example.org/hook", "headers": {"Authorization": "Bearer $T"},
+            "allowedEnvVars": ["T"]});
+        let prompt = json!({"type": "prompt", "prompt": "Is it done?", "model": "haiku"});
+        let groups = json!([{"hooks": [http, prompt]}]);
+        let (read, remarks) =
+            HookSettings::read(&json!({"Stop": groups, "SessionEnd": groups}), "here");
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(remarks[0].contains("`prompt`, which this event does not support"));
+        let read = read.with_time_limit(600);
+        let stop = read.commands(HookEvent::Stop, None);
+        assert!(
+            matches!(&stop[0].action, HookAction::Http { allowed_env_vars, .. } if *allowed_env_vars == ["T"])
+        );
+        assert_eq!((stop[0].timeout, stop[1].timeout), (Some(600), Some(30)));
+        assert_eq!(stop[1].action.text(), "Is it done?");
+        assert_eq!(read.commands(HookEvent::SessionEnd, None).len(), 1);
+        let text = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<HookSettings>(&text).unwrap(), read);
     }
 
     #[test]
@@ -265,7 +393,7 @@ mod tests {
         let (read, _) = HookSettings::read(&hooks, "a definition");
         let read = read.for_subagent().with_time_limit(7);
         let end = read.commands(HookEvent::SubagentStop, Some("reviewer"));
-        let commands: Vec<_> = end.iter().map(|hook| hook.command.as_str()).collect();
+        let commands: Vec<_> = end.iter().map(|hook| hook.action.text()).collect();
         assert_eq!(commands, ["stop", "end"]);
         assert!(end.iter().all(|hook| hook.timeout == Some(7)));
         assert!(read.commands(HookEvent::Stop, None).is_empty());

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::HookEvent;
 use super::hook_matcher::matches;
 
+/// Seconds that a question to a model may take where nothing says otherwise, as in Claude Code.
+const PROMPT_LIMIT: u64 = 30;
+
 /// Hooks by event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -27,12 +30,57 @@ pub struct HookGroup {
     pub origin: String,
 }
 
-/// A command that runs.
+/// What a hook does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum HookAction {
+    /// Runs a command line in the shell.
+    Command {
+        /// The command line.
+        command: String,
+    },
+    /// Posts the input to a server.
+    Http {
+        /// Its address, `http` or `https`.
+        url: String,
+        /// Further headers. `$NAME` and `${NAME}` in a value stand for a variable of `allowed_env_vars`.
+        headers: BTreeMap<String, String>,
+        /// The variables that headers may use.
+        allowed_env_vars: Vec<String>,
+    },
+    /// Asks a model whether a condition holds.
+    Prompt {
+        /// The condition; `$ARGUMENTS` stands for the input.
+        prompt: String,
+        /// The model; `None` is a small one.
+        model: Option<String>,
+        /// Whether a no after a call is told to the model instead of ending the turn.
+        continue_on_block: bool,
+    },
+}
+
+impl HookAction {
+    /// What tells it from others, for people: the command line, the address or the condition.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Command { command } => command,
+            Self::Http { url, .. } => url,
+            Self::Prompt { prompt, .. } => prompt,
+        }
+    }
+}
+
+/// One hook: what it does, and how long and how strictly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookCommand {
-    /// The command line for the shell.
-    pub command: String,
+    /// What it does.
+    #[serde(flatten)]
+    pub action: HookAction,
     /// Seconds that it may take; `None` is the default.
     pub timeout: Option<u64>,
     /// Whether a failure of the hook itself blocks as its refusal would. Otherwise it holds nothing up.
@@ -64,19 +112,24 @@ impl HookSettings {
         self
     }
 
-    /// Gives every command that names no time limit this one, in seconds.
+    /// Gives every hook that names no time limit this one, in seconds. A question to a model gets no more than
+    /// 30 seconds.
     #[must_use]
     pub fn with_time_limit(mut self, seconds: u64) -> Self {
         for group in self.events.values_mut().flatten() {
             for hook in &mut group.hooks {
-                hook.timeout.get_or_insert(seconds);
+                let limit = match hook.action {
+                    HookAction::Prompt { .. } => seconds.min(PROMPT_LIMIT),
+                    _ => seconds,
+                };
+                hook.timeout.get_or_insert(limit);
             }
         }
         self
     }
 
     /// What runs at an event, in order. `subject` is what matchers are held against: a tool or an agent type. The same
-    /// command line runs once, with the longest time limit that any of its entries gives it.
+    /// hook runs once, with the longest time limit that any of its entries gives it.
     pub fn commands(&self, event: HookEvent, subject: Option<&str>) -> Vec<HookCommand> {
         let mut found: Vec<HookCommand> = Vec::new();
         for group in self.events.get(&event).into_iter().flatten() {
@@ -88,7 +141,7 @@ impl HookSettings {
                 continue;
             }
             for hook in &group.hooks {
-                match found.iter_mut().find(|known| known.command == hook.command) {
+                match found.iter_mut().find(|known| known.action == hook.action) {
                     Some(known) => {
                         known.timeout = known.timeout.max(hook.timeout);
                         known.failure_blocks |= hook.failure_blocks;

@@ -21,7 +21,7 @@ pub use config::AgentConfig;
 pub use definition::{AgentDefinition, AgentSource, Isolation, McpUse, MemoryScope, ToolAllowance};
 pub use hidden::{denied_type, hidden_type, missing_servers, servers_without_tools};
 pub use hook_event::HookEvent;
-pub use hooks::{HookCommand, HookGroup, HookSettings};
+pub use hooks::{HookAction, HookCommand, HookGroup, HookSettings};
 pub use limits::AgentLimits;
 pub use mcp::{McpBounds, McpServer, McpServerConfig, McpSettings, McpToolSpec};
 pub use model_names::ModelNames;

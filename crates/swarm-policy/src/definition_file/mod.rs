@@ -13,7 +13,9 @@ mod yaml;
 pub(crate) use frontmatter::split_frontmatter;
 pub use json::read_json;
 pub use problem::DefinitionProblem;
+pub(crate) use read::frontmatter_fields;
 pub use read::{ReadDefinition, read_file};
+pub(crate) use values::is_true;
 
 #[cfg(test)]
 mod tests;

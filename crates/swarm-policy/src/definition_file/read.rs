@@ -111,6 +111,13 @@ fn nameless(fields: &Map<String, Value>) -> Option<(&str, String)> {
     })
 }
 
+/// The fields of another kind of file, read strictly, or else as people write them. The error says where it breaks.
+pub(crate) fn frontmatter_fields(text: &str) -> Result<Map<String, Value>, String> {
+    fields(text)
+        .map(|(fields, _)| fields)
+        .map_err(|error| error.why)
+}
+
 type Remarks = Vec<(usize, String)>;
 
 /// The fields, read strictly, or else as people write them.

@@ -90,7 +90,7 @@ fn c2_every_field_is_read() {
     let group = &definition.hooks.events[&HookEvent::PreToolUse][0];
     assert_eq!(group.matcher.as_deref(), Some("Bash"));
     assert_eq!(
-        (group.hooks[0].command.as_str(), group.hooks[0].timeout),
+        (group.hooks[0].action.text(), group.hooks[0].timeout),
         ("./check.sh", Some(5))
     );
     assert_eq!(definition.memory, Some(MemoryScope::Project));
@@ -142,7 +142,7 @@ fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
         ),
         (
             "hooks: {Never: []}",
-            "`hooks` is not understood in full: `Never` is no event of swarm, so its hooks do not run; only its other hooks run",
+            "`hooks` is not understood in full: unsupported hook event `Never`: its hooks are ignored; only its other hooks run",
         ),
         (
             "mcpServers: [{x: {type: sse, url: u}}]",

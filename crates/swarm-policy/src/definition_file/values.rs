@@ -151,7 +151,7 @@ pub(super) fn count(value: &Value) -> Result<u32, Wrong> {
 }
 
 /// Only `true` is; anything else is not, as in Claude Code.
-pub(super) fn is_true(value: &Value) -> bool {
+pub(crate) fn is_true(value: &Value) -> bool {
     matches!(value, Value::Bool(true)) || value == "true"
 }
 

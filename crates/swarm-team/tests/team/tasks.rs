@@ -369,6 +369,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             project: folder.path().to_owned(),
             notice: Arc::new(move |line| notes.lock().push(line)),
+            reach: None,
         });
         member_hooks(seat, hooks, Subject::default(), || PermissionMode::Default);
         seat.merge_with(Arc::new(Merger(Arc::clone(&told))));

@@ -8,7 +8,7 @@ use swarm_protocol::Skill;
 const LARGEST: u64 = 1 << 20;
 
 /// What a model reads of a skill: where its files are, and its text without the YAML in front. `$ARGUMENTS` in the text
-/// becomes `arguments`.
+/// becomes `arguments`, `${CLAUDE_SKILL_DIR}` the directory of the skill.
 pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
     use io::Read as _;
     let mut text = String::new();
@@ -17,6 +17,7 @@ pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
         .read_to_string(&mut text)?;
     let folder = skill.path.parent().unwrap_or(&skill.path).display();
     let body = without_front(&text).trim();
+    let body = body.replace("${CLAUDE_SKILL_DIR}", &folder.to_string());
     let filled = body.replace("$ARGUMENTS", arguments);
     let rest = match (arguments.trim(), filled == body) {
         ("", _) | (_, false) => String::new(),

@@ -15,6 +15,10 @@ use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 const DESCRIPTION_CHARS: usize = 250;
 const LIST_CHARS: usize = 8_000;
 
+/// What stands before a skill that needs an agent where there can be none.
+const NO_AGENT: &str =
+    "This skill is meant for an agent of its own, which you cannot start. Follow it yourself.";
+
 /// Hands out the instructions of a skill.
 #[derive(Debug, Clone)]
 pub struct SkillTool {
@@ -25,7 +29,7 @@ impl SkillTool {
     /// The tool for these skills. Their order does not matter: the model is told of them by name, so that its prompt is
     /// the same from one run to the next. Of two of one name the first is taken.
     pub fn new(skills: &[Skill]) -> Self {
-        let mut skills = skills.to_vec();
+        let mut skills: Vec<Skill> = skills.to_vec();
         skills.sort_by(|one, other| one.name.cmp(&other.name));
         skills.dedup_by(|later, first| later.name == first.name);
         Self { skills }
@@ -33,7 +37,7 @@ impl SkillTool {
 
     fn list(&self) -> String {
         let mut list = String::new();
-        for skill in &self.skills {
+        for skill in self.offered() {
             let about: String = skill.description.chars().take(DESCRIPTION_CHARS).collect();
             let line = match about.trim() {
                 "" => format!("\n- {}", skill.name),
@@ -48,15 +52,35 @@ impl SkillTool {
         list
     }
 
+    /// Those that a model may load.
+    fn offered(&self) -> impl Iterator<Item = &Skill> {
+        self.skills.iter().filter(|skill| !skill.person_only)
+    }
+
+    /// The skill that a call names, and its arguments. The error is for the model.
+    pub fn asked(&self, input: Value) -> Result<(Skill, String), String> {
+        let input: Parameters = parse("Skill", input)?;
+        Ok((self.find(&input.skill)?.clone(), input.args))
+    }
+
+    /// Grants what a skill needs, as long as the turn in which it is loaded goes on.
+    pub fn lend(skill: &Skill, ctx: &ToolContext) {
+        let modes = ctx.modes.as_ref();
+        if let Some(modes) = modes.filter(|_| !skill.allowed_tools.is_empty()) {
+            modes.lend(&skill.allowed_tools, &format!("skill {}", skill.name));
+        }
+    }
+
     fn find(&self, name: &str) -> Result<&Skill, String> {
         let name = name.trim().trim_start_matches('/');
         let found = self.skills.iter().find(|skill| skill.name == name);
+        if found.is_some_and(|skill| skill.person_only) {
+            return Err(format!(
+                "The skill `{name}` is for people to start: it has `disable-model-invocation`."
+            ));
+        }
         found.ok_or_else(|| {
-            let names: Vec<&str> = self
-                .skills
-                .iter()
-                .map(|skill| skill.name.as_str())
-                .collect();
+            let names: Vec<&str> = self.offered().map(|skill| skill.name.as_str()).collect();
             format!(
                 "There is no skill `{}`. The skills are: {}.",
                 name.escape_debug(),
@@ -106,14 +130,18 @@ impl Tool for SkillTool {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let found = parse("Skill", input)
-            .and_then(|input: Parameters| Ok((self.find(&input.skill)?.clone(), input.args)));
-        let (skill, arguments) = match found {
+        let (skill, arguments) = match self.asked(input) {
             Ok(found) => found,
             Err(why) => return ToolOutput::error(why),
         };
+        Self::lend(&skill, ctx);
         blocking::run(ctx, move |_| match skill_text(&skill, &arguments) {
             Ok(text) => {
+                let text = if skill.fork {
+                    format!("{NO_AGENT}\n\n{text}")
+                } else {
+                    text
+                };
                 let lines = counted(text.lines().count(), "line");
                 ToolOutput::ok(text, lines)
             }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use swarm_config::{
-    ClaudeSettings, Environment, Looking, Settings, gather, is_trusted, project_folder,
-    project_top, unused_parts,
+    ClaudeSettings, Environment, Looking, Settings, find_skills, gather, is_trusted,
+    project_folder, project_top, unused_parts,
 };
-use swarm_policy::HookSettings;
+use swarm_policy::{HookAction, HookSettings};
 
 use super::finding::Finding;
 
@@ -20,9 +20,19 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
     let claude = ClaudeSettings::look(&root, &env.cwd, env.home().as_deref()).0;
     let mut findings = definitions(env, settings, &root, &claude, trusted);
     findings.extend(plugins(&root, &claude));
+    findings.extend(skills(&root, env, trusted));
     let limit = settings.hook_timeout.as_secs();
     findings.extend(hooks(env, &root, &claude.hooks.in_force(trusted, limit)));
     findings
+}
+
+/// Skills whose files depart from the Agent Skills format.
+fn skills(root: &Path, env: &Environment, trusted: bool) -> Vec<Finding> {
+    let problems = find_skills(&env.cwd, root, trusted).problems.into_iter();
+    let hint = "correct the file; until then the rest of it counts";
+    problems
+        .map(|problem| Finding::warning("skills", problem, hint))
+        .collect()
 }
 
 /// Parts of plugins that are not used. A plugin's hook may be a guard.
@@ -86,7 +96,10 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
         let mut count = 0_u64;
         for (hook, origin) in commands {
             count += 1;
-            if let Some(missing) = missing(env, &project, &hook.command) {
+            let HookAction::Command { command } = &hook.action else {
+                continue;
+            };
+            if let Some(missing) = missing(env, &project, command) {
                 let effect = if hook.failure_blocks {
                     "it blocks each time, as its `onFailure` says"
                 } else {
@@ -94,7 +107,7 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
                 };
                 findings.push(Finding::warning(
                     NAME,
-                    format!("{name} runs `{}` ({origin}), and {missing}", hook.command),
+                    format!("{name} runs `{command}` ({origin}), and {missing}"),
                     format!("correct the command; {effect}"),
                 ));
             }

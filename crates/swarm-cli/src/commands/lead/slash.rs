@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use swarm_config::AnswerInPlace;
 use swarm_engine::EventSink;
 use swarm_member::LeadParts;
@@ -45,6 +45,7 @@ const HELP: &str = "\
 /COMMAND --help               likewise every command of `swarm help`
 /compact [INSTRUCTIONS]       replace the conversation by a summary
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
+/SKILL [ARGUMENTS]            have the lead follow a skill
 /quit                         end the session and shut the team down
 
 Esc      interrupt the lead       Alt-Enter  new line
@@ -63,6 +64,11 @@ pub(super) enum Typed {
     Done,
 }
 
+/// Whether swarm has a command of this name.
+fn is_command(name: &str) -> bool {
+    Args::command().find_subcommand(name).is_some()
+}
+
 /// What runs the commands of a lead's terminal.
 pub(super) struct TerminalCommands {
     store: Arc<dyn TeamStore>,
@@ -71,6 +77,8 @@ pub(super) struct TerminalCommands {
     /// The team that the lead creates where the model names none.
     implicit: TeamName,
     acting: Acting,
+    /// The names of skills, which are prompts to the lead.
+    skills: Vec<String>,
 }
 
 impl TerminalCommands {
@@ -89,6 +97,9 @@ impl TerminalCommands {
             session: parts.session,
             implicit,
             acting: whoever_types(app, acting::find(app)?),
+            skills: (parts.deployment.agent_config.skills.iter())
+                .map(|skill| skill.name.clone())
+                .collect(),
         })
     }
 
@@ -114,6 +125,12 @@ impl TerminalCommands {
             None | Some(("compact", _)) => return Typed::Prompt(line),
             Some(("quit" | "exit", "")) => return Typed::Quit,
             Some(("help" | "", "")) => self.show(HELP.to_owned()),
+            // A command of swarm hides a skill of its name.
+            Some((name, _))
+                if self.skills.iter().any(|skill| skill == name) && !is_command(name) =>
+            {
+                return Typed::Prompt(line);
+            }
             Some((name, rest)) => self.show_run(&format!("{name} {rest}")),
         }
         Typed::Done

@@ -1,0 +1,103 @@
+//! The clients that hooks of the types `http` and `prompt` use.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use swarm_hooks::{HookReach, HookReply, HookRequest};
+use swarm_model::{
+    Message, Model, ModelEvent, ModelEvents, ModelRequest, StoredMessage, SystemBlock, WebClient,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::ModelFactory;
+
+/// Output tokens of a decision.
+const DECISION: u32 = 1024;
+
+/// The models that hooks can ask.
+#[derive(Debug, Clone)]
+pub struct HookModels {
+    /// Creates those that hooks name.
+    pub factory: Arc<dyn ModelFactory>,
+    /// The client of the agent's own model, and its name at its provider.
+    pub own: (Arc<dyn Model>, String),
+    /// The small model of the same provider, where one is known.
+    pub small: Option<String>,
+}
+
+/// Reaches servers over the client that also has the models' TLS, and models if there are any.
+#[derive(Debug, Clone, Default)]
+pub struct HookClients {
+    /// Without them questions to a model fail.
+    pub models: Option<HookModels>,
+}
+
+#[async_trait]
+impl HookReach for HookClients {
+    async fn post(&self, request: HookRequest) -> Result<HookReply, String> {
+        let (url, limit) = (&request.url, request.timeout);
+        let answered = WebClient
+            .post(
+                url,
+                &request.headers,
+                request.body,
+                request.max_bytes,
+                limit,
+            )
+            .await;
+        let fetched = answered.map_err(|why| format!("failed: {}", why.trim_end_matches('.')))?;
+        Ok(HookReply {
+            status: fetched.status,
+            body: fetched.body,
+            cut: fetched.cut,
+        })
+    }
+
+    async fn ask(
+        &self,
+        model: Option<&str>,
+        system: &str,
+        question: &str,
+        cancel: &CancellationToken,
+    ) -> Result<String, String> {
+        let models = self.models.as_ref();
+        let models = models.ok_or("asks a model, which this command does not have")?;
+        let named = match (model, &models.small) {
+            (Some(name), _) => Some(models.factory.model(name)?),
+            (None, Some(small)) => models.factory.model(small).ok(),
+            (None, None) => None,
+        };
+        let (client, name) = match named {
+            Some(ready) => (ready.client, ready.name),
+            None => models.own.clone(),
+        };
+        let message = Message::user_text(question);
+        let request = ModelRequest {
+            model: name,
+            system: Arc::new([SystemBlock {
+                text: system.to_owned(),
+                cache: false,
+            }]),
+            tools: Arc::new([]),
+            messages: Arc::new([Arc::new(StoredMessage::from(message))]),
+            max_tokens: DECISION,
+            thinking_budget: None,
+            effort: None,
+            agent: "hook".to_owned(),
+        };
+        text_of(client.stream(request, cancel.clone())).await
+    }
+}
+
+/// What an answer says.
+async fn text_of(mut events: ModelEvents) -> Result<String, String> {
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(ModelEvent::Completed(response)) => return Ok(response.text()),
+            Ok(_) => {}
+            Err(error) => return Err(format!("failed: {error}")),
+        }
+    }
+    Err("was not answered".to_owned())
+}

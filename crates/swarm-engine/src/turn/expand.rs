@@ -1,0 +1,57 @@
+//! Skills that a person starts: `/NAME ARGUMENTS` as a prompt.
+
+use serde_json::{Value, json};
+use swarm_protocol::{AgentEvent, Skill};
+use swarm_tools::{ModeSwitch as _, skill_text};
+
+use crate::{Injected, Session};
+
+/// A prompt that stands for the text of a skill.
+pub(super) struct Expansion {
+    pub(super) skill: Skill,
+    arguments: String,
+}
+
+impl Expansion {
+    /// The fields of `UserPromptExpansion`.
+    pub(super) fn fields(&self, typed: &str) -> Value {
+        json!({
+            "expansion_type": "slash_command",
+            "command_name": self.skill.name,
+            "command_args": self.arguments,
+            "command_source": "skill",
+            "prompt": typed,
+        })
+    }
+}
+
+impl Session {
+    /// The skill that a prompt starts.
+    pub(super) fn expansion(&self, typed: &str) -> Option<Expansion> {
+        let words = typed.trim().strip_prefix('/')?;
+        let (name, arguments) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let skill = self.parts.skills.iter().find(|skill| skill.name == name)?;
+        Some(Expansion {
+            skill: skill.clone(),
+            arguments: arguments.trim().to_owned(),
+        })
+    }
+
+    /// Puts the skill's text in the place of a prompt, and grants what it needs. One that cannot be read stays as it was
+    /// typed.
+    pub(super) fn expand(&self, expansion: &Expansion, prompt: &mut Injected) {
+        let Expansion { skill, arguments } = expansion;
+        match skill_text(skill, arguments) {
+            Ok(text) => {
+                prompt.text = format!("The user starts the skill `{}`.\n\n{text}", skill.name);
+                if !skill.allowed_tools.is_empty() {
+                    let origin = format!("skill {}", skill.name);
+                    self.parts.rights.lend(&skill.allowed_tools, &origin);
+                }
+            }
+            Err(error) => self.emit(AgentEvent::Notice {
+                line: format!("{} cannot be read: {error}", skill.path.display()),
+            }),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Hooks that are no commands: requests to servers and questions to models.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use swarm_policy::{HookEvent, HookSettings};
+use tokio_util::sync::CancellationToken;
+
+use crate::{HookOutcome, HookReach, HookReply, HookRequest, Hooks, HooksParts, Subject};
+
+/// Answers as told and remembers what it was asked.
+#[derive(Debug, Default)]
+struct Far {
+    status: u16,
+    answer: String,
+    posted: Mutex<Vec<HookRequest>>,
+    asked: Mutex<Vec<(Option<String>, String)>>,
+    is_silent: bool,
+}
+
+#[async_trait]
+impl HookReach for Far {
+    async fn post(&self, request: HookRequest) -> Result<HookReply, String> {
+        self.posted.lock().push(request);
+        match self.status {
+            0 => Err("failed: nobody is there".to_owned()),
+            status => Ok(HookReply {
+                status,
+                body: self.answer.clone().into_bytes(),
+                cut: false,
+            }),
+        }
+    }
+
+    async fn ask(
+        &self,
+        model: Option<&str>,
+        _system: &str,
+        question: &str,
+        cancel: &CancellationToken,
+    ) -> Result<String, String> {
+        let asked = (model.map(str::to_owned), question.to_owned());
+        self.asked.lock().push(asked);
+        if self.is_silent {
+            cancel.cancelled().await;
+        }
+        Ok(self.answer.clone())
+    }
+}
+
+async fn run(far: &Arc<Far>, event: HookEvent, hook: &Value) -> HookOutcome {
+    let hooks = json!({event.name(): [{"hooks": [hook]}]});
+    let (settings, remarks) = HookSettings::read(&hooks, "a test");
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let hooks = Hooks::new(HooksParts {
+        settings,
+        env: BTreeMap::from([
+            ("TOKEN".to_owned(), "t0".to_owned()),
+            ("OTHER".to_owned(), "secret".to_owned()),
+        ]),
+        project: PathBuf::from("/"),
+        notice: Arc::new(|_| {}),
+        reach: Some(Arc::clone(far) as Arc<dyn HookReach>),
+    });
+    let fields = json!({"tool_name": "Bash"});
+    let fields = fields.as_object().unwrap();
+    let never = CancellationToken::new();
+    hooks
+        .run(event, None, &Subject::default(), fields, &never)
+        .await
+}
+
+fn http() -> Value {
+    json!({"type": "http", "url": "http://127.0.0.1:1/hook", "timeout": 7, "allowedEnvVars": ["TOKEN"],
+        "headers": {"Authorization": "Bearer ${TOKEN}", "X": "$TOKEN-$OTHER $"}})
+}
+
+#[tokio::test]
+async fn a_request_has_the_input_as_its_body_and_only_allowed_variables_in_its_headers() {
+    let far = Arc::new(Far {
+        status: 200,
+        ..Far::default()
+    });
+    let outcome = run(&far, HookEvent::PreToolUse, &http()).await;
+    assert_eq!(
+        outcome,
+        HookOutcome {
+            ran: 1,
+            ..HookOutcome::default()
+        }
+    );
+    let posted = far.posted.lock();
+    let body: Value = serde_json::from_str(&posted[0].body).unwrap();
+    assert_eq!(
+        (&body["hook_event_name"], &body["tool_name"]),
+        (&json!("PreToolUse"), &json!("Bash"))
+    );
+    assert_eq!(posted[0].url, "http://127.0.0.1:1/hook");
+    assert_eq!(posted[0].timeout.as_secs(), 7);
+    assert_eq!(posted[0].headers["Authorization"], "Bearer t0");
+    assert_eq!(posted[0].headers["X"], "t0- $");
+}
+
+#[tokio::test]
+async fn an_answer_of_a_server_means_what_a_command_prints_and_an_error_holds_nothing_up() {
+    let said = |status, answer: &str| {
+        let far = Arc::new(Far {
+            status,
+            answer: answer.to_owned(),
+            ..Far::default()
+        });
+        async move { run(&far, HookEvent::PreToolUse, &http()).await }
+    };
+    let deny = r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}"#;
+    assert_eq!(said(200, deny).await.refusal().unwrap(), "no");
+    assert_eq!(said(204, "plain").await.printed, ["plain"]);
+    for (status, why) in [(403, "HTTP status 403"), (0, "nobody is there")] {
+        let outcome = said(status, deny).await;
+        assert_eq!(outcome.refusal(), None);
+        assert!(outcome.failures[0].contains(why), "{outcome:?}");
+    }
+    let path =
+        r#"{"hookSpecificOutput": {"hookEventName": "WorktreeCreate", "worktreePath": "/w"}}"#;
+    let far = Arc::new(Far {
+        status: 200,
+        answer: path.to_owned(),
+        ..Far::default()
+    });
+    let made = run(&far, HookEvent::WorktreeCreate, &http()).await;
+    assert_eq!(made.worktree_path.unwrap(), "/w");
+}
+
+#[tokio::test]
+async fn a_model_that_says_no_blocks_with_its_reason() {
+    let answer = "```json\n{\"ok\": false, \"reason\": \"run the tests\"}\n```";
+    let far = Arc::new(Far {
+        answer: answer.to_owned(),
+        ..Far::default()
+    });
+    let hook = json!({"type": "prompt", "prompt": "Done? $ARGUMENTS", "model": "haiku"});
+    let outcome = run(&far, HookEvent::Stop, &hook).await;
+    assert_eq!(outcome.block.unwrap(), "run the tests");
+    let asked = far.asked.lock().remove(0);
+    assert_eq!(asked.0.unwrap(), "haiku");
+    assert!(
+        asked.1.starts_with("Done? {") && asked.1.contains(r#""hook_event_name":"Stop""#),
+        "{}",
+        asked.1
+    );
+    for (hook, block, stop) in [
+        (
+            json!({"type": "prompt", "prompt": "x"}),
+            None,
+            Some("run the tests"),
+        ),
+        (
+            json!({"type": "prompt", "prompt": "x", "continueOnBlock": true}),
+            Some("run the tests"),
+            None,
+        ),
+    ] {
+        let outcome = run(&far, HookEvent::PostToolUse, &hook).await;
+        assert_eq!(
+            (outcome.block.as_deref(), outcome.stop.as_deref()),
+            (block, stop)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_says_yes_or_nothing_clear_holds_nothing_up() {
+    let hook = json!({"type": "prompt", "prompt": "Done?"});
+    for (answer, fails) in [
+        (r#"{"ok": true}"#, false),
+        (
+            r#"{"ok": false, "impossible": true, "reason": "never"}"#,
+            false,
+        ),
+        ("I think so", true),
+    ] {
+        let far = Arc::new(Far {
+            answer: answer.to_owned(),
+            ..Far::default()
+        });
+        let outcome = run(&far, HookEvent::Stop, &hook).await;
+        assert_eq!(
+            (outcome.block, outcome.failures.len()),
+            (None, usize::from(fails)),
+            "{answer}"
+        );
+        assert!(far.asked.lock()[0].1.starts_with("Done?\n\n{"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_does_not_answer_in_time_is_not_waited_for() {
+    let far = Arc::new(Far {
+        is_silent: true,
+        ..Far::default()
+    });
+    let hook = json!({"type": "prompt", "prompt": "Done?", "timeout": 3});
+    let outcome = run(&far, HookEvent::Stop, &hook).await;
+    assert!(
+        outcome.failures[0].contains("longer than 3 s"),
+        "{outcome:?}"
+    );
+}
