@@ -11,6 +11,7 @@ use swarm_policy::HookEvent;
 use swarm_protocol::{AgentEvent, ContextUse, MemberState, Usage};
 
 use super::meter::{BYTES_A_TOKEN, size};
+use super::pictures::within_limits;
 use super::shorten::{last_of, with_short_results};
 use super::{attach, summary, tail};
 use crate::instructions::Instructions;
@@ -210,13 +211,13 @@ impl Session {
         signals: &TurnSignals,
     ) -> Result<(u64, String), Failure> {
         let before = self.meter.tokens();
-        let whole = self.history.for_model();
+        let whole = within_limits(self.history.for_model());
         let window = self.window(&whole);
         let (summary, usage) = self
             .summary(&whole, window, wishes, extent.asked, signals)
             .await?;
         let (messages, instructions) = self
-            .rebuilt(&whole, &summary, window, extent.is_lean, signals)
+            .rebuilt(&whole, &summary, window, extent, signals)
             .await;
         let after = self.estimate(&messages);
         let most = match (self.ceiling(), trigger) {
@@ -311,16 +312,20 @@ impl Session {
         whole: &[Arc<StoredMessage>],
         summary: &str,
         window: u64,
-        is_lean: bool,
+        extent: Extent,
         signals: &TurnSignals,
     ) -> (Vec<Arc<StoredMessage>>, Option<Instructions>) {
         let bytes = window * BYTES_A_TOKEN;
-        let (for_tail, for_files) = if is_lean {
+        let (for_tail, for_files) = if extent.is_lean {
             (bytes / TAIL / 4, 0)
         } else {
             (bytes / TAIL, bytes / FILES)
         };
-        let tail = tail::tail(whole, for_tail);
+        let mut tail = tail::tail(whole, for_tail);
+        if extent.asked.is_some() {
+            // The server may have refused the bytes of pictures, of which the next request must not have as many.
+            tail = with_short_results(&tail, usize::MAX);
+        }
         let (news, instructions) = self.fresh_instructions();
         let mut blocks: Vec<StoredBlock> = Vec::new();
         let mut say = |text: String| blocks.push(StoredBlock::from(&ContentBlock::text(text)));

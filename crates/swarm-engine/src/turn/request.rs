@@ -7,6 +7,7 @@ use swarm_model::{ModelError, ModelEvent, ModelEvents, ModelRequest, ModelRespon
 use swarm_protocol::{AgentEvent, MemberState, Usage};
 
 use super::signals::TurnSignals;
+use crate::compaction::within_limits;
 use crate::{EngineError, Session};
 
 impl Session {
@@ -17,7 +18,7 @@ impl Session {
             model: self.parts.model_name.clone(),
             system: Arc::clone(&self.head.system),
             tools: Arc::clone(&self.head.specs),
-            messages: self.history.for_model().into(),
+            messages: within_limits(self.history.for_model()).into(),
             max_tokens: self.parts.limits.output_after(self.meter.tokens()),
             thinking_budget: self.parts.limits.thinking_budget,
             effort: self.parts.limits.effort,
