@@ -8,7 +8,7 @@ use swarm_model::{
     ContentBlock, ModelError, ModelRequest, ModelResponse, Role, StoredBlock, StoredMessage,
 };
 use swarm_policy::HookEvent;
-use swarm_protocol::{AgentEvent, ContextUse, MemberState, Usage};
+use swarm_protocol::{AgentEvent, ContextUse, MemberState, Thinking, Usage};
 
 use super::meter::{BYTES_A_TOKEN, size};
 use super::pictures::within_limits;
@@ -28,6 +28,9 @@ const SUMMARY: u64 = 10;
 
 /// Words of a summary for each hundred tokens.
 const WORDS: u64 = 60;
+
+/// Output tokens that a request for a summary allows for adaptive thinking.
+const ADAPTIVE_THINKING: u64 = 16_000;
 
 /// What goes into the request for a summary and what is kept, from attempt to attempt.
 #[derive(Debug, Clone, Copy)]
@@ -280,7 +283,7 @@ impl Session {
         let messages = conversation.into_iter().chain([question]).collect();
         let request = self.request();
         // Thinking comes on top of the summary. The limit is no part of the cached prefix.
-        let most = u64::from(request.thinking_budget.unwrap_or_default()) + window / SUMMARY * 2;
+        let most = thinking_room(request.thinking) + window / SUMMARY * 2;
         let request = ModelRequest {
             messages,
             max_tokens: request
@@ -384,5 +387,14 @@ impl Session {
         let context = self.call_context();
         let may_read = |input: &serde_json::Value| self.may_run(read, input);
         attach::files(&self.recent, read, &context, shown, bytes, may_read).await
+    }
+}
+
+/// Output tokens that thinking may take before a summary.
+fn thinking_room(thinking: Thinking) -> u64 {
+    match thinking {
+        Thinking::Off => 0,
+        Thinking::Adaptive => ADAPTIVE_THINKING,
+        Thinking::Tokens(tokens) => tokens.into(),
     }
 }
