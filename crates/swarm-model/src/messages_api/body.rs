@@ -212,7 +212,7 @@ fn wire_system<'a>(
         .map(|(index, block)| WireSystem {
             kind: "text",
             text: &block.text,
-            cache_control: (marks.system.contains(&index)).then(|| Marker::new(cache)),
+            cache_control: marks.system.contains(&index).then(|| Marker::new(cache)),
         })
         .collect()
 }
