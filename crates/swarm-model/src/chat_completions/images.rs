@@ -79,11 +79,9 @@ impl Images {
 
 /// The address of an image of the Messages API.
 fn address(source: &Value) -> Option<String> {
-    match source["type"].as_str()? {
-        "url" => source["url"].as_str().map(str::to_owned),
-        _ => {
-            let (media_type, data) = (source["media_type"].as_str()?, source["data"].as_str()?);
-            Some(format!("data:{media_type};base64,{data}"))
-        }
+    if source["type"] == "url" {
+        return source["url"].as_str().map(str::to_owned);
     }
+    let (media_type, data) = (source["media_type"].as_str()?, source["data"].as_str()?);
+    Some(format!("data:{media_type};base64,{data}"))
 }
