@@ -128,7 +128,7 @@ mod tests {
         let throttle = FileThrottle::new(root.path(), "openai", "http://[::1]:8080/v1");
         throttle.hold(Duration::from_hours(24));
         assert_eq!(throttle.remaining(), Duration::ZERO);
-        throttle.hold(Duration::from_secs(60));
+        throttle.hold(Duration::from_mins(1));
         assert!(throttle.remaining() > Duration::from_secs(50));
         swarm_fs::replace_alone(&throttle.file, b"{").unwrap();
         assert_eq!(throttle.remaining(), Duration::ZERO);
