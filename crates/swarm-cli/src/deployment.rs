@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_config::{
-    ClaudeSettings, Environment, FoundAgents, HookFolders, Settings, model_names, permitted_model,
-    refuse_coordinator, worktree_records,
+    ClaudeSettings, Environment, FoundAgents, HookFolders, Settings, fallback_model, model_names,
+    permitted_model, refuse_coordinator, worktree_records,
 };
 use swarm_fs::FolderWatcher;
 use swarm_fs::process::pid_space;
 use swarm_hooks::Hooks;
 use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words};
+use swarm_policy::RequestSettings;
 use swarm_protocol::{ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_store::process::start_time;
 use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
@@ -22,6 +23,7 @@ use crate::agent_config;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::occupants::occupants;
+use crate::request_flags::RequestFlags;
 use crate::team_hooks::HookSource;
 
 /// Version of the program; parent and child must agree.
@@ -33,6 +35,7 @@ pub(crate) struct Choices {
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<PermissionMode>,
     pub(crate) backend: Option<String>,
+    pub(crate) requests: RequestFlags,
     /// Whether `swarm run` leads the team.
     pub(crate) in_run: bool,
 }
@@ -86,7 +89,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     if choices.in_run {
         refuse_coordinator(|name| claude.variable(&app.env, name))?;
     }
-    let settings = app.settings.clone().with(claude.modes.clone())?;
+    let settings = app.settings.clone().with(claude.given(&app.env))?;
     let mode = choices.mode.unwrap_or(settings.mode);
     settings.permit("permissions.mode", mode.name())?;
     let cwd = app.env.cwd.clone();
@@ -96,7 +99,16 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let (mut agent_config, definitions) =
         agent_config::load(app, &claude, &program, choices.in_run)?;
     agent_config.limits = settings.agent_limits(cores(), choices.in_run);
-    agent_config.models = model_names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"));
+    agent_config.requests = RequestSettings {
+        fallback: fallback_model(&settings, &cwd)?,
+        ..choices.requests.over(&settings)?
+    };
+    agent_config.models = model_names(
+        &settings,
+        &cwd,
+        app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"),
+        claude.variable(&app.env, "ANTHROPIC_SMALL_FAST_MODEL"),
+    )?;
     let asked = settings.clone();
     let deployment = Deployment {
         program,

@@ -3,11 +3,13 @@
 
 mod agent_config;
 mod app;
+mod backoff;
 mod commands;
 mod deployment;
 mod entry;
 mod environment;
 mod failure;
+mod fallback;
 mod first_act;
 mod identity;
 mod lineage;
@@ -16,6 +18,7 @@ mod models;
 mod nearest;
 mod occupants;
 mod output;
+mod request_flags;
 mod root_folder;
 mod sgr;
 mod shim;

@@ -9,34 +9,106 @@ use swarm_config::resolve_model;
 use swarm_engine::{ModelFactory, ReadyModel};
 use swarm_model::{
     ChatCompletionsConfig, Connection, MessagesApiConfig, Model, ModelName, ModelSettings, Pace,
-    Secret, connect,
+    Provider, Secret, Throttle, connect,
 };
-use swarm_policy::ModelNames;
+use swarm_policy::{ModelNames, RequestSettings};
 use swarm_protocol::ErrorKind;
+use swarm_supervisor::Deployment;
+use swarm_team::SpawnOrder;
 
+use crate::backoff::FileThrottle;
 use crate::failure::Failure;
+use crate::fallback::{Choice, FallbackModel};
+
+/// What clients of models are made from.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientSource {
+    names: ModelNames,
+    requests: RequestSettings,
+    provider: BTreeMap<String, String>,
+    pace: f64,
+    root: PathBuf,
+}
+
+impl ClientSource {
+    /// For members that a process starts, and the lead.
+    pub(crate) fn of(deployment: &Deployment) -> Self {
+        Self {
+            names: deployment.agent_config.models.clone(),
+            requests: deployment.agent_config.requests.clone(),
+            provider: deployment.provider.clone(),
+            pace: deployment.pace,
+            root: deployment.root.clone(),
+        }
+    }
+
+    /// For a member with this order.
+    pub(crate) fn of_order(order: &SpawnOrder, root: &Path) -> Self {
+        Self {
+            names: order.agent_config.models.clone(),
+            requests: order.agent_config.requests.clone(),
+            provider: order.provider.clone(),
+            pace: order.pace,
+            root: root.to_owned(),
+        }
+    }
+
+    /// The client for a model by its full name, made from the provider's variables, with the fallback model behind it where
+    /// one is set.
+    pub(crate) fn client(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
+        let first = self.choice(name)?;
+        let fallback = self.requests.fallback.as_deref();
+        match fallback.filter(|fallback| *fallback != name) {
+            Some(fallback) => {
+                let second = self.choice(fallback)?;
+                Ok(Arc::new(FallbackModel::new(first, second)))
+            }
+            None => Ok(first.client),
+        }
+    }
+
+    fn choice(&self, full: &str) -> Result<Choice, Failure> {
+        let name = ModelName::parse(full).map_err(|error| Failure::usage(error.to_string()))?;
+        let client = connect(&name, &self.settings(full))
+            .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?;
+        Ok(Choice {
+            client,
+            full: full.to_owned(),
+            id: name.model,
+            window: self.names.window(full),
+            max_output: self.names.max_output(full),
+        })
+    }
+
+    fn settings(&self, full: &str) -> ModelSettings {
+        let mut settings = settings(&self.provider, self.pace);
+        let throttle = |provider: Provider, address: &str| -> Option<Arc<dyn Throttle>> {
+            let throttle = FileThrottle::new(&self.root, provider.as_str(), address);
+            Some(Arc::new(throttle))
+        };
+        let messages_api = &mut settings.messages_api;
+        messages_api.cache = self.requests.cache;
+        messages_api.connection.throttle = throttle(Provider::Anthropic, &messages_api.base_url);
+        let chat = &mut settings.chat_completions;
+        chat.vision = self.names.has_vision(full);
+        let address = chat.base_url.as_deref().unwrap_or("https://api.openai.com");
+        chat.connection.throttle = throttle(Provider::OpenAi, address);
+        settings
+    }
+}
 
 /// Makes the models of sub-agents, each once for a process.
 #[derive(Debug)]
 pub(crate) struct Factory {
-    names: ModelNames,
-    provider: BTreeMap<String, String>,
-    pace: f64,
+    source: ClientSource,
     cwd: PathBuf,
     made: Mutex<BTreeMap<String, Arc<dyn Model>>>,
 }
 
 impl Factory {
-    pub(crate) fn new(
-        names: &ModelNames,
-        provider: &BTreeMap<String, String>,
-        pace: f64,
-        cwd: &Path,
-    ) -> Self {
+    pub(crate) fn new(source: ClientSource, cwd: &Path) -> Self {
         Self {
-            names: names.clone(),
-            provider: provider.clone(),
-            pace,
+            source,
             cwd: cwd.to_owned(),
             made: Mutex::default(),
         }
@@ -45,9 +117,10 @@ impl Factory {
 
 impl ModelFactory for Factory {
     fn model(&self, name: &str) -> Result<ReadyModel, String> {
-        let full = resolve_model(name, &self.names.aliases, &self.cwd)?;
+        let names = &self.source.names;
+        let full = resolve_model(name, &names.aliases, &self.cwd)?;
         let text = full.to_string();
-        if let Some(only) = self.names.only.as_ref().filter(|only| **only != text) {
+        if let Some(only) = names.only.as_ref().filter(|only| **only != text) {
             return Err(format!(
                 "model {text} is not allowed: the machine's policy allows {only} alone"
             ));
@@ -55,28 +128,18 @@ impl ModelFactory for Factory {
         let mut made = self.made.lock();
         let known = made.get(&text).map(Arc::clone);
         let client = known.map_or_else(
-            || client(&text, &self.provider, self.pace).map_err(|failure| failure.message),
+            || self.source.client(&text).map_err(|failure| failure.message),
             Ok,
         )?;
-        made.insert(text, Arc::clone(&client));
-        Ok(ReadyModel {
-            client,
-            window: self.names.window(&full.to_string()),
-            max_output: self.names.max_output(&full.to_string()),
+        let ready = ReadyModel {
+            client: Arc::clone(&client),
+            window: names.window(&text),
+            max_output: names.max_output(&text),
             name: full.model,
-        })
+        };
+        made.insert(text, client);
+        Ok(ready)
     }
-}
-
-/// The client for a model, made from the provider's variables.
-pub(crate) fn client(
-    name: &str,
-    provider: &BTreeMap<String, String>,
-    pace: f64,
-) -> Result<Arc<dyn Model>, Failure> {
-    let name = ModelName::parse(name).map_err(|error| Failure::usage(error.to_string()))?;
-    connect(&name, &settings(provider, pace))
-        .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))
 }
 
 fn settings(provider: &BTreeMap<String, String>, pace: f64) -> ModelSettings {
@@ -97,7 +160,7 @@ fn settings(provider: &BTreeMap<String, String>, pace: f64) -> ModelSettings {
         auth_token: secret("ANTHROPIC_AUTH_TOKEN"),
         connection: reached(&base_url, anthropic.connection),
         base_url,
-        betas: anthropic.betas,
+        ..anthropic
     };
     let base_url = set("OPENAI_BASE_URL");
     let chat_completions = ChatCompletionsConfig {
@@ -107,6 +170,7 @@ fn settings(provider: &BTreeMap<String, String>, pace: f64) -> ModelSettings {
             ChatCompletionsConfig::default().connection,
         ),
         base_url,
+        ..ChatCompletionsConfig::default()
     };
     ModelSettings {
         messages_api,

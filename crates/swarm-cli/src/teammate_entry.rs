@@ -84,19 +84,15 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             order.version
         );
     }
-    let model = models::client(&order.model, &order.provider, order.pace).map_err(|failure| {
+    let source = models::ClientSource::of_order(&order, &args.root);
+    let model = source.client(&order.model).map_err(|failure| {
         let chosen = ChosenModel {
             written: order.model.clone(),
             source: order.model_source.unwrap_or(ModelSource::Call),
         };
         anyhow::anyhow!(chosen.explain(order.definition.as_ref(), &failure.message))
     })?;
-    let models = Arc::new(models::Factory::new(
-        &order.agent_config.models,
-        &order.provider,
-        order.pace,
-        &order.cwd,
-    ));
+    let models = Arc::new(models::Factory::new(source, &order.cwd));
     let store = Arc::new(store.with_limits(StoreLimits {
         max_unread: order.limits.max_unread,
         max_message_bytes: order.limits.max_message_bytes,

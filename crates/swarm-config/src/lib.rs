@@ -20,7 +20,7 @@ pub use error::ConfigError;
 pub use hook_folders::{HookFolders, worktree_records};
 pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
-pub use models::{model_names, permitted_model, resolve_model};
+pub use models::{fallback_model, model_names, permitted_model, resolve_model};
 pub use settings::{
     AnswerInPlace, Fate, Given, Layer, ListedSetting, Origin, Places, Settings, ValuePlace,
     repository_folders,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use swarm_model::ModelName;
+use swarm_model::{ModelName, Provider};
 use swarm_policy::ModelNames;
 
 use crate::error::ConfigError;
@@ -37,12 +37,47 @@ pub fn permitted_model(name: &str, settings: &Settings, cwd: &Path) -> Result<St
     Ok(resolved)
 }
 
-/// What agents have to know of names of models to choose those of their sub-agents by the same rules.
-pub fn model_names(settings: &Settings, cwd: &Path, environment: Option<&str>) -> ModelNames {
+/// The full name of the model that answers while another one is overloaded; `None` without one.
+///
+/// # Errors
+/// As [`permitted_model`].
+pub fn fallback_model(settings: &Settings, cwd: &Path) -> Result<Option<String>, ConfigError> {
+    match settings.fallback.trim() {
+        "" => Ok(None),
+        name => permitted_model(name, settings, cwd).map(Some),
+    }
+}
+
+/// What agents have to know of names of models to choose those of their sub-agents by the same rules. `environment` is
+/// `CLAUDE_CODE_SUBAGENT_MODEL`, `small` is `ANTHROPIC_SMALL_FAST_MODEL`.
+///
+/// # Errors
+/// [`ConfigError::Model`] where a small model has no name of a model.
+pub fn model_names(
+    settings: &Settings,
+    cwd: &Path,
+    environment: Option<&str>,
+    small: Option<&str>,
+) -> Result<ModelNames, ConfigError> {
+    let full = |name: &str| {
+        let resolved = resolve_model(name, &settings.aliases, cwd);
+        resolved
+            .map(|full| full.to_string())
+            .map_err(ConfigError::Model)
+    };
+    let mut small_models = settings.small.clone();
+    let given = small.map(|small| (Provider::Anthropic.as_str().to_owned(), small.to_owned()));
+    small_models.extend(given);
+    let small_models = small_models.into_iter();
+    let small_models =
+        small_models.map(|(provider, name)| Ok::<_, ConfigError>((provider, full(&name)?)));
     let policy = settings.policy_of("model.default");
     let written = policy.as_ref().and_then(Value::as_str);
-    ModelNames {
+    Ok(ModelNames {
         environment: environment.map(str::to_owned),
+        small: small_models.collect::<Result<_, ConfigError>>()?,
+        vision: settings.vision.clone(),
+        knowledge: settings.knowledge.clone(),
         aliases: settings.aliases.clone(),
         windows: settings.windows.clone(),
         outputs: settings.outputs.clone(),
@@ -50,5 +85,5 @@ pub fn model_names(settings: &Settings, cwd: &Path, environment: Option<&str>) -
             resolve_model(written, &settings.aliases, cwd)
                 .map_or_else(|_| written.to_owned(), |full| full.to_string())
         }),
-    }
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_protocol::Effort;
+use swarm_protocol::{Effort, Thinking};
 
 /// Bounds that keep a turn from running for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub struct EngineLimits {
     pub compact_at: u32,
     /// Whether old tool results are cleared before that, where it frees enough.
     pub clear_tool_results: bool,
-    /// Tokens to think with, below `max_output_tokens`; `None` turns thinking off.
-    pub thinking_budget: Option<u32>,
+    /// Whether the model thinks before it answers.
+    pub thinking: Thinking,
     /// How hard the model thinks; `None` leaves it to the model.
     pub effort: Option<Effort>,
     /// Characters of one tool's output that the model reads; `None` leaves that to the tools.
@@ -39,7 +39,7 @@ impl Default for EngineLimits {
             window: None,
             compact_at: 80,
             clear_tool_results: true,
-            thinking_budget: None,
+            thinking: Thinking::Off,
             effort: None,
             output_chars: None,
             parallel_calls: 8,

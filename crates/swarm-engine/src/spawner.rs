@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use swarm_policy::Isolation;
-use swarm_protocol::{AgentId, Color, MemberName, PaneId, PermissionMode};
+use swarm_protocol::{AgentId, Color, Effort, MemberName, PaneId, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 /// A teammate as a model asked for it. Nothing in it is checked against rights yet: that is the spawner's part.
@@ -21,6 +21,8 @@ pub struct SpawnRequest {
     pub description: String,
     /// Its model; `None` inherits.
     pub model: Option<String>,
+    /// Its effort; `None` is its definition's, or inherits.
+    pub effort: Option<Effort>,
     /// Its permission mode; `None` inherits.
     pub mode: Option<PermissionMode>,
     /// Whether it must have a plan approved before it changes anything.

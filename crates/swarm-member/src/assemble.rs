@@ -158,6 +158,7 @@ impl MemberSetup {
         let transcript = TranscriptFile::open(self.transcript, author, Arc::clone(&seat.clock))?;
         let sub_agents = SubAgents::new(SubAgentKit {
             agent_config: Arc::clone(&self.agent_config),
+            model: self.model_name.clone(),
             models: self.models,
             isolator: self.isolator,
             servers: Some(Arc::clone(servers.pool())),

@@ -27,7 +27,7 @@ pub use message::{ContentBlock, Message, Role};
 pub use messages_api::{MessagesApi, MessagesApiConfig};
 pub use model::{Model, ModelEvent, ModelEvents, ModelResponse};
 pub use name::{ModelName, ModelNameError, Provider};
-pub use remote::{Connection, ReplayedApi, RetryPolicy, replay_answer};
+pub use remote::{Connection, ReplayedApi, RetryPolicy, Throttle, replay_answer};
 pub use request::{ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError, ScriptedModel};
 pub use secret::Secret;

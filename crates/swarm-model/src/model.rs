@@ -58,6 +58,22 @@ pub enum ModelEvent {
         wait: Duration,
         /// What went wrong, for people.
         reason: String,
+        /// Whether the server has too much to do.
+        is_overload: bool,
+    },
+    /// Another model than before may answer from here on. What was streamed so far is void.
+    Switched {
+        /// What people are told; `None` where nothing has changed.
+        notice: Option<String>,
+        /// Tokens of its context window; `None` where it is not known.
+        window: Option<u64>,
+        /// Output tokens of one response; `None` where its limit is not known.
+        max_output: Option<u32>,
+    },
+    /// The request is not sent before `wait` is over: the server has refused another client for its load.
+    Waiting {
+        /// Time until then.
+        wait: Duration,
     },
     /// No answer will come; an error follows.
     Unanswered {

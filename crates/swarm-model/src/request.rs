@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use swarm_protocol::Effort;
+use swarm_protocol::{Effort, Thinking};
 
 use crate::stored::StoredMessage;
 
@@ -23,8 +23,8 @@ pub struct ModelRequest {
     pub messages: Arc<[Arc<StoredMessage>]>,
     /// The most output tokens the answer may have.
     pub max_tokens: u32,
-    /// Tokens to think with, at least 1024 and below `max_tokens`; `None` turns thinking off.
-    pub thinking_budget: Option<u32>,
+    /// Whether it thinks before it answers. What it thinks counts towards `max_tokens`. Clients send what the model takes.
+    pub thinking: Thinking,
     /// How hard it thinks; `None`, and a model or server that knows no effort, leaves it to the model.
     pub effort: Option<Effort>,
     /// Who asks. The scripted model matches on it; servers never see it.

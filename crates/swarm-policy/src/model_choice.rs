@@ -17,7 +17,12 @@ pub struct ModelCandidates<'a> {
     pub definition: Option<&'a str>,
     /// The model that the parent runs with at this moment.
     pub parent: &'a str,
+    /// What the word `small` means: the small model of the parent's provider. Without one it is the parent's model.
+    pub small: Option<&'a str>,
 }
+
+/// The word for the small model of the parent's provider.
+const SMALL: &str = "small";
 
 /// A model and who chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +95,12 @@ pub fn choose_model(request: &ModelCandidates<'_>) -> ChosenModel {
     let first = sources
         .into_iter()
         .find_map(|(text, source)| text.map(|text| (text, source)));
+    let first = match first {
+        Some((text, source)) if text.eq_ignore_ascii_case(SMALL) => {
+            request.small.map(|small| (small.to_owned(), source))
+        }
+        first => first,
+    };
     match first {
         Some((text, source)) if !inherits(&text) => ChosenModel {
             written: if is_family_of(&text, request.parent) {
@@ -140,6 +151,7 @@ mod tests {
             call,
             definition,
             parent,
+            small: None,
         });
         (chosen.written, chosen.source)
     }
@@ -191,6 +203,27 @@ mod tests {
         let call = ("haiku".to_owned(), ModelSource::Call);
         assert_eq!(chosen(Some("inherit"), Some("haiku"), None, PARENT), call);
         assert_eq!(chosen(Some(" "), Some("haiku"), None, PARENT), call);
+    }
+
+    #[test]
+    fn the_word_small_is_the_small_model_of_the_provider_or_else_the_parents() {
+        let chosen = |small| {
+            choose_model(&ModelCandidates {
+                environment: None,
+                call: None,
+                definition: Some("small"),
+                parent: PARENT,
+                small,
+            })
+        };
+        let small = chosen(Some("anthropic/claude-haiku-4-5"));
+        assert_eq!(small.written, "anthropic/claude-haiku-4-5");
+        assert_eq!(small.source, ModelSource::Definition);
+        let none = chosen(None);
+        assert_eq!(
+            (none.written.as_str(), none.source),
+            (PARENT, ModelSource::Parent)
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Formats that Claude Code also writes keep fields this crate does not know.
 
 mod agent_event;
+mod cache_lifetime;
 mod clock;
 mod color;
 mod config;
@@ -26,11 +27,13 @@ mod skill;
 mod state;
 mod surrogate;
 mod task;
+mod thinking;
 mod tool_kind;
 mod usage;
 mod web_settings;
 
 pub use agent_event::AgentEvent;
+pub use cache_lifetime::CacheLifetime;
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
@@ -67,6 +70,7 @@ pub use state::{
 };
 pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
+pub use thinking::{Thinking, UnknownThinking};
 pub use tool_kind::ToolKind;
 pub use usage::Usage;
 pub use web_settings::WebSettings;

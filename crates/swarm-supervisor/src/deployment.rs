@@ -148,6 +148,7 @@ impl Deployment {
             call,
             definition: definition.and_then(|definition| definition.model.as_deref()),
             parent: &self.model,
+            small: self.agent_config.models.small(&self.model),
         })
     }
 

@@ -208,6 +208,7 @@ pub async fn bring_back(
         name: member.name.clone(),
         agent_type: member.agent_type.clone(),
         prompt: words_for(&tasks),
+        effort: None,
         model: member.model.clone(),
         mode,
         cwd: member.cwd.clone(),

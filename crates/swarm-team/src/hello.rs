@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use swarm_policy::AgentDefinition;
-use swarm_protocol::{DefinitionReport, Hello, PaneId, WorktreeReport};
+use swarm_protocol::{DefinitionReport, Effort, Hello, PaneId, WorktreeReport};
 
 use crate::SpawnOrder;
 
@@ -79,13 +79,9 @@ fn in_definition(
     same("agent type", &ordered.name, &reported.agent_type)?;
     let turns = ordered.max_turns.unwrap_or(order.limits.max_requests);
     same("most requests in a turn", &turns, &reported.max_turns)?;
-    let effort = reported.effort.map(|effort| effort.name().to_owned());
-    let word = |effort: Option<&String>| effort.map_or("unset", String::as_str).to_owned();
-    same(
-        "effort",
-        &word(ordered.effort.as_ref()),
-        &word(effort.as_ref()),
-    )?;
+    let effort = order.agent_config.requests.effort_of(Some(ordered));
+    let word = |effort: Option<Effort>| effort.map_or("unset", Effort::name).to_owned();
+    same("effort", &word(effort), &word(reported.effort))?;
     same(
         "skills",
         &ordered.skills.join(", "),

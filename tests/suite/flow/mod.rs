@@ -8,6 +8,7 @@ mod hook_trees;
 mod hooks;
 mod instructions;
 mod lead;
+mod models;
 mod outcomes;
 mod pictures;
 mod places;

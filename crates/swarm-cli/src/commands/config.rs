@@ -53,7 +53,7 @@ pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failur
 
 fn list(app: &App, args: &ConfigListArgs) -> Result<Vec<ListedSetting>, Failure> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
-    let settings = app.settings.clone().with(claude.modes)?;
+    let settings = app.settings.clone().with(claude.given(&app.env))?;
     let wanted = args.key.as_deref().map(|key| key.trim_end_matches('.'));
     let listed = settings.list(wanted);
     match wanted {

@@ -22,6 +22,7 @@ use crate::deployment::{Choices, backend, deployment, former_backend};
 use crate::failure::Failure;
 use crate::models;
 use crate::output::plain;
+use crate::request_flags::RequestFlags;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -54,6 +55,8 @@ pub(crate) struct SpawnArgs {
     /// Model: PROVIDER/MODEL, an alias, or a model ID [default: its previous model, else setting `model.default`].
     #[arg(short, long)]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) requests: RequestFlags,
     /// Permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, else setting `permissions.mode`].
     #[arg(long, alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
@@ -97,6 +100,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     refuse_if_lead_lost(app, &team)?;
     let choices = Choices {
         backend: args.backend.clone(),
+        requests: args.requests.clone(),
         ..Choices::default()
     };
     let mut prepared = deployment(app, &choices)?;
@@ -142,8 +146,8 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     };
     let named = prepared.model(&chosen.written).map_err(explain)?;
     // What the child would find missing is missing here, and here it can be said in one sentence.
-    let (provider, pace) = (&prepared.deployment.provider, prepared.deployment.pace);
-    models::client(&named, provider, pace).map_err(explain)?;
+    let source = models::ClientSource::of(&prepared.deployment);
+    source.client(&named).map_err(explain)?;
     let deployment = prepared.deployment;
     let backend = match &args.backend {
         Some(word) => Some(backend(app, Some(word))?),
@@ -164,6 +168,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         agent_type,
         prompt: prompt(args)?.map(|text| Draft::new(LEAD_NAME, text)),
         model,
+        effort: args.requests.effort,
         mode,
         cwd: match &args.cwd {
             Some(cwd) => app.env.cwd.join(cwd),

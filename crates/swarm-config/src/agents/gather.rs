@@ -159,6 +159,7 @@ fn no_model(definition: &AgentDefinition, looking: &Looking<'_>) -> Option<Strin
         call: None,
         definition: definition.model.as_deref(),
         parent: "",
+        small: None,
     });
     if chosen.source == ModelSource::Parent {
         return None;

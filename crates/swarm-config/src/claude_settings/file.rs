@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use swarm_policy::PermissionSettings;
 
+use super::requests;
 use crate::error::ConfigError;
 use crate::settings::{Given, Layer, ValuePlace};
 
@@ -48,8 +49,21 @@ impl File {
         }))
     }
 
+    /// What the file says about settings of ours.
+    pub(super) fn given(&self) -> impl Iterator<Item = Given> {
+        let place = ValuePlace::File(self.path.clone(), None);
+        let given = move |(key, value): (&'static str, Value)| Given {
+            key,
+            layer: self.layer,
+            place: place.clone(),
+            value,
+        };
+        let requests = requests::in_settings(&self.document).into_iter();
+        self.modes().chain(requests.map(given))
+    }
+
     /// What the file says about the mode where none is named.
-    pub(super) fn modes(&self) -> impl Iterator<Item = Given> {
+    fn modes(&self) -> impl Iterator<Item = Given> {
         let place = ValuePlace::File(self.path.clone(), None);
         let given = move |layer, mode: &str| Given {
             key: MODE,

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use swarm_policy::RuleSet;
 
 use super::file::File;
-use super::{FoundHooks, unsupported};
+use super::{FoundHooks, requests, unsupported};
 use crate::agents::EnabledPlugins;
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::settings::{Given, Layer, repository_folders};
+use crate::settings::{Given, Layer, ValuePlace, repository_folders};
 use crate::trust::project_folder;
 
 /// The machine's policy for Claude Code.
@@ -21,8 +21,8 @@ const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 pub struct ClaudeSettings {
     /// Permission rules.
     pub rules: RuleSet,
-    /// What they say about `permissions.mode`.
-    pub modes: Vec<Given>,
+    /// What they say about settings of `swarm.toml`.
+    given: Vec<Given>,
     /// Variables for shell commands of agents and for model clients; none of a repository's.
     pub env: BTreeMap<String, String>,
     /// The hooks that they list.
@@ -94,7 +94,9 @@ impl ClaudeSettings {
         let rules = file.permissions.rules.clone();
         self.rules.deny.extend(rules.deny);
         self.rules.ask.extend(rules.ask);
-        self.modes.extend(file.modes());
+        self.given.extend(file.given());
+        let misread = requests::misread_in(&file.document, &file.name());
+        self.remarks.extend(misread);
         self.remarks.extend_from_slice(&file.permissions.remarks);
         let unsupported = unsupported::in_settings(&file.document, &file.name());
         self.remarks.extend(unsupported);
@@ -122,9 +124,24 @@ impl ClaudeSettings {
         set.or_else(|| env.get(name))
     }
 
+    /// What these files and Claude Code's variables say about settings of `swarm.toml`.
+    pub fn given(&self, env: &Environment) -> Vec<Given> {
+        let variables = requests::in_variables(|name| self.variable(env, name));
+        let variables = variables.into_iter().map(|(name, key, value)| Given {
+            key,
+            layer: Layer::Environment,
+            place: ValuePlace::Variable(name.to_owned()),
+            value,
+        });
+        self.given.iter().cloned().chain(variables).collect()
+    }
+
     /// What a user should know about the settings and the variables.
     pub fn warnings(&self, env: &Environment) -> Vec<String> {
-        let variables = unsupported::in_variables(|name| self.variable(env, name));
+        let variable = |name: &str| self.variable(env, name);
+        let variables = unsupported::in_variables(variable)
+            .into_iter()
+            .chain(requests::misread_variables(variable));
         self.remarks.iter().cloned().chain(variables).collect()
     }
 }

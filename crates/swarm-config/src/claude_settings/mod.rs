@@ -3,6 +3,7 @@
 mod file;
 mod hooks;
 mod load;
+mod requests;
 mod unsupported;
 
 pub use hooks::FoundHooks;

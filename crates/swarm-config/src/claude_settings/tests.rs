@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use swarm_policy::HookEvent;
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{Effort, PermissionMode, Thinking};
 
 use super::ClaudeSettings;
+use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::settings::Settings;
 
@@ -40,8 +41,14 @@ impl Machine {
     }
 
     fn mode(&self) -> PermissionMode {
-        let modes = self.load().unwrap().modes;
-        Settings::built_in().unwrap().with(modes).unwrap().mode
+        self.settings([]).mode
+    }
+
+    /// The settings in force with these variables.
+    fn settings<const N: usize>(&self, variables: [(&str, &str); N]) -> Settings {
+        let env = Environment::new(variables, &self.path("repo"));
+        let given = self.load().unwrap().given(&env);
+        Settings::built_in().unwrap().with(given).unwrap()
     }
 }
 
@@ -123,10 +130,7 @@ fn a_ban_of_the_widest_mode_holds_against_flags() {
     let text = r#"{"permissions": {"defaultMode": "bypassPermissions", "disableBypassPermissionsMode": "disable"}}"#;
     let machine = Machine::new().file("root/settings.json", text);
     assert_eq!(machine.mode(), PermissionMode::AcceptEdits);
-    let settings = Settings::built_in()
-        .unwrap()
-        .with(machine.load().unwrap().modes)
-        .unwrap();
+    let settings = machine.settings([]);
     assert!(
         settings
             .permit("permissions.mode", "bypassPermissions")
@@ -334,4 +338,46 @@ fn a_repository_turns_on_no_plugin_that_the_user_has_turned_off() {
     let on = plugins.map(|plugin| settings.plugins.is_on(plugin));
     assert_eq!(on, [true, false, false, true, false]);
     assert!(settings.remarks.is_empty(), "{:?}", settings.remarks);
+}
+
+#[test]
+fn thinking_and_effort_are_taken_from_settings_and_variables() {
+    let machine = Machine::new().file(
+        "root/settings.json",
+        r#"{"alwaysThinkingEnabled": false, "effortLevel": "high"}"#,
+    );
+    let settings = machine.settings([]);
+    let asked = |settings: &Settings| (settings.thinking, settings.effort);
+    assert_eq!(asked(&settings), (Thinking::Off, Some(Effort::High)));
+    let variables = [
+        ("MAX_THINKING_TOKENS", "9000"),
+        ("CLAUDE_CODE_EFFORT_LEVEL", "low"),
+    ];
+    let settings = machine.settings(variables);
+    let expected = (Thinking::Tokens(9000), Some(Effort::Low));
+    assert_eq!(asked(&settings), expected);
+    let settings = machine.settings([("MAX_THINKING_TOKENS", "0")]);
+    assert_eq!(settings.thinking, Thinking::Off);
+    let machine = machine.file(
+        "repo/.claude/settings.json",
+        r#"{"alwaysThinkingEnabled": true, "effortLevel": "unset"}"#,
+    );
+    assert_eq!(
+        asked(&machine.settings([])),
+        (Thinking::Adaptive, None),
+        "the nearer file wins"
+    );
+}
+
+#[test]
+fn an_effort_that_is_none_is_reported() {
+    let machine = Machine::new().file("root/settings.json", r#"{"effortLevel": "huge"}"#);
+    let env = Environment::new([("MAX_THINKING_TOKENS", "lots")], &machine.path("repo"));
+    let warnings = machine.load().unwrap().warnings(&env).join("\n");
+    assert!(warnings.contains("`effortLevel` is \"huge\""), "{warnings}");
+    assert!(
+        warnings.contains("`MAX_THINKING_TOKENS` is `lots`"),
+        "{warnings}"
+    );
+    assert_eq!(machine.settings([]).effort, None);
 }

@@ -13,7 +13,6 @@ const SETTINGS: &[Row] = &[
     ("allowManagedPermissionRulesOnly", ""),
     ("allowedHttpHookUrls", ""),
     ("allowedMcpServers", ""),
-    ("alwaysThinkingEnabled", ""),
     ("apiKeyHelper", "set ANTHROPIC_API_KEY"),
     ("attribution", ""),
     ("autoMode", ""),
@@ -23,7 +22,6 @@ const SETTINGS: &[Row] = &[
     ("cleanupPeriodDays", ""),
     ("deniedMcpServers", "use deny rules for `mcp__SERVER`"),
     ("disabledMcpjsonServers", ""),
-    ("effortLevel", "set `effort` in agent definitions"),
     ("enableAllProjectMcpServers", "run `swarm trust`"),
     ("enabledMcpjsonServers", "run `swarm trust`"),
     ("extraKnownMarketplaces", ""),
@@ -63,7 +61,6 @@ const VARIABLES: &[Row] = &[
     ),
     ("ANTHROPIC_MODEL", "set `model.default` in swarm.toml"),
     ("ANTHROPIC_PROFILE", "set ANTHROPIC_API_KEY"),
-    ("ANTHROPIC_SMALL_FAST_MODEL", ""),
     ("BASH_DEFAULT_TIMEOUT_MS", ""),
     ("BASH_MAX_OUTPUT_LENGTH", ""),
     ("BASH_MAX_TIMEOUT_MS", ""),
@@ -78,10 +75,6 @@ const VARIABLES: &[Row] = &[
     (
         "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
         "use deny rules `Agent(Explore)`, `Agent(Plan)`",
-    ),
-    (
-        "CLAUDE_CODE_EFFORT_LEVEL",
-        "set `effort` in agent definitions",
     ),
     (
         "CLAUDE_CODE_FORK_SUBAGENT",
@@ -118,7 +111,6 @@ const VARIABLES: &[Row] = &[
         "MAX_MCP_OUTPUT_TOKENS",
         "set `mcp.result_chars` in swarm.toml",
     ),
-    ("MAX_THINKING_TOKENS", ""),
     ("MCP_TIMEOUT", "set `mcp.start_timeout_s` in swarm.toml"),
     ("MCP_TOOL_TIMEOUT", "set `mcp.call_timeout_s` in swarm.toml"),
 ];

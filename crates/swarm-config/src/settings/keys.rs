@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use swarm_panes::BACKEND_WORDS;
-use swarm_policy::AgentLimits;
-use swarm_protocol::{OnLost, PermissionMode, SandboxUse};
+use swarm_policy::{AgentLimits, RequestSettings};
+use swarm_protocol::{CacheLifetime, Effort, OnLost, PermissionMode, SandboxUse, Thinking};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
-use super::kind::{AnswerInPlace, FromSetting, Kind, MODES};
+use super::kind::{AnswerInPlace, EFFORTS, FromSetting, Kind, MODES};
 use super::sources::Sources;
 use crate::error::ConfigError;
 
@@ -70,6 +70,20 @@ settings! {
     windows: BTreeMap<String, u64> = "model.windows", Kind::Sizes, Say::Users;
     /// Output tokens of one response by models.
     outputs: BTreeMap<String, u64> = "model.outputs", Kind::Sizes, Say::Users;
+    /// Whether models think before they answer.
+    thinking: Thinking = "model.thinking", Kind::Thinking, Say::Anyones;
+    /// How hard models think; `None` leaves it to the model.
+    effort: Option<Effort> = "model.effort", Kind::Word(EFFORTS), Say::Anyones;
+    /// How long the provider's prompt cache keeps requests.
+    cache: CacheLifetime = "model.cache", Kind::Word(&["5m", "1h"]), Say::Users;
+    /// The model that answers while the agents' own one is overloaded; empty for none.
+    fallback: String = "model.fallback", Kind::OptionalText, Say::Users;
+    /// Small models by provider.
+    small: BTreeMap<String, String> = "model.small", Kind::Names, Say::Users;
+    /// Whether models read images.
+    vision: BTreeMap<String, bool> = "model.vision", Kind::Flags, Say::Users;
+    /// Until when models know the world.
+    knowledge: BTreeMap<String, String> = "model.knowledge", Kind::Names, Say::Users;
     /// Percent of the context window at which a conversation is compacted.
     compact_at: u32 = "compact.at", Kind::Whole(20, 95), Say::Less;
     /// Whether old tool results are cleared before a conversation is compacted.
@@ -161,6 +175,16 @@ settings! {
 }
 
 impl Settings {
+    /// What the requests of agents ask for, but for the fallback model, whose name has to be resolved.
+    pub fn request_settings(&self) -> RequestSettings {
+        RequestSettings {
+            thinking: self.thinking,
+            effort: self.effort,
+            cache: self.cache,
+            fallback: None,
+        }
+    }
+
     /// The bounds of sub-agents on a machine of this many cores, in a team that `swarm run` leads or another.
     pub fn agent_limits(&self, cores: usize, in_run: bool) -> AgentLimits {
         let or = |set: usize, otherwise| if set == 0 { otherwise } else { set };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_protocol::{OnLost, PermissionMode, SandboxUse};
+use swarm_protocol::{CacheLifetime, Effort, OnLost, PermissionMode, SandboxUse, Thinking};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 /// The permission modes, from least to most.
@@ -17,11 +17,16 @@ pub(super) const MODES: &[&str] = &[
     "bypassPermissions",
 ];
 
+/// The efforts, and the word for none.
+pub(super) const EFFORTS: &[&str] = &["auto", "low", "medium", "high", "xhigh", "max"];
+
 /// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
     /// A text that is not empty.
     Text,
+    /// A text, or an empty one for none.
+    OptionalText,
     /// An address with `{query}` in it, or an empty text for none.
     Address,
     /// One of these words, from least to most.
@@ -32,6 +37,8 @@ pub(super) enum Kind {
     Limit(u64),
     /// A number from 0 to this one.
     Factor(f64),
+    /// `off`, `adaptive` or a number of tokens.
+    Thinking,
     /// Yes or no.
     Flag,
     /// A list of texts.
@@ -40,12 +47,14 @@ pub(super) enum Kind {
     Names,
     /// A table of whole numbers above zero.
     Sizes,
+    /// A table of yes and no.
+    Flags,
 }
 
 impl Kind {
     /// Whether each entry is a setting for itself: a stronger layer adds entries to those of the weaker ones.
     pub(super) fn is_table(self) -> bool {
-        matches!(self, Self::Names | Self::Sizes)
+        matches!(self, Self::Names | Self::Sizes | Self::Flags)
     }
 }
 
@@ -55,6 +64,7 @@ impl Kind {
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
         match self {
             Self::Text => filled(value),
+            Self::OptionalText => value.is_string(),
             Self::Address => value.as_str().is_some_and(|text| {
                 let web = text.starts_with("https://") || text.starts_with("http://");
                 text.is_empty() || (web && text.contains("{query}"))
@@ -63,6 +73,7 @@ impl Kind {
             Self::Whole(least, most) => value.as_u64().is_some_and(|n| (least..=most).contains(&n)),
             Self::Limit(most) => value.as_u64().is_some_and(|n| n <= most),
             Self::Factor(most) => value.as_f64().is_some_and(|n| (0.0..=most).contains(&n)),
+            Self::Thinking => thinking(value).is_some(),
             Self::Flag => value.is_boolean(),
             Self::Texts => value.as_array().is_some_and(|all| all.iter().all(filled)),
             Self::Names => value
@@ -71,6 +82,9 @@ impl Kind {
             Self::Sizes => value
                 .as_object()
                 .is_some_and(|all| all.values().all(|n| n.as_u64().is_some_and(|n| n > 0))),
+            Self::Flags => value
+                .as_object()
+                .is_some_and(|all| all.values().all(Value::is_boolean)),
         }
     }
 
@@ -78,16 +92,22 @@ impl Kind {
     pub(super) fn expected(self) -> String {
         match self {
             Self::Text => "a text".to_owned(),
+            Self::OptionalText => "a text, or empty for none".to_owned(),
             Self::Address => "an address of http or https with {query} in it, or empty".to_owned(),
             Self::Word([first @ .., last]) => format!("{} or {last}", first.join(", ")),
             Self::Word([]) => "nothing".to_owned(),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Limit(most) => format!("a whole number up to {most}, 0 being no limit"),
             Self::Factor(most) => format!("a number from 0 to {most}"),
+            Self::Thinking => format!(
+                "off, adaptive or a number of tokens from {}",
+                Thinking::LEAST
+            ),
             Self::Flag => "true or false".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
             Self::Names => "a table of texts".to_owned(),
             Self::Sizes => "a table of whole numbers above 0".to_owned(),
+            Self::Flags => "a table of true and false".to_owned(),
         }
     }
 
@@ -99,14 +119,12 @@ impl Kind {
                 .filter(|part| !part.is_empty())
         };
         let value = match self {
-            Self::Text | Self::Address | Self::Word(_) => Value::from(text),
+            Self::Text | Self::OptionalText | Self::Address | Self::Word(_) | Self::Thinking => {
+                Value::from(text)
+            }
             Self::Whole(..) | Self::Limit(_) => Value::from(text.trim().parse::<u64>().ok()?),
             Self::Factor(_) => Value::from(text.trim().parse::<f64>().ok()?),
-            Self::Flag => match text.trim() {
-                "true" | "1" | "yes" | "on" => Value::Bool(true),
-                "false" | "0" | "no" | "off" => Value::Bool(false),
-                _ => return None,
-            },
+            Self::Flag => flag(text)?,
             Self::Texts => parts().map(Value::from).collect(),
             Self::Names => {
                 let pair = |part: &str| {
@@ -120,6 +138,13 @@ impl Kind {
                     let (name, number) = part.split_once('=')?;
                     let number = number.trim().parse::<u64>().ok()?;
                     Some((name.trim().to_owned(), Value::from(number)))
+                };
+                Value::Object(parts().map(pair).collect::<Option<_>>()?)
+            }
+            Self::Flags => {
+                let pair = |part: &str| {
+                    let (name, word) = part.split_once('=')?;
+                    Some((name.trim().to_owned(), flag(word)?))
                 };
                 Value::Object(parts().map(pair).collect::<Option<_>>()?)
             }
@@ -141,9 +166,15 @@ impl Kind {
             }
             Self::Whole(..) => Some(one.as_u64()?.cmp(&other.as_u64()?)),
             Self::Factor(_) => one.as_f64()?.partial_cmp(&other.as_f64()?),
-            Self::Text | Self::Address | Self::Flag | Self::Texts | Self::Names | Self::Sizes => {
-                None
-            }
+            Self::Text
+            | Self::OptionalText
+            | Self::Address
+            | Self::Thinking
+            | Self::Flag
+            | Self::Texts
+            | Self::Names
+            | Self::Sizes
+            | Self::Flags => None,
         }
     }
 
@@ -221,6 +252,55 @@ impl FromSetting for BTreeMap<String, u64> {
     fn from_setting(value: &Value) -> Option<Self> {
         let entry = |(name, number): (&String, &Value)| Some((name.clone(), number.as_u64()?));
         value.as_object()?.iter().map(entry).collect()
+    }
+}
+
+fn flag(text: &str) -> Option<Value> {
+    match text.trim() {
+        "true" | "1" | "yes" | "on" => Some(Value::Bool(true)),
+        "false" | "0" | "no" | "off" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+impl FromSetting for BTreeMap<String, bool> {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let entry = |(name, flag): (&String, &Value)| Some((name.clone(), flag.as_bool()?));
+        value.as_object()?.iter().map(entry).collect()
+    }
+}
+
+impl FromSetting for CacheLifetime {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL
+            .into_iter()
+            .find(|lifetime| lifetime.name() == word)
+    }
+}
+
+/// A number as well as a text.
+fn thinking(value: &Value) -> Option<Thinking> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => number.to_string().parse().ok(),
+        _ => None,
+    }
+}
+
+impl FromSetting for Thinking {
+    fn from_setting(value: &Value) -> Option<Self> {
+        thinking(value)
+    }
+}
+
+/// `auto` is none.
+impl FromSetting for Option<Effort> {
+    fn from_setting(value: &Value) -> Option<Self> {
+        match value.as_str()? {
+            "auto" => Some(None),
+            word => word.parse().ok().map(Some),
+        }
     }
 }
 

@@ -167,7 +167,12 @@ fn what_a_repository_may_not_set_is_refused_by_key_file_and_line() {
         .collect();
     assert_eq!(
         anyones,
-        ["tasks.remind", "worktree.sparse_paths"],
+        [
+            "model.thinking",
+            "model.effort",
+            "tasks.remind",
+            "worktree.sparse_paths"
+        ],
         "what a repository may set as it likes"
     );
 }

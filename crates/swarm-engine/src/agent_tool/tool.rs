@@ -256,6 +256,7 @@ fn spawn_request(name: &str, input: Input, ctx: &ToolContext) -> Result<SpawnReq
         prompt: input.prompt,
         description: input.description,
         model: input.model,
+        effort: input.effort,
         plan: input.mode == Some(PermissionMode::Plan),
         mode: input.mode,
         cwd: input.cwd.map(|cwd| ctx.cwd.join(cwd)),

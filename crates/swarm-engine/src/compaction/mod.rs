@@ -7,6 +7,7 @@
 mod attach;
 mod clear;
 mod meter;
+mod pictures;
 mod recent;
 mod run;
 mod shorten;
@@ -14,4 +15,5 @@ mod summary;
 mod tail;
 
 pub(crate) use meter::Meter;
+pub(crate) use pictures::within_limits;
 pub(crate) use recent::Recent;

@@ -8,9 +8,10 @@ use swarm_model::{
     ContentBlock, ModelError, ModelRequest, ModelResponse, Role, StoredBlock, StoredMessage,
 };
 use swarm_policy::HookEvent;
-use swarm_protocol::{AgentEvent, ContextUse, MemberState, Usage};
+use swarm_protocol::{AgentEvent, ContextUse, MemberState, Thinking, Usage};
 
 use super::meter::{BYTES_A_TOKEN, size};
+use super::pictures::within_limits;
 use super::shorten::{last_of, with_short_results};
 use super::{attach, summary, tail};
 use crate::instructions::Instructions;
@@ -27,6 +28,9 @@ const SUMMARY: u64 = 10;
 
 /// Words of a summary for each hundred tokens.
 const WORDS: u64 = 60;
+
+/// Output tokens that a request for a summary allows for adaptive thinking.
+const ADAPTIVE_THINKING: u64 = 16_000;
 
 /// What goes into the request for a summary and what is kept, from attempt to attempt.
 #[derive(Debug, Clone, Copy)]
@@ -211,13 +215,13 @@ impl Session {
         signals: &TurnSignals,
     ) -> Result<(u64, String), Failure> {
         let before = self.meter.tokens();
-        let whole = self.history.for_model();
+        let whole = within_limits(self.history.for_model());
         let window = self.window(&whole);
         let (summary, usage) = self
             .summary(&whole, window, wishes, extent.asked, signals)
             .await?;
         let (messages, instructions) = self
-            .rebuilt(&whole, &summary, window, extent.is_lean, signals)
+            .rebuilt(&whole, &summary, window, extent, signals)
             .await;
         let after = self.estimate(&messages);
         let most = match (self.ceiling(), trigger) {
@@ -280,7 +284,7 @@ impl Session {
         let messages = conversation.into_iter().chain([question]).collect();
         let request = self.request();
         // Thinking comes on top of the summary. The limit is no part of the cached prefix.
-        let most = u64::from(request.thinking_budget.unwrap_or_default()) + window / SUMMARY * 2;
+        let most = thinking_room(request.thinking) + window / SUMMARY * 2;
         let request = ModelRequest {
             messages,
             max_tokens: request
@@ -312,16 +316,20 @@ impl Session {
         whole: &[Arc<StoredMessage>],
         summary: &str,
         window: u64,
-        is_lean: bool,
+        extent: Extent,
         signals: &TurnSignals,
     ) -> (Vec<Arc<StoredMessage>>, Option<Instructions>) {
         let bytes = window * BYTES_A_TOKEN;
-        let (for_tail, for_files) = if is_lean {
+        let (for_tail, for_files) = if extent.is_lean {
             (bytes / TAIL / 4, 0)
         } else {
             (bytes / TAIL, bytes / FILES)
         };
-        let tail = tail::tail(whole, for_tail);
+        let mut tail = tail::tail(whole, for_tail);
+        if extent.asked.is_some() {
+            // The server may have refused the bytes of pictures, of which the next request must not have as many.
+            tail = with_short_results(&tail, usize::MAX);
+        }
         let (news, instructions) = self.fresh_instructions();
         let mut blocks: Vec<StoredBlock> = Vec::new();
         let mut say = |text: String| blocks.push(StoredBlock::from(&ContentBlock::text(text)));
@@ -381,5 +389,14 @@ impl Session {
         let context = self.call_context();
         let may_read = |input: &serde_json::Value| self.may_run(read, input);
         attach::files(&self.recent, read, &context, shown, bytes, may_read).await
+    }
+}
+
+/// Output tokens that thinking may take before a summary.
+fn thinking_room(thinking: Thinking) -> u64 {
+    match thinking {
+        Thinking::Off => 0,
+        Thinking::Adaptive => ADAPTIVE_THINKING,
+        Thinking::Tokens(tokens) => tokens.into(),
     }
 }

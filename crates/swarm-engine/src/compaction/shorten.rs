@@ -5,6 +5,7 @@ use std::sync::Arc;
 use swarm_model::{BlockKind, ContentBlock, Message, StoredBlock, StoredMessage};
 
 use super::meter::size;
+use super::pictures::{has_pictures, without_pictures};
 use super::tail::is_beginning;
 use crate::limits::cut;
 
@@ -12,7 +13,8 @@ use crate::limits::cut;
 const LEFT_OUT: &str =
     "[The beginning of this conversation is left out here: it is too long for one request.]";
 
-/// The same messages with at most `chars` characters of each result.
+/// The same messages with at most `chars` characters of each result, and without pictures and documents: servers limit the
+/// bytes of a request, and the model has read them before.
 pub(super) fn with_short_results(
     messages: &[Arc<StoredMessage>],
     chars: usize,
@@ -33,21 +35,26 @@ pub(super) fn with_short_results(
 }
 
 fn is_long(block: &StoredBlock, chars: usize) -> bool {
-    block.kind() == BlockKind::ToolResult && block.json().len() > chars
+    has_pictures(block) || (block.kind() == BlockKind::ToolResult && block.json().len() > chars)
 }
 
 fn short(block: &StoredBlock, chars: usize) -> StoredBlock {
+    let block = if has_pictures(block) {
+        without_pictures(block)
+    } else {
+        block.clone()
+    };
     match block.block() {
         ContentBlock::ToolResult {
             tool_use_id,
             content,
             is_error,
-        } if is_long(block, chars) => StoredBlock::from(&ContentBlock::ToolResult {
+        } if block.json().len() > chars => StoredBlock::from(&ContentBlock::ToolResult {
             tool_use_id,
             content: cut(content, chars),
             is_error,
         }),
-        _ => block.clone(),
+        _ => block,
     }
 }
 

@@ -110,11 +110,13 @@ impl SubAgents {
     /// The model that is chosen; the parent's client where that is the parent's own.
     fn model_for(&self, record: &Record) -> Result<ReadyModel, String> {
         let parent = &record.parent.parts;
+        let kit = self.kit();
         let chosen = choose_model(&ModelCandidates {
-            environment: self.kit().agent_config.models.environment.as_deref(),
+            environment: kit.agent_config.models.environment.as_deref(),
             call: record.request.model.as_deref(),
             definition: record.request.definition.model.as_deref(),
             parent: &parent.model_name,
+            small: kit.agent_config.models.small(&kit.model),
         });
         if record.is_fork() || chosen.written == parent.model_name {
             return Ok(ReadyModel {

@@ -37,6 +37,8 @@ pub trait ModelFactory: Send + Sync + fmt::Debug {
 pub struct SubAgentKit {
     /// Definitions, and the bounds of sub-agents.
     pub agent_config: Arc<AgentConfig>,
+    /// The full name of the model of the process's agent.
+    pub model: String,
     /// Where clients of models come from.
     pub models: Arc<dyn ModelFactory>,
     /// Who makes isolated folders; nobody can where it is absent.

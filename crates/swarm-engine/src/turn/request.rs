@@ -7,7 +7,8 @@ use swarm_model::{ModelError, ModelEvent, ModelEvents, ModelRequest, ModelRespon
 use swarm_protocol::{AgentEvent, MemberState, Usage};
 
 use super::signals::TurnSignals;
-use crate::{EngineError, Session};
+use crate::compaction::within_limits;
+use crate::{EngineError, EngineLimits, Session};
 
 impl Session {
     /// The request for everything said so far. Tools, system prompt and all messages but the last are the same bytes
@@ -17,9 +18,9 @@ impl Session {
             model: self.parts.model_name.clone(),
             system: Arc::clone(&self.head.system),
             tools: Arc::clone(&self.head.specs),
-            messages: self.history.for_model().into(),
+            messages: within_limits(self.history.for_model()).into(),
             max_tokens: self.parts.limits.output_after(self.meter.tokens()),
-            thinking_budget: self.parts.limits.thinking_budget,
+            thinking: self.parts.limits.thinking,
             effort: self.parts.limits.effort,
             agent: self.parts.name.clone(),
         }
@@ -57,6 +58,14 @@ impl Session {
             };
             match event {
                 Some(Ok(ModelEvent::Completed(response))) => break Ok(response),
+                Some(Ok(ModelEvent::Switched {
+                    notice,
+                    window,
+                    max_output,
+                })) => {
+                    self.discard(&mut shown);
+                    self.take_limits(notice, window, max_output);
+                }
                 Some(Ok(event)) => self.show(event, &mut shown, is_shown),
                 Some(Err(error)) => break Err(error),
                 None => break Err(ended_early()),
@@ -86,6 +95,7 @@ impl Session {
             attempt,
             wait,
             reason,
+            is_overload: _,
         } = event
         {
             self.discard(shown);
@@ -100,6 +110,13 @@ impl Session {
                 wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
                 reason,
             });
+        }
+        if let ModelEvent::Waiting { wait } = event {
+            shown.throttled = true;
+            let seconds = wait.as_secs_f64().ceil();
+            let detail =
+                format!("waits {seconds} s: the model server asked the agents to slow down");
+            return self.state(MemberState::Throttled, Some(detail));
         }
         if std::mem::take(&mut shown.throttled) {
             self.state(MemberState::Working, None);
@@ -118,7 +135,24 @@ impl Session {
             // The call is shown once it is whole and about to run.
             ModelEvent::ToolUseStarted { .. }
             | ModelEvent::Retrying { .. }
+            | ModelEvent::Waiting { .. }
+            | ModelEvent::Switched { .. }
             | ModelEvent::Completed(_) => {}
+        }
+    }
+
+    /// Another model answers: the conversation has to fit its window from here on.
+    fn take_limits(
+        &mut self,
+        notice: Option<String>,
+        window: Option<u64>,
+        max_output: Option<u32>,
+    ) {
+        let limits = &mut self.parts.limits;
+        limits.window = window;
+        limits.max_output_tokens = max_output.unwrap_or(EngineLimits::USUAL_OUTPUT);
+        if let Some(line) = notice {
+            self.emit(AgentEvent::Notice { line });
         }
     }
 

@@ -13,6 +13,7 @@ use swarm_tools::builtin;
 
 use crate::family::{Family, Line, calls, definition, says};
 use crate::sub_agents::agent;
+use crate::tools::showing;
 use crate::valid::{assert_valid, results, texts};
 use crate::window::{
     FILE_BYTES, FILES, Talk, WINDOW, asks_for_summary, assert_finished, bytes, said, take_turn,
@@ -627,4 +628,23 @@ async fn a_window_that_prompt_and_tools_fill_is_named_as_the_reason() {
     let words = error.to_string();
     assert!(words.contains("what has to be kept is about"), "{words}");
     assert_eq!((talk.summaries(), talk.boundaries()), (3, 0));
+}
+
+#[tokio::test]
+async fn a_conversation_with_pictures_beyond_the_bytes_of_a_request_goes_on_without_them() {
+    const PICTURE: usize = 100_000;
+    let talk = Talk::with_tools(vec![showing("Read", PICTURE)], Some(200_000));
+    talk.server.most_bytes.store(5 * PICTURE, Ordering::SeqCst);
+    let mut session = talk.open();
+    for turn in 0..22 {
+        assert_finished(&take_turn(&mut session, turn).await);
+    }
+    assert!(talk.boundaries() >= 1, "the server refused the bytes");
+    let requests = talk.server.requests();
+    let last = requests.last().unwrap();
+    assert_valid(&said(last));
+    let shows = |request: &ModelRequest| bytes(&request.messages) > PICTURE;
+    assert!(shows(last), "new pictures are shown");
+    let answered = requests.iter().filter(|request| asks_for_summary(request));
+    assert!(answered.clone().any(|request| !shows(request)));
 }

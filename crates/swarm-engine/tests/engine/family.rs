@@ -251,6 +251,7 @@ impl Family {
         let agents = SubAgents::new(SubAgentKit {
             commands: Arc::default(),
             agent_config: Arc::new(agent_config),
+            model: "anthropic/parent-1".to_owned(),
             models: Arc::new(Models(cast.clone())),
             isolator: None,
             servers: None,

@@ -34,6 +34,7 @@ async fn text_of_a_failed_attempt_is_discarded_and_shown_again() {
         attempt: 2,
         wait: Duration::from_millis(1500),
         reason: "overloaded".into(),
+        is_overload: true,
     };
     let events = [delta("Hel"), retrying, delta("Hello"), done("Hello")];
     world

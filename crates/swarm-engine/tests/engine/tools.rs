@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput};
+use swarm_tools::{Picture, Tool, ToolContext, ToolOutput};
 use tokio::sync::{Barrier, Notify};
 
 type Action = dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync;
@@ -78,6 +78,17 @@ where
         aliases: &[],
         read_only,
         action: Box::new(move |input, ctx| Box::pin(action(input, ctx))),
+    })
+}
+
+/// Shows a picture of so many bytes under any name.
+pub(crate) fn showing(name: &'static str, bytes: usize) -> Arc<dyn Tool> {
+    tool(name, true, move |_, _| async move {
+        let picture = Picture {
+            media_type: "image/png".into(),
+            base64: "A".repeat(bytes),
+        };
+        ToolOutput::ok("A picture.", "shown").with_pictures(vec![picture])
     })
 }
 

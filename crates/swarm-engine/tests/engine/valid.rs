@@ -2,7 +2,7 @@
 
 use swarm_model::{ContentBlock, Message, Role};
 
-/// The results in a message, in order.
+/// The results in a message, in order; of one with pictures in it only the id.
 pub(crate) fn results(message: &Message) -> Vec<(&str, &str, bool)> {
     message
         .content
@@ -13,6 +13,8 @@ pub(crate) fn results(message: &Message) -> Vec<(&str, &str, bool)> {
                 content,
                 is_error,
             } => Some((tool_use_id.as_str(), content.as_str(), *is_error)),
+            // With pictures in it.
+            ContentBlock::Other(value) => Some((value["tool_use_id"].as_str()?, "", false)),
             _ => None,
         })
         .collect()
@@ -59,9 +61,10 @@ pub(crate) fn assert_valid(messages: &[Message]) {
         assert_eq!(answered, open, "results of message {index}");
         let first: Vec<_> = message.content.iter().take(open.len()).collect();
         assert!(
-            first
-                .iter()
-                .all(|block| matches!(block, ContentBlock::ToolResult { .. })),
+            first.iter().all(|block| matches!(
+                block,
+                ContentBlock::ToolResult { .. } | ContentBlock::Other(_)
+            )),
             "results come first in message {index}"
         );
         if message.role == Role::Assistant {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use futures::{StreamExt, stream};
 use parking_lot::Mutex;
@@ -17,7 +17,7 @@ use swarm_model::{
 };
 use swarm_policy::{InstructionSettings, ReadFilter, RuleSet};
 use swarm_protocol::{MessageId, Usage};
-use swarm_tools::builtin;
+use swarm_tools::{Tool, builtin};
 use tokio_util::sync::CancellationToken;
 
 use crate::valid::{results, texts};
@@ -40,6 +40,8 @@ pub(crate) struct Server {
     pub(crate) calls: AtomicU64,
     /// Whether it writes summaries without a word.
     pub(crate) is_mute: AtomicBool,
+    /// Bytes of messages that it takes; 0 sets no limit. Pictures are not counted as tokens then.
+    pub(crate) most_bytes: AtomicUsize,
     pub(crate) folder: PathBuf,
 }
 
@@ -111,7 +113,12 @@ impl Model for Server {
     fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
         let tokens = tokens(&request);
         self.requests.lock().push(request.clone());
-        if tokens > WINDOW {
+        let most_bytes = self.most_bytes.load(Ordering::SeqCst);
+        if most_bytes > 0 && bytes(&request.messages) > most_bytes {
+            let message = "Request exceeds the maximum size".to_owned();
+            return stream::iter([Err(ModelError::ContextTooLong { message })]).boxed();
+        }
+        if most_bytes == 0 && tokens > WINDOW {
             let message = format!("prompt is too long: {tokens} tokens > {WINDOW} maximum");
             return stream::iter([Err(ModelError::ContextTooLong { message })]).boxed();
         }
@@ -164,7 +171,11 @@ impl Talk {
     }
 
     pub(crate) fn new(window: Option<u64>) -> Self {
-        let world = World::new(builtin());
+        Self::with_tools(builtin(), window)
+    }
+
+    pub(crate) fn with_tools(tools: Vec<Arc<dyn Tool>>, window: Option<u64>) -> Self {
+        let world = World::new(tools);
         let folder = world.scratch.path().join("project");
         std::fs::create_dir_all(&folder).unwrap();
         let server = Server {

@@ -90,6 +90,8 @@ pub(super) fn assemble(
         role_tools: tools(&parts, &seat, &leadership),
         limits: EngineLimits {
             max_turns: parts.max_requests,
+            thinking: dep.agent_config.requests.thinking,
+            effort: dep.agent_config.requests.effort,
             window: dep.agent_config.models.window(&dep.model),
             max_output_tokens: (dep.agent_config.models.max_output(&dep.model))
                 .unwrap_or(EngineLimits::USUAL_OUTPUT),

@@ -231,9 +231,8 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
         max_turns: definition
             .and_then(|definition| definition.max_turns)
             .unwrap_or(order.limits.max_requests),
-        effort: definition
-            .and_then(|definition| definition.effort.as_ref())
-            .and_then(|effort| effort.parse().ok()),
+        thinking: order.agent_config.requests.thinking,
+        effort: order.agent_config.requests.effort_of(definition),
         window: order.agent_config.models.window(&order.model),
         max_output_tokens: (order.agent_config.models.max_output(&order.model))
             .unwrap_or(EngineLimits::USUAL_OUTPUT),

@@ -12,6 +12,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::habits::{Habits, TokenLimit};
+use super::images::{Images, UserContent};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
 use crate::remote::Body;
@@ -35,13 +36,14 @@ pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Bod
         stream_options: habits.counts_tokens.then_some(StreamOptions {
             include_usage: true,
         }),
+        reasoning_effort: request.effort.and_then(|wanted| habits.effort.word(wanted)),
         tools: request
             .tools
             .iter()
             .filter(|tool| !tool.deferred)
             .map(WireTool::new)
             .collect(),
-        messages: wire_messages(request),
+        messages: wire_messages(request, habits.sees),
     };
     match serde_json::to_vec(&body) {
         Ok(bytes) => Ok(bytes.into()),
@@ -61,6 +63,8 @@ struct Wire<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     messages: Vec<WireMessage<'a>>,
@@ -99,7 +103,7 @@ impl<'a> WireTool<'a> {
 }
 
 /// A text as the JSON string that stands for it. A conversation is kept as JSON, so most texts are taken over as they are.
-type Text<'a> = Cow<'a, RawValue>;
+pub(super) type Text<'a> = Cow<'a, RawValue>;
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
@@ -108,7 +112,7 @@ enum WireMessage<'a> {
         content: Text<'a>,
     },
     User {
-        content: Text<'a>,
+        content: UserContent<'a>,
     },
     Assistant {
         /// Empty beside calls alone: templates of some models cannot do with `null`.
@@ -164,7 +168,7 @@ struct StoredResult<'a> {
     is_error: bool,
 }
 
-fn wire_messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
+fn wire_messages(request: &ModelRequest, sees: bool) -> Vec<WireMessage<'_>> {
     let system = request.system.iter().map(|block| written(&block.text));
     let mut wire = Vec::new();
     let content = joined(system);
@@ -174,7 +178,7 @@ fn wire_messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     for message in &*request.messages {
         match message.role {
             Role::Assistant => say(&mut wire, message),
-            Role::User => tell(&mut wire, message),
+            Role::User => tell(&mut wire, message, sees),
         }
     }
     wire
@@ -200,18 +204,31 @@ fn say<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
     }
 }
 
-/// What the model was told: results first, then what came with them.
-fn tell<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
-    wire.extend(message.blocks.iter().filter_map(result_of));
+/// What the model was told: results first, then what came with them, then the images of both.
+fn tell<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage, sees: bool) {
+    let mut images = Images {
+        sees,
+        found: Vec::new(),
+    };
+    for block in &message.blocks {
+        wire.extend(result_of(block, &mut images));
+    }
     let others = message
         .blocks
         .iter()
         .filter(|block| block.result_id().is_none());
-    let text = joined(others.filter_map(told));
+    let text = joined(others.filter_map(|block| told(block, &mut images)));
+    let images = images.found;
     match wire.last_mut() {
-        _ if is_empty(&text) => {}
-        Some(WireMessage::User { content }) => append(content, text),
-        _ => wire.push(WireMessage::User { content: text }),
+        _ if is_empty(&text) && images.is_empty() => {}
+        Some(WireMessage::User { content }) => {
+            append(&mut content.text, text);
+            content.images.extend(images);
+        }
+        _ => {
+            let content = UserContent { text, images };
+            wire.push(WireMessage::User { content });
+        }
     }
 }
 
@@ -242,7 +259,7 @@ fn call_of(block: &StoredBlock) -> Option<WireCall<'_>> {
     })
 }
 
-fn result_of(block: &StoredBlock) -> Option<WireMessage<'_>> {
+fn result_of<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<WireMessage<'a>> {
     block.result_id()?;
     let (tool_call_id, content, is_error) = if block.kind() == BlockKind::ToolResult {
         let result: StoredResult = serde_json::from_str(block.json()).ok()?;
@@ -253,7 +270,7 @@ fn result_of(block: &StoredBlock) -> Option<WireMessage<'_>> {
             return None;
         };
         let parts = value["content"].as_array().map_or(&[][..], Vec::as_slice);
-        let content = joined(parts.iter().map(|one| written(&part(one))));
+        let content = joined(parts.iter().map(|one| written(&images.told(one, true))));
         let id = written(value["tool_use_id"].as_str()?);
         (id, content, value["is_error"] == true)
     };
@@ -271,23 +288,14 @@ fn result_of(block: &StoredBlock) -> Option<WireMessage<'_>> {
 }
 
 /// A block of a user message as text.
-fn told(block: &StoredBlock) -> Option<Text<'_>> {
+fn told<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<Text<'a>> {
     if block.kind() != BlockKind::Other {
         return text_of(block);
     }
     match block.block() {
-        ContentBlock::Other(value) => Some(written(&part(&value))),
+        ContentBlock::Other(value) => Some(written(&images.told(&value, false))),
         _ => None,
     }
-}
-
-/// A block that has no shape of its own here, as text.
-fn part(value: &Value) -> String {
-    if let Value::String(text) = &value["text"] {
-        return text.clone();
-    }
-    let kind = value["type"].as_str().unwrap_or("unknown");
-    format!("[A block of the type {kind} stood here. It cannot be sent to this model.]")
 }
 
 fn joined<'a>(texts: impl Iterator<Item = Text<'a>>) -> Text<'a> {
@@ -306,7 +314,7 @@ fn append<'a>(text: &mut Text<'a>, more: Text<'a>) {
     }
 }
 
-fn is_empty(text: &RawValue) -> bool {
+pub(super) fn is_empty(text: &RawValue) -> bool {
     inside(text).is_empty()
 }
 

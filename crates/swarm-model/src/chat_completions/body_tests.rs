@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
+use swarm_protocol::{Effort, Thinking};
 
+use super::super::habits::EffortLimit;
 use super::*;
 use crate::message::Message;
 use crate::request::SystemBlock;
@@ -13,6 +15,8 @@ use crate::stored::stored;
 const HABITS: Habits = Habits {
     limit: TokenLimit::MaxTokens,
     counts_tokens: true,
+    effort: EffortLimit::Highest,
+    sees: false,
 };
 
 fn request(messages: Vec<Message>) -> ModelRequest {
@@ -31,7 +35,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         }]),
         messages: stored(messages),
         max_tokens: 100,
-        thinking_budget: Some(1024),
+        thinking: Thinking::Tokens(1024),
         effort: None,
         agent: "bob".into(),
     }
@@ -70,6 +74,18 @@ fn result(id: &str, content: &str, is_error: bool) -> ContentBlock {
 }
 
 #[test]
+fn an_effort_is_sent_until_the_server_refuses_it() {
+    let mut request = request(vec![Message::user_text("hello")]);
+    request.effort = Some(Effort::Medium);
+    assert_eq!(body(&request, HABITS)["reasoning_effort"], "medium");
+    let refused = Habits {
+        effort: EffortLimit::Unsaid,
+        ..HABITS
+    };
+    assert!(body(&request, refused).get("reasoning_effort").is_none());
+}
+
+#[test]
 fn a_request_has_the_shape_that_servers_know() {
     let whole = body(&request(vec![Message::user_text("hello")]), HABITS);
     assert_eq!(
@@ -99,6 +115,7 @@ fn a_request_follows_the_habits_of_its_server() {
     let bare = Habits {
         limit: TokenLimit::Unsaid,
         counts_tokens: false,
+        ..HABITS
     };
     assert_eq!(keys(bare), ["model", "stream", "tools", "messages"]);
 }
@@ -167,7 +184,7 @@ fn what_has_no_place_in_this_api_is_named_or_left_out() {
         )]),
     ];
     let wire = messages(said);
-    let stand_in = "[A block of the type image stood here. It cannot be sent to this model.]";
+    let stand_in = "[An image was here. This model does not read images.]";
     assert_eq!(
         wire[0],
         json!({"role": "user", "content": format!("look\n\n{stand_in}\n\nwell?")}),
@@ -176,6 +193,42 @@ fn what_has_no_place_in_this_api_is_named_or_left_out() {
     assert_eq!(
         wire[2],
         json!({"role": "tool", "tool_call_id": "a", "content": format!("seen\n\n{stand_in}")})
+    );
+}
+
+#[test]
+fn a_model_that_reads_images_gets_them_behind_the_results() {
+    let image = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
+    let said = vec![
+        Message::user_text("look"),
+        Message::assistant(vec![call("a", json!({})), call("b", json!({}))]),
+        user(vec![
+            ContentBlock::Other(
+                json!({"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "seen"}, image("QQ==")]}),
+            ),
+            result("b", "text", false),
+            ContentBlock::text("hurry"),
+            ContentBlock::Other(image("Qg==")),
+        ]),
+    ];
+    let habits = Habits {
+        sees: true,
+        ..HABITS
+    };
+    let wire = &body(&request(said), habits)["messages"];
+    let below = "seen\n\n[The image is in the next user message.]";
+    assert_eq!(
+        wire[3],
+        json!({"role": "tool", "tool_call_id": "a", "content": below})
+    );
+    assert_eq!(wire[4]["role"], "tool");
+    assert_eq!(
+        wire[5],
+        json!({"role": "user", "content": [
+            {"type": "text", "text": "hurry"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,Qg=="}},
+        ]})
     );
 }
 

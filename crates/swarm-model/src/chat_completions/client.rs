@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::Answer;
 use super::body::request_body;
 use super::config::ChatCompletionsConfig;
-use super::habits::{Habits, TokenLimit, names_context};
+use super::habits::{EffortLimit, Habits, TokenLimit, names_context};
 use crate::error::ModelError;
 use crate::model::{Model, ModelEvents};
 use crate::name::Provider;
@@ -73,6 +73,8 @@ impl OpenAiCompatible {
                 TokenLimit::MaxTokens
             },
             counts_tokens: true,
+            effort: EffortLimit::Highest,
+            sees: config.vision,
         });
         Ok(Self {
             config,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
+use swarm_protocol::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use super::{ChatCompletions, ChatCompletionsConfig};
@@ -33,6 +34,7 @@ fn config(server: &FakeServer) -> ChatCompletionsConfig {
             },
             ..Connection::to_own_server()
         },
+        vision: false,
     }
 }
 
@@ -43,7 +45,7 @@ fn request() -> ModelRequest {
         tools: Arc::default(),
         messages: stored(vec![Message::user_text("hello")]),
         max_tokens: 100,
-        thinking_budget: None,
+        thinking: Thinking::Off,
         effort: None,
         agent: "explorer".into(),
     }

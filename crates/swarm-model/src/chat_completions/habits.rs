@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use swarm_protocol::Effort;
 
 use crate::remote::Refusal;
 
@@ -13,7 +14,36 @@ pub(super) struct Habits {
     pub(super) limit: TokenLimit,
     /// Whether the server is asked to count tokens at the end of the stream.
     pub(super) counts_tokens: bool,
+    /// The highest effort that is sent.
+    pub(super) effort: EffortLimit,
+    /// Whether images are sent.
+    pub(super) sees: bool,
 }
+
+/// Which efforts a server takes; most models that do not reason refuse the field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EffortLimit {
+    /// All of them.
+    Highest,
+    /// Up to `high`, which every server began with.
+    High,
+    /// None.
+    Unsaid,
+}
+
+impl EffortLimit {
+    /// The word for an effort in a request. `max` is not one of this API's words.
+    pub(super) fn word(self, wanted: Effort) -> Option<&'static str> {
+        match (self, wanted) {
+            (Self::Unsaid, _) => None,
+            (Self::Highest, Effort::Xhigh | Effort::Max) => Some(HIGHEST),
+            (_, wanted) => Some(wanted.min(Effort::High).name()),
+        }
+    }
+}
+
+/// The highest word for an effort (<https://platform.openai.com/docs/api-reference/chat/create>).
+const HIGHEST: &str = "xhigh";
 
 /// The name of the limit of output tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +62,7 @@ struct Sent {
     max_tokens: Option<IgnoredAny>,
     max_completion_tokens: Option<IgnoredAny>,
     stream_options: Option<IgnoredAny>,
+    reasoning_effort: Option<String>,
 }
 
 impl Habits {
@@ -42,11 +73,26 @@ impl Habits {
         if !matches!(refusal.status, 400 | 422 | 500) {
             return false;
         }
+        let has_images = contains(refused, br#""type":"image_url""#);
+        if has_images && refusal.says(&["image", "vision", "multimodal", "mmproj"]) {
+            self.sees = false;
+            return true;
+        }
         let Ok(sent) = serde_json::from_slice::<Sent>(refused) else {
             return false;
         };
         if sent.stream_options.is_some() && refusal.says(&["stream_options", "include_usage"]) {
             self.counts_tokens = false;
+            return true;
+        }
+        if let Some(effort) = sent.reasoning_effort
+            && refusal.says(&["reasoning_effort", "reasoning effort", "reasoning.effort"])
+        {
+            self.effort = if effort == HIGHEST {
+                EffortLimit::High
+            } else {
+                EffortLimit::Unsaid
+            };
             return true;
         }
         if sent.max_tokens.is_some() && refusal.says(&["max_completion_tokens"]) {
@@ -60,6 +106,10 @@ impl Habits {
         }
         false
     }
+}
+
+fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
 fn names_limit(refusal: &Refusal) -> bool {
@@ -95,6 +145,8 @@ mod tests {
     const FRESH: Habits = Habits {
         limit: TokenLimit::MaxTokens,
         counts_tokens: true,
+        effort: EffortLimit::Highest,
+        sees: true,
     };
 
     fn learn(status: u16, body: &Value, sent: &Value) -> Option<Habits> {
@@ -119,6 +171,31 @@ mod tests {
         assert_eq!(learn(400, &vllm, &sent).unwrap().limit, TokenLimit::Unsaid);
         let large = json!({"error": {"message": "max_tokens is too large: 32000. This model supports at most 4096 completion tokens"}});
         assert_eq!(learn(400, &large, &sent).unwrap().limit, TokenLimit::Unsaid);
+    }
+
+    #[test]
+    fn an_effort_that_a_server_refuses_is_lowered_and_then_left_out() {
+        let refused =
+            |message: &str| json!({"error": {"message": message, "param": "reasoning_effort"}});
+        let value = refused(
+            "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.",
+        );
+        let lowered = learn(400, &value, &json!({"reasoning_effort": "xhigh"})).unwrap();
+        assert_eq!(lowered.effort.word(Effort::Max), Some("high"));
+        let field = refused("Unrecognized request argument supplied: reasoning_effort");
+        let given_up = learn(400, &field, &json!({"reasoning_effort": "high"})).unwrap();
+        assert_eq!(given_up.effort.word(Effort::Low), None);
+        assert_eq!(learn(400, &field, &json!({})), None);
+        let sent = Effort::ALL.map(|effort| FRESH.effort.word(effort).unwrap_or_default());
+        assert_eq!(sent, ["low", "medium", "high", "xhigh", "xhigh"]);
+    }
+
+    #[test]
+    fn images_that_a_server_refuses_are_not_sent_again() {
+        let refusal = json!({"error": {"message": "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}});
+        let sent = json!({"messages": [{"content": [{"type": "image_url"}]}]});
+        assert!(!learn(500, &refusal, &sent).unwrap().sees);
+        assert_eq!(learn(500, &refusal, &json!({})), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod calls;
 mod client;
 mod config;
 mod habits;
+mod images;
 mod piece;
 
 #[cfg(test)]

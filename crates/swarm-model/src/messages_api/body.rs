@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use swarm_protocol::Effort;
+use swarm_protocol::{CacheLifetime, Effort};
 
 use super::effort;
 use super::marks::Marks;
+use super::thinking::{self, WireThinking};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
 use crate::remote::{Body, Parts};
@@ -20,22 +21,22 @@ use crate::request::{ModelRequest, SystemBlock, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
 /// Serializes a request. The conversation is there as JSON already and is shared.
-pub(super) fn request_body(request: &ModelRequest) -> Result<Body, ModelError> {
+pub(super) fn request_body(
+    request: &ModelRequest,
+    cache: CacheLifetime,
+) -> Result<Body, ModelError> {
     let marks = Marks::of(request);
     let head = Head {
         model: &request.model,
         max_tokens: request.max_tokens,
         stream: true,
-        thinking: request.thinking_budget.map(|budget_tokens| Thinking {
-            kind: "enabled",
-            budget_tokens,
-        }),
+        thinking: thinking::sendable(&request.model, request.thinking, request.max_tokens),
         output_config: request
             .effort
             .and_then(|wanted| effort::sendable(&request.model, wanted))
             .map(|effort| OutputConfig { effort }),
-        tools: wire_tools(&request.tools, &marks),
-        system: wire_system(&request.system, &marks),
+        tools: wire_tools(&request.tools, &marks, cache),
+        system: wire_system(&request.system, &marks, cache),
     };
     let mut head = serde_json::to_string(&head).map_err(|error| ModelError::InvalidRequest {
         message: format!("it cannot be written as JSON ({error})"),
@@ -56,6 +57,7 @@ pub(super) fn request_body(request: &ModelRequest) -> Result<Body, ModelError> {
             .filter(|tool| tool.deferred)
             .map(|tool| tool.name.clone())
             .collect(),
+        cache,
     }))
 }
 
@@ -70,6 +72,7 @@ struct Written {
     marks: Marks,
     /// The names of the deferred tools.
     deferred: HashSet<String>,
+    cache: CacheLifetime,
 }
 
 impl Parts for Written {
@@ -107,24 +110,25 @@ impl Written {
             sink(between);
             between = b",";
             let is_marked = self.marks.blocks.contains(&(index, at));
+            let mark = is_marked.then(|| mark(self.cache));
             match block.kind() {
-                BlockKind::BrokenToolUse => write_block(&mended(block), is_marked, sink),
+                BlockKind::BrokenToolUse => write_block(&mended(block), mark, sink),
                 BlockKind::Other => {
                     let block = without_stale_references(block, &self.deferred);
-                    write_block(&block, is_marked, sink);
+                    write_block(&block, mark, sink);
                 }
-                _ => write_block(block, is_marked, sink),
+                _ => write_block(block, mark, sink),
             }
         }
         sink(b"]}");
     }
 }
 
-fn write_block(block: &StoredBlock, is_marked: bool, sink: &mut dyn FnMut(&[u8])) {
+fn write_block(block: &StoredBlock, mark: Option<&str>, sink: &mut dyn FnMut(&[u8])) {
     let json = block.bytes();
-    if is_marked {
+    if let Some(mark) = mark {
         sink(json.strip_suffix(b"}").unwrap_or(json));
-        sink(MARK.as_bytes());
+        sink(mark.as_bytes());
     } else {
         sink(json);
     }
@@ -136,20 +140,13 @@ struct Head<'a> {
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
+    thinking: Option<WireThinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<WireSystem<'a>>,
-}
-
-#[derive(Serialize)]
-struct Thinking {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    budget_tokens: u32,
 }
 
 #[derive(Serialize)]
@@ -161,12 +158,29 @@ struct OutputConfig {
 struct Marker {
     #[serde(rename = "type")]
     kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
 }
 
-const MARKER: Marker = Marker { kind: "ephemeral" };
+impl Marker {
+    fn new(cache: CacheLifetime) -> Self {
+        Self {
+            kind: "ephemeral",
+            ttl: match cache {
+                CacheLifetime::FiveMinutes => None,
+                CacheLifetime::OneHour => Some(cache.name()),
+            },
+        }
+    }
+}
 
 /// The same behind the fields of a block, with the end of the block.
-const MARK: &str = r#","cache_control":{"type":"ephemeral"}}"#;
+fn mark(cache: CacheLifetime) -> &'static str {
+    match cache {
+        CacheLifetime::FiveMinutes => r#","cache_control":{"type":"ephemeral"}}"#,
+        CacheLifetime::OneHour => r#","cache_control":{"type":"ephemeral","ttl":"1h"}}"#,
+    }
+}
 
 #[derive(Serialize)]
 struct WireTool<'a> {
@@ -188,7 +202,7 @@ struct WireSystem<'a> {
     cache_control: Option<Marker>,
 }
 
-fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks) -> Vec<WireTool<'a>> {
+fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks, cache: CacheLifetime) -> Vec<WireTool<'a>> {
     // The API refuses a mark on a deferred tool, which is no part of the prefix.
     let last = tools.iter().rposition(|tool| !tool.deferred);
     tools
@@ -199,12 +213,16 @@ fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks) -> Vec<WireTool<'a>> {
             description: &tool.description,
             input_schema: &tool.input_schema,
             defer_loading: tool.deferred,
-            cache_control: (marks.tools && Some(index) == last).then_some(MARKER),
+            cache_control: (marks.tools && Some(index) == last).then(|| Marker::new(cache)),
         })
         .collect()
 }
 
-fn wire_system<'a>(blocks: &'a [SystemBlock], marks: &Marks) -> Vec<WireSystem<'a>> {
+fn wire_system<'a>(
+    blocks: &'a [SystemBlock],
+    marks: &Marks,
+    cache: CacheLifetime,
+) -> Vec<WireSystem<'a>> {
     blocks
         .iter()
         .enumerate()
@@ -212,7 +230,7 @@ fn wire_system<'a>(blocks: &'a [SystemBlock], marks: &Marks) -> Vec<WireSystem<'
         .map(|(index, block)| WireSystem {
             kind: "text",
             text: &block.text,
-            cache_control: marks.system.contains(&index).then_some(MARKER),
+            cache_control: marks.system.contains(&index).then(|| Marker::new(cache)),
         })
         .collect()
 }

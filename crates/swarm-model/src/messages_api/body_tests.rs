@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use swarm_protocol::Thinking;
 
 use super::*;
 use crate::message::Message;
@@ -62,18 +63,19 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         tools: [tool("Read"), tool("Write")].into(),
         messages: stored(messages),
         max_tokens: 4096,
-        thinking_budget: None,
+        thinking: Thinking::Off,
         effort: None,
         agent: "explorer".into(),
     }
 }
 
 fn text_of(request: &ModelRequest) -> String {
-    String::from_utf8(request_body(request).unwrap().joined().to_vec()).unwrap()
+    let body = request_body(request, CacheLifetime::FiveMinutes).unwrap();
+    String::from_utf8(body.joined().to_vec()).unwrap()
 }
 
 fn json_of(request: &ModelRequest) -> Value {
-    serde_json::from_slice(&request_body(request).unwrap().joined()).unwrap()
+    serde_json::from_str(&text_of(request)).unwrap()
 }
 
 /// A conversation of several turns with every kind of block.
@@ -126,7 +128,7 @@ fn without_markers(value: &Value) -> Value {
 #[test]
 fn a_request_has_exactly_these_bytes() {
     let mut request = request(conversation()[..3].to_vec());
-    request.thinking_budget = Some(1024);
+    request.thinking = Thinking::Tokens(1024);
     let schema = r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z"]}"#;
     let marker = r#""cache_control":{"type":"ephemeral"}"#;
     let expected = [
@@ -211,6 +213,32 @@ fn an_end_that_takes_no_marker_is_marked_before_it() {
 }
 
 #[test]
+fn a_result_with_a_picture_is_marked_as_any_other() {
+    let image = json!({"type":"image","source":{}});
+    let shown = json!({"type":"tool_result","tool_use_id":"toolu_1","content":[image]});
+    let messages = vec![
+        Message::user_text("hi"),
+        Message::assistant(vec![call("toolu_1", json!({}))]),
+        user(vec![ContentBlock::Other(shown)]),
+    ];
+    assert_eq!(marked(&request(messages)).0, [(0, 0), (2, 0)]);
+}
+
+#[test]
+fn every_marker_asks_for_an_hour_where_that_is_set() {
+    let request = request(conversation());
+    let body = request_body(&request, CacheLifetime::OneHour).unwrap();
+    let text = String::from_utf8(body.joined().to_vec()).unwrap();
+    let usual = text_of(&request);
+    let count = |text: &str, part: &str| text.matches(part).count();
+    assert_eq!(
+        count(&text, r#""cache_control":{"type":"ephemeral","ttl":"1h"}"#),
+        count(&usual, r#""cache_control":{"type":"ephemeral"}"#)
+    );
+    assert_eq!(text.replace(r#","ttl":"1h""#, ""), usual);
+}
+
+#[test]
 fn there_are_at_most_four_markers_and_the_last_system_blocks_win() {
     let mut request = request(conversation());
     request.system = (0..4).map(|n| system(&format!("s{n}"), true)).collect();
@@ -233,6 +261,16 @@ fn effort_is_asked_of_a_model_that_knows_it() {
     assert_eq!(json_of(&request)["output_config"], json!({"effort": "low"}));
     request.model = "somebody-elses".into();
     assert!(json_of(&request).get("output_config").is_none());
+}
+
+#[test]
+fn a_model_that_decides_for_itself_how_long_it_thinks_gets_no_budget() {
+    let mut request = request(conversation());
+    request.model = "claude-sonnet-4-6".into();
+    request.thinking = Thinking::Adaptive;
+    assert_eq!(json_of(&request)["thinking"], json!({"type": "adaptive"}));
+    request.thinking = Thinking::Off;
+    assert!(json_of(&request).get("thinking").is_none());
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl Dialect for MessagesApiConfig {
     }
 
     fn body(&self, request: &ModelRequest) -> Result<Body, ModelError> {
-        request_body(request)
+        request_body(request, self.cache)
     }
 
     fn answer(&self, model: &str) -> Answer {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use parking_lot::Mutex;
 use serde_json::json;
+use swarm_protocol::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use super::played::{collect_response, event, prose_answer, refusal};
@@ -13,7 +15,7 @@ use crate::error::ModelError;
 use crate::message::{ContentBlock, Message};
 use crate::model::{Model, ModelEvent, ModelResponse};
 use crate::remote::fake_server::{FakeServer, Reply};
-use crate::remote::{Connection, RetryPolicy};
+use crate::remote::{Connection, RetryPolicy, Throttle};
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 use crate::stop::StopReason;
@@ -55,7 +57,7 @@ fn request() -> ModelRequest {
         tools: Arc::default(),
         messages: stored(vec![Message::user_text("hello")]),
         max_tokens: 100,
-        thinking_budget: None,
+        thinking: Thinking::Off,
         effort: None,
         agent: "explorer".into(),
     }
@@ -533,4 +535,67 @@ async fn collecting_gives_the_answer_or_the_error() {
         collect_response(events).await,
         Err(ModelError::Auth { .. })
     ));
+}
+
+/// What two members of a team share.
+#[derive(Debug, Default)]
+struct SharedWait(Mutex<Option<Instant>>);
+
+impl Throttle for SharedWait {
+    fn remaining(&self) -> Duration {
+        let until = *self.0.lock();
+        until.map_or(Duration::ZERO, |until| {
+            until.saturating_duration_since(Instant::now())
+        })
+    }
+
+    fn hold(&self, wait: Duration) {
+        let mut until = self.0.lock();
+        *until = (*until).max(Some(Instant::now() + wait));
+    }
+}
+
+#[tokio::test]
+async fn a_wait_that_the_server_asks_of_one_client_holds_for_all() {
+    const WAIT: Duration = Duration::from_millis(400);
+    let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
+        unreachable!()
+    };
+    headers.push(("retry-after-ms", WAIT.as_millis().to_string()));
+    let limited = Reply::Whole(status, headers, body);
+    let server = FakeServer::start(vec![limited, answer("hi")]).await;
+    let throttle: Arc<dyn Throttle> = Arc::new(SharedWait::default());
+    let member = || {
+        let base = config(&server);
+        let connection = Connection {
+            throttle: Some(Arc::clone(&throttle)),
+            ..base.connection.clone()
+        };
+        MessagesApi::new(MessagesApiConfig { connection, ..base }).unwrap()
+    };
+    let begun = Instant::now();
+    let mut first = member().stream(request(), CancellationToken::new());
+    let refused = first.next().await.unwrap().unwrap();
+    assert!(
+        matches!(refused, ModelEvent::Retrying { .. }),
+        "{refused:?}"
+    );
+    let mut others: Vec<_> = (0..3)
+        .map(|_| member().stream(request(), CancellationToken::new()))
+        .collect();
+    for other in &mut others {
+        let event = other.next().await.unwrap().unwrap();
+        assert!(matches!(event, ModelEvent::Waiting { .. }), "{event:?}");
+    }
+    assert_eq!(
+        server.asked().len(),
+        1,
+        "no other request reached the server"
+    );
+    let all = others.into_iter().chain([first]).map(collect_response);
+    for answered in futures::future::join_all(all).await {
+        answered.unwrap();
+    }
+    assert!(begun.elapsed() >= WAIT);
+    assert_eq!(server.asked().len(), 5, "one refusal and four answers");
 }

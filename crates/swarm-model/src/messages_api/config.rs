@@ -1,10 +1,12 @@
 //! Settings of the client. The caller collects them; nothing here reads the environment.
 
+use swarm_protocol::CacheLifetime;
+
 use crate::remote::Connection;
 use crate::secret::Secret;
 
 /// Settings of a [`super::MessagesApi`] client.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct MessagesApiConfig {
     /// Address of the server, without `/v1/messages`.
     pub base_url: String,
@@ -14,6 +16,8 @@ pub struct MessagesApiConfig {
     pub auth_token: Option<Secret>,
     /// Values of the `anthropic-beta` header.
     pub betas: Vec<String>,
+    /// How long the prompt cache keeps requests.
+    pub cache: CacheLifetime,
     /// How the server is reached.
     pub connection: Connection,
 }
@@ -25,6 +29,7 @@ impl Default for MessagesApiConfig {
             api_key: None,
             auth_token: None,
             betas: Vec::new(),
+            cache: CacheLifetime::default(),
             connection: Connection::to_service(),
         }
     }

@@ -19,13 +19,18 @@ pub(super) fn sendable(model: &str, wanted: Effort) -> Option<Effort> {
 }
 
 fn known(model: &str) -> Option<&'static [Effort]> {
-    let (family, version) = model.strip_prefix("claude-")?.split_once('-')?;
-    match (family, version_of(version)?) {
+    match family_and_version(model)? {
         ("opus", (4, 5)) => Some(FIRST),
         ("opus" | "sonnet", (4, 6)) => Some(SECOND),
         ("opus" | "sonnet", version) if version >= (4, 7) => Some(&Effort::ALL),
         _ => None,
     }
+}
+
+/// The two parts of an id such as `claude-opus-4-6`. Older ids, and those of other makers, have none.
+pub(super) fn family_and_version(model: &str) -> Option<(&str, (u32, u32))> {
+    let (family, version) = model.strip_prefix("claude-")?.split_once('-')?;
+    Some((family, version_of(version)?))
 }
 
 /// `4-6`, `4-6-20260101` or `5`; a date alone behind the first number is no second one.

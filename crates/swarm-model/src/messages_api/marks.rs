@@ -77,6 +77,7 @@ fn takes_mark(block: &StoredBlock) -> bool {
     matches!(block.kind(), BlockKind::BlankText | BlockKind::Text) || is_result(block)
 }
 
+/// Results of calls, also those with pictures in them.
 fn is_result(block: &StoredBlock) -> bool {
-    block.kind() == BlockKind::ToolResult
+    block.result_id().is_some()
 }

@@ -10,6 +10,7 @@ mod config;
 mod effort;
 mod event;
 mod marks;
+mod thinking;
 
 #[cfg(test)]
 mod client_tests;

@@ -1,6 +1,7 @@
 //! The client of any remote API: attempts, their failures, and the waits between them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::TryStreamExt;
 use reqwest::Response;
@@ -16,6 +17,7 @@ use super::failure::{Cause, Failure, Transient};
 use super::refusal::Refusal;
 use super::retry::retry_after;
 use super::stream::{Broken, LONGEST_ANSWER, read_answer};
+use super::throttle::staggered;
 use crate::drive::{Emitter, drive};
 use crate::error::ModelError;
 use crate::model::{ModelEvent, ModelEvents, ModelResponse};
@@ -101,6 +103,7 @@ impl<D: Dialect> Inner<D> {
         let mut usage = Usage::default();
         let mut attempt = 1;
         loop {
+            self.wait_for_release(emit).await;
             let failed = match self.attempt(&body, &request.model, usage, emit).await {
                 Ok(mut response) => {
                     response.usage += usage;
@@ -123,8 +126,10 @@ impl<D: Dialect> Inner<D> {
                 Failure::Transient(transient) => transient,
             };
             let wait = retry.wait(attempt, transient.retry_after);
+            self.hold_others(transient.cause, wait);
             attempt += 1;
             tracing::info!(agent, attempt, ?wait, cause = ?transient.cause, "asking the model again");
+            let is_overload = transient.cause == Cause::Overload;
             let reason = match transient.cause {
                 Cause::Connection => {
                     let server = &self.endpoint.server;
@@ -136,8 +141,33 @@ impl<D: Dialect> Inner<D> {
                 attempt,
                 wait,
                 reason,
+                is_overload,
             });
             sleep(wait).await;
+        }
+    }
+
+    /// Waits as long as all clients of the server have to. The wait may have grown meanwhile.
+    async fn wait_for_release(&self, emit: &Emitter) {
+        let Some(throttle) = &self.dialect.connection().throttle else {
+            return;
+        };
+        loop {
+            let remaining = throttle.remaining();
+            if remaining.is_zero() {
+                return;
+            }
+            let wait = staggered(remaining);
+            emit.emit(ModelEvent::Waiting { wait });
+            sleep(wait).await;
+        }
+    }
+
+    /// Has the other clients of the server wait too, if it has too much to do.
+    fn hold_others(&self, cause: Cause, wait: Duration) {
+        let throttle = self.dialect.connection().throttle.as_ref();
+        if let (Some(throttle), Cause::RateLimit | Cause::Overload) = (throttle, cause) {
+            throttle.hold(wait);
         }
     }
 

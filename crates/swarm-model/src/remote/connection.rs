@@ -1,12 +1,14 @@
 //! Settings that are the same for every API. The caller collects them; nothing here reads the environment.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::retry::RetryPolicy;
+use super::throttle::Throttle;
 use crate::secret::Secret;
 
 /// How a model server is reached, and how patiently.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Connection {
     /// Address of a proxy, with its user and password if it wants them. Servers on the loopback address are reached
     /// without it.
@@ -20,6 +22,8 @@ pub struct Connection {
     pub idle_timeout: Duration,
     /// What happens after transient failures.
     pub retry: RetryPolicy,
+    /// The wait that all clients of the server share; `None` where nobody else asks it.
+    pub throttle: Option<Arc<dyn Throttle>>,
 }
 
 impl Connection {
@@ -31,6 +35,7 @@ impl Connection {
             connect_timeout: Duration::from_secs(20),
             idle_timeout: Duration::from_secs(90),
             retry: RetryPolicy::default(),
+            throttle: None,
         }
     }
 

@@ -12,6 +12,7 @@ mod refusal;
 mod replay;
 mod retry;
 mod stream;
+mod throttle;
 
 #[cfg(test)]
 pub(crate) mod fake_server;
@@ -27,3 +28,4 @@ pub(crate) use failure::Failure;
 pub(crate) use refusal::{Refusal, classify};
 pub use replay::{ReplayedApi, replay_answer};
 pub use retry::RetryPolicy;
+pub use throttle::Throttle;

@@ -80,7 +80,7 @@ fn http_date(text: &str) -> Option<Timestamp> {
 }
 
 /// A number from 0 to 1 from the standard library's random hash keys; good enough to spread waits.
-fn random_fraction() -> f64 {
+pub(super) fn random_fraction() -> f64 {
     let bits = u32::try_from(RandomState::new().hash_one(0u8) >> 32).unwrap_or(0);
     f64::from(bits) / f64::from(u32::MAX)
 }

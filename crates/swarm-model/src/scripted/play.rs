@@ -161,6 +161,7 @@ impl Line {
                 attempt: attempt + 2,
                 wait,
                 reason: fail.message.clone(),
+                is_overload: false,
             });
             pause(wait).await;
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
+use swarm_protocol::Thinking;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +39,7 @@ fn request(agent: &str, messages: &[Message]) -> ModelRequest {
         tools: Arc::default(),
         messages: stored(messages.to_vec()),
         max_tokens: 1000,
-        thinking_budget: None,
+        thinking: Thinking::Off,
         effort: None,
         agent: agent.into(),
     }
@@ -426,6 +427,7 @@ async fn failures_are_played_within_one_request_so_that_a_restart_forgets_nothin
                 attempt,
                 wait: Duration::ZERO,
                 reason: "busy".into(),
+                is_overload: false,
             })
         };
         let words = || {

@@ -7,7 +7,10 @@ use swarm_protocol::{ShellGuards, Skill, WebSettings};
 
 use crate::InstructionSettings;
 
-use super::{AgentCatalog, AgentLimits, CompactionSettings, HookSettings, McpSettings, ModelNames};
+use super::{
+    AgentCatalog, AgentLimits, CompactionSettings, HookSettings, McpSettings, ModelNames,
+    RequestSettings,
+};
 
 /// What applies to the agents of a process besides their rights.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,4 +39,6 @@ pub struct AgentConfig {
     pub instructions: InstructionSettings,
     /// What names of models mean for sub-agents.
     pub models: ModelNames,
+    /// What requests to models ask for.
+    pub requests: RequestSettings,
 }

@@ -52,7 +52,7 @@ impl Default for AgentLimits {
             max_concurrent: Self::concurrent_on(1),
             max_per_parent: Self::concurrent_on(1),
             max_total: 200,
-            max_turns: 30,
+            max_turns: 200,
             output_chars: 50_000,
             background_after_s: 0,
             stall_s: 600,

@@ -14,6 +14,7 @@ mod limits;
 mod mcp;
 mod mcp_entry;
 mod model_names;
+mod requests;
 
 pub use catalog::{AgentCatalog, same_agent_type};
 pub use compaction::CompactionSettings;
@@ -25,3 +26,4 @@ pub use hooks::{HookAction, HookCommand, HookGroup, HookSettings};
 pub use limits::AgentLimits;
 pub use mcp::{McpBounds, McpServer, McpServerConfig, McpSettings, McpToolSpec};
 pub use model_names::ModelNames;
+pub use requests::RequestSettings;

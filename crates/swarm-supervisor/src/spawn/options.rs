@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use swarm_panes::BackendRequest;
 use swarm_protocol::{
-    AgentId, BackendType, Color, Hello, MemberName, PaneId, PermissionMode, SpawnId,
+    AgentId, BackendType, Color, Effort, Hello, MemberName, PaneId, PermissionMode, SpawnId,
 };
 use swarm_store::Draft;
 use swarm_worktree::{Created, Slug, Uncommitted};
@@ -23,6 +23,8 @@ pub struct SpawnOptions {
     pub prompt: Option<Draft>,
     /// Its model.
     pub model: Option<String>,
+    /// Its effort, above what its definition says.
+    pub effort: Option<Effort>,
     /// Its permission mode.
     pub mode: Option<PermissionMode>,
     /// Its working folder.

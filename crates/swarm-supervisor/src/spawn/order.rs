@@ -90,13 +90,21 @@ pub(super) fn build(
         created.record.extend_env(&mut env);
     }
     env.extend(marks(deployment, &agent, values.spawn_id));
+    let mut agent_config = (*deployment.agent_config).clone();
+    let mut definition = values.definition;
+    if let Some(effort) = options.effort {
+        agent_config.requests.effort = Some(effort);
+        if let Some(definition) = &mut definition {
+            definition.effort = Some(effort.name().to_owned());
+        }
+    }
     SpawnOrder {
         spawn_id: values.spawn_id,
         color: member.known_color(),
         agent,
         agent_type: options.agent_type.clone(),
-        definition: values.definition,
-        agent_config: (*deployment.agent_config).clone(),
+        definition,
+        agent_config,
         cwd: options.cwd.clone(),
         worktree: values.worktree.as_ref().map(ordered),
         merges: settings.merge == MergeMode::Auto,

@@ -24,6 +24,7 @@ fn options(world: &World) -> SpawnOptions {
         name: name("bob"),
         agent_type: None,
         prompt: Some(Draft::new("team-lead", "run the tests")),
+        effort: None,
         model: None,
         mode: None,
         cwd: world.path(),

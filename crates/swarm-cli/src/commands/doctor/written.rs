@@ -74,7 +74,7 @@ fn read(
         Finding::warning(NAME, remark, hint)
     });
     if slips.is_empty() {
-        match written.settings.clone().with(claude.modes) {
+        match written.settings.clone().with(claude.given(env)) {
             Ok(settings) => written.settings = settings,
             Err(error) => refused.push(error),
         }

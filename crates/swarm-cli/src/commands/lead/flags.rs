@@ -3,12 +3,15 @@
 use swarm_protocol::PermissionMode;
 
 use crate::commands::worktree::no_prompt;
+use crate::request_flags::RequestFlags;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeadFlags {
     /// Model, inherited by members: PROVIDER/MODEL, an alias, or a model ID [default: setting `model.default`].
     #[arg(short, long)]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) requests: RequestFlags,
     /// Agent definitions for this run: {"NAME": {"description": …, "prompt": …}}.
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,

@@ -40,6 +40,7 @@ impl Ready {
             model: flags.model.clone(),
             mode: flags.mode,
             backend: flags.backend.clone(),
+            requests: flags.requests.clone(),
             in_run: true,
         };
         let Prepared {
@@ -99,7 +100,8 @@ pub(in crate::commands) fn parts(
     deployment: Deployment,
     claude: ClaudeSettings,
 ) -> Result<LeadParts, Failure> {
-    let model = models::client(&deployment.model, &deployment.provider, deployment.pace)?;
+    let source = models::ClientSource::of(&deployment);
+    let model = source.client(&deployment.model)?;
     // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
     if deployment.backend.backend.is_some() {
         let chosen = swarm_panes::choose(&deployment.backend, &deployment.terminal);
@@ -113,12 +115,7 @@ pub(in crate::commands) fn parts(
         beginning: Beginning::New,
         runtime: Arc::new(swarm_engine::ModelLoop),
         model,
-        models: Arc::new(models::Factory::new(
-            &deployment.agent_config.models,
-            &deployment.provider,
-            deployment.pace,
-            &deployment.cwd,
-        )),
+        models: Arc::new(models::Factory::new(source, &deployment.cwd)),
         rules: claude.rules,
         events: Arc::new(NoEvents),
         person: None,

@@ -74,6 +74,7 @@ fn bring_all_back(
 ) -> Result<Vec<BroughtBack>, Failure> {
     let choices = Choices {
         backend: args.backend.clone(),
+        requests: args.requests.clone(),
         ..Choices::default()
     };
     let prepared = deployment(app, &choices)?;

@@ -39,6 +39,7 @@ pub(in crate::commands) fn carry_on(
         prompt: None,
         respawn: false,
         model: flags.model.clone(),
+        requests: flags.requests.clone(),
         mode: flags.mode,
         backend: flags.backend.clone(),
         mcp_config: flags.mcp_config.clone(),

@@ -14,6 +14,7 @@ use crate::commands::lead::{OutputFormat, conduct, output_format, parts};
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::deployment::{Choices, Prepared, deployment, worktrees};
 use crate::failure::Failure;
+use crate::request_flags::RequestFlags;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -36,6 +37,8 @@ pub(crate) struct ResumeArgs {
     /// Model of the lead [default: its previous model].
     #[arg(short, long, requires = "prompt")]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) requests: RequestFlags,
     /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
     #[arg(long, requires = "prompt", alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
@@ -78,6 +81,7 @@ pub(super) fn run(
             .or_else(|| lead.and_then(|lead| lead.model.clone())),
         mode: args.mode,
         backend: args.backend.clone(),
+        requests: args.requests.clone(),
         in_run: true,
     };
     let Prepared {

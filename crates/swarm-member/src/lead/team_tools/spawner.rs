@@ -128,6 +128,7 @@ impl TeammateSpawner for LeadSpawner {
             name,
             agent_type: request.agent_type.clone().or(dead_type),
             prompt: Some(prompt),
+            effort: request.effort,
             model: request.model.clone().or(dead_model),
             mode: request.mode.or(dead_mode),
             cwd: request

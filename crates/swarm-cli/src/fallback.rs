@@ -1,0 +1,313 @@
+//! A second model that answers while the first one is overloaded.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::{StreamExt as _, stream};
+use swarm_model::{
+    BlockKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, Role, StoredMessage,
+};
+use swarm_protocol::Thinking;
+use tokio_util::sync::CancellationToken;
+
+/// Refusals for overload in a row after which the other model is asked, as in Claude Code.
+const OVERLOADS: u32 = 3;
+
+/// A model with its limits.
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) client: Arc<dyn Model>,
+    /// Its full name.
+    pub(crate) full: String,
+    /// Its id at its provider.
+    pub(crate) id: String,
+    pub(crate) window: Option<u64>,
+    pub(crate) max_output: Option<u32>,
+}
+
+/// A model that gives way to another one until the end of a turn.
+#[derive(Debug, Clone)]
+pub(crate) struct FallbackModel(Arc<Pair>);
+
+#[derive(Debug)]
+struct Pair {
+    first: Choice,
+    second: Choice,
+    is_on_second: AtomicBool,
+}
+
+impl FallbackModel {
+    pub(crate) fn new(first: Choice, second: Choice) -> Self {
+        Self(Arc::new(Pair {
+            first,
+            second,
+            is_on_second: AtomicBool::new(false),
+        }))
+    }
+}
+
+impl Model for FallbackModel {
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
+        let pair = Arc::clone(&self.0);
+        if begins_turn(&request) {
+            pair.is_on_second.store(false, Ordering::SeqCst);
+        }
+        let mut asking = Asking {
+            pair,
+            request,
+            cancel,
+            events: stream::empty().boxed(),
+            is_on_second: false,
+            overloads: 0,
+            before: VecDeque::new(),
+            is_over: false,
+        };
+        if asking.pair.is_on_second.load(Ordering::SeqCst) {
+            asking.ask_second(None);
+        } else {
+            asking.ask_first();
+        }
+        stream::unfold(asking, Asking::next).boxed()
+    }
+}
+
+/// One request under way.
+struct Asking {
+    pair: Arc<Pair>,
+    request: ModelRequest,
+    cancel: CancellationToken,
+    events: ModelEvents,
+    is_on_second: bool,
+    /// Refusals for overload in a row.
+    overloads: u32,
+    /// Events that come before those of the model.
+    before: VecDeque<ModelEvent>,
+    is_over: bool,
+}
+
+type Item = Result<ModelEvent, ModelError>;
+
+impl Asking {
+    fn ask_first(&mut self) {
+        let first = &self.pair.first;
+        self.before.push_back(switched(first, None));
+        self.events = (first.client).stream(self.request.clone(), self.cancel.clone());
+    }
+
+    fn ask_second(&mut self, notice: Option<String>) {
+        self.is_on_second = true;
+        self.pair.is_on_second.store(true, Ordering::SeqCst);
+        let second = &self.pair.second;
+        self.before.push_back(switched(second, notice));
+        self.events =
+            (second.client).stream(for_second(&self.request, second), self.cancel.clone());
+    }
+
+    async fn next(mut self) -> Option<(Item, Self)> {
+        loop {
+            if let Some(event) = self.before.pop_front() {
+                return Some((Ok(event), self));
+            }
+            if self.is_over {
+                return None;
+            }
+            let item = self.events.next().await?;
+            if self.has_given_up(&item) {
+                let (first, second) = (&self.pair.first.full, &self.pair.second.full);
+                let notice = format!(
+                    "{first} is overloaded; {second} answers until the end of the turn (setting model.fallback)"
+                );
+                self.ask_second(Some(notice));
+                continue;
+            }
+            self.is_over = matches!(item, Err(_) | Ok(ModelEvent::Completed(_)));
+            return Some((item, self));
+        }
+    }
+
+    /// Whether the first model was refused for overload once too often.
+    fn has_given_up(&mut self, item: &Item) -> bool {
+        if self.is_on_second {
+            return false;
+        }
+        match item {
+            Ok(ModelEvent::Retrying { is_overload, .. }) if *is_overload => self.overloads += 1,
+            Ok(ModelEvent::Retrying { .. }) => self.overloads = 0,
+            Err(ModelError::Overloaded { .. }) => self.overloads = OVERLOADS,
+            _ => {}
+        }
+        self.overloads >= OVERLOADS
+    }
+}
+
+fn switched(choice: &Choice, notice: Option<String>) -> ModelEvent {
+    ModelEvent::Switched {
+        notice,
+        window: choice.window,
+        max_output: choice.max_output,
+    }
+}
+
+/// Whether a person or a message asks, and not the results of calls.
+fn begins_turn(request: &ModelRequest) -> bool {
+    let last = request.messages.last();
+    last.is_none_or(|last| last.blocks.iter().all(|block| block.result_id().is_none()))
+}
+
+/// The request as another model takes it: without the thinking of the first one, whose signatures are good for that alone.
+fn for_second(request: &ModelRequest, second: &Choice) -> ModelRequest {
+    let messages = request.messages.iter().map(|message| {
+        let is_thinking = |kind| matches!(kind, BlockKind::Thinking | BlockKind::UnsignedThinking);
+        let mut blocks = message.blocks.iter();
+        if message.role == Role::User || !blocks.any(|block| is_thinking(block.kind())) {
+            return Arc::clone(message);
+        }
+        let mut said = StoredMessage::clone(message);
+        said.blocks.retain(|block| !is_thinking(block.kind()));
+        Arc::new(said)
+    });
+    ModelRequest {
+        model: second.id.clone(),
+        messages: messages.collect(),
+        max_tokens: request
+            .max_tokens
+            .min(second.max_output.unwrap_or(request.max_tokens)),
+        thinking: Thinking::Off,
+        ..request.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+    use swarm_model::{ContentBlock, Message, ModelResponse, StopReason};
+    use swarm_protocol::Usage;
+
+    use super::*;
+
+    /// A model that is overloaded or answers.
+    #[derive(Debug, Default)]
+    struct Played {
+        is_overloaded: AtomicBool,
+        asked: Mutex<Vec<ModelRequest>>,
+    }
+
+    impl Model for Played {
+        fn stream(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelEvents {
+            self.asked.lock().push(request);
+            if self.is_overloaded.load(Ordering::SeqCst) {
+                let retrying = |attempt| {
+                    Ok(ModelEvent::Retrying {
+                        attempt,
+                        wait: std::time::Duration::ZERO,
+                        reason: "busy".to_owned(),
+                        is_overload: true,
+                    })
+                };
+                return stream::iter((2..12).map(retrying)).boxed();
+            }
+            let response = ModelResponse {
+                content: vec![ContentBlock::text("done")],
+                stop_reason: StopReason::EndTurn,
+                usage: Usage::default(),
+                model: String::new(),
+            };
+            stream::iter([Ok(ModelEvent::Completed(response))]).boxed()
+        }
+    }
+
+    fn request(content: Vec<ContentBlock>) -> ModelRequest {
+        let thinking = ContentBlock::Thinking {
+            thinking: "hm".to_owned(),
+            signature: "of-first".to_owned(),
+        };
+        let messages = [
+            Message::user_text("go"),
+            Message::assistant(vec![thinking, ContentBlock::text("well")]),
+            Message {
+                role: Role::User,
+                content,
+            },
+        ];
+        ModelRequest {
+            model: "first-1".to_owned(),
+            system: Arc::default(),
+            tools: Arc::default(),
+            messages: messages
+                .into_iter()
+                .map(|message| Arc::new(StoredMessage::from(message)))
+                .collect(),
+            max_tokens: 64_000,
+            thinking: Thinking::Adaptive,
+            effort: None,
+            agent: "bob".to_owned(),
+        }
+    }
+
+    async fn events(model: &FallbackModel, request: ModelRequest) -> Vec<ModelEvent> {
+        let events = model.stream(request, CancellationToken::new());
+        events.map(Result::unwrap).collect().await
+    }
+
+    /// The windows of the models that were asked, and whether something was said of it.
+    fn switches(events: &[ModelEvent]) -> Vec<(Option<u64>, bool)> {
+        let switches = events.iter().filter_map(|event| match event {
+            ModelEvent::Switched { notice, window, .. } => Some((*window, notice.is_some())),
+            _ => None,
+        });
+        switches.collect()
+    }
+
+    #[tokio::test]
+    async fn an_overloaded_model_is_replaced_until_the_next_turn() {
+        let (first, second) = (Arc::new(Played::default()), Arc::new(Played::default()));
+        let choice = |client: &Arc<Played>, id: &str, window| Choice {
+            client: Arc::clone(client) as Arc<dyn Model>,
+            full: format!("anthropic/{id}"),
+            id: id.to_owned(),
+            window: Some(window),
+            max_output: Some(8_000),
+        };
+        let model = FallbackModel::new(
+            choice(&first, "first-1", 200),
+            choice(&second, "second-1", 100),
+        );
+        first.is_overloaded.store(true, Ordering::SeqCst);
+        let prompt = || request(vec![ContentBlock::text("more")]);
+        let result = || ContentBlock::ToolResult {
+            tool_use_id: "toolu_1".to_owned(),
+            content: "x".to_owned(),
+            is_error: false,
+        };
+        let seen = events(&model, prompt()).await;
+        assert_eq!(switches(&seen), [(Some(200), false), (Some(100), true)]);
+        let retried = |event: &&ModelEvent| matches!(event, ModelEvent::Retrying { .. });
+        assert_eq!(seen.iter().filter(retried).count(), 2, "the third switches");
+        assert!(matches!(seen.last(), Some(ModelEvent::Completed(_))));
+        let asked = second.asked.lock().remove(0);
+        assert_eq!(
+            (asked.model.as_str(), asked.max_tokens),
+            ("second-1", 8_000)
+        );
+        assert_eq!(asked.thinking, Thinking::Off);
+        assert_eq!(
+            asked.messages[1].blocks.len(),
+            1,
+            "no thinking of the first"
+        );
+
+        let seen = events(&model, request(vec![result()])).await;
+        assert_eq!(
+            switches(&seen),
+            [(Some(100), false)],
+            "the turn goes on there"
+        );
+        assert_eq!(first.asked.lock().len(), 1);
+
+        first.is_overloaded.store(false, Ordering::SeqCst);
+        let seen = events(&model, prompt()).await;
+        assert_eq!(switches(&seen), [(Some(200), false)], "a new turn");
+        assert_eq!(first.asked.lock().len(), 2);
+    }
+}

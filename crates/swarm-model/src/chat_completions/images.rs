@@ -1,0 +1,87 @@
+//! Images in requests. The API has no place for them in the result of a call, so they follow in a user message.
+
+use serde::Serialize;
+use serde::ser::{SerializeSeq as _, Serializer};
+use serde_json::{Value, json};
+
+use super::body::{Text, is_empty};
+
+/// Stands in a result whose image follows.
+const BELOW: &str = "[The image is in the next user message.]";
+
+/// What an image is replaced by where the model takes none.
+const NO_VISION: &str = "[An image was here. This model does not read images.]";
+
+/// The content of a user message: a text, or parts where there are images.
+#[derive(Debug)]
+pub(super) struct UserContent<'a> {
+    pub(super) text: Text<'a>,
+    /// Addresses, mostly `data:`.
+    pub(super) images: Vec<String>,
+}
+
+impl Serialize for UserContent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.images.is_empty() {
+            return self.text.serialize(serializer);
+        }
+        let mut parts = serializer.serialize_seq(None)?;
+        if !is_empty(&self.text) {
+            parts.serialize_element(&TextPart {
+                kind: "text",
+                text: &self.text,
+            })?;
+        }
+        for url in &self.images {
+            parts.serialize_element(&json!({"type": "image_url", "image_url": {"url": url}}))?;
+        }
+        parts.end()
+    }
+}
+
+#[derive(Serialize)]
+struct TextPart<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a Text<'a>,
+}
+
+/// Takes the images out of what a model is told.
+#[derive(Debug)]
+pub(super) struct Images {
+    /// Whether the model reads images.
+    pub(super) sees: bool,
+    /// Those of one message, in order.
+    pub(super) found: Vec<String>,
+}
+
+impl Images {
+    /// A block that has no shape of its own here, as text. `is_result` tells whether it stands in the result of a call.
+    pub(super) fn told(&mut self, value: &Value, is_result: bool) -> String {
+        if let Value::String(text) = &value["text"] {
+            return text.clone();
+        }
+        let kind = value["type"].as_str().unwrap_or("unknown");
+        if kind != "image" {
+            return format!(
+                "[A block of the type {kind} was here. It cannot be sent to this model.]"
+            );
+        }
+        match address(&value["source"]).filter(|_| self.sees) {
+            Some(url) => {
+                self.found.push(url);
+                if is_result { BELOW } else { "" }.to_owned()
+            }
+            None => NO_VISION.to_owned(),
+        }
+    }
+}
+
+/// The address of an image of the Messages API.
+fn address(source: &Value) -> Option<String> {
+    if source["type"] == "url" {
+        return source["url"].as_str().map(str::to_owned);
+    }
+    let (media_type, data) = (source["media_type"].as_str()?, source["data"].as_str()?);
+    Some(format!("data:{media_type};base64,{data}"))
+}
