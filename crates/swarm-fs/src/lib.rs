@@ -6,6 +6,7 @@
 mod append;
 mod breaking;
 mod contained;
+mod dir_reader;
 mod disk;
 mod duplicate;
 mod error;
@@ -35,6 +36,7 @@ mod watched;
 
 pub use append::{append, append_durable, left_unsynced, open_for_appending};
 pub use contained::{names_in, read_beginning, read_ending, read_optional, read_optional_from};
+pub use dir_reader::DirReader;
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::FsError;
 pub use fingerprint::fingerprint;
