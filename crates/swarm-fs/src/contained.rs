@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::FsError;
@@ -34,7 +36,16 @@ pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, FsEr
 
 /// The same, with what was known of the file when it was opened.
 pub(crate) fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Metadata)>, FsError> {
-    let opened = retrying(|| rustix::fs::open(path, access | CONTAINED, PRIVATE_FILE));
+    open_known_at(CWD, path, access)
+}
+
+/// The same for a path that is relative to an open folder.
+pub(crate) fn open_known_at(
+    folder: BorrowedFd<'_>,
+    path: &Path,
+    access: OFlags,
+) -> Result<Option<(File, Metadata)>, FsError> {
+    let opened = retrying(|| rustix::fs::openat(folder, path, access | CONTAINED, PRIVATE_FILE));
     let file = match opened {
         Ok(descriptor) => File::from(descriptor),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
@@ -80,21 +91,22 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
     let Some((file, metadata)) = open_known(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
-    read_whole(path, file, metadata.len()).map(Some)
+    read_whole(path, &file, metadata.len()).map(Some)
 }
 
 /// Reads a file from where it stands to its end, which `length` tells nearly always.
-pub(crate) fn read_whole(path: &Path, file: File, length: u64) -> Result<Vec<u8>, FsError> {
+pub(crate) fn read_whole(path: &Path, mut file: &File, length: u64) -> Result<Vec<u8>, FsError> {
     let failed = |error: io::Error| FsError::io(path, "read", error);
     // One byte more, so that a file of this length shows that it ends there: a read that leaves room is at the end.
     let length = usize::try_from(length).unwrap_or_default();
     let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MOST_AT_ONCE));
-    let read = retrying(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
+    let read = retrying(|| rustix::io::read(file, spare_capacity(&mut bytes)));
     if read.map_err(|error| failed(error.into()))? == length {
         return Ok(bytes);
     }
     // By way of `take`, because a file that is read to its end by itself is asked for its length once more.
-    file.take(u64::MAX)
+    file.by_ref()
+        .take(u64::MAX)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     Ok(bytes)
@@ -176,9 +188,10 @@ pub(crate) fn refuse_other_owner(path: &Path, metadata: &Metadata) -> Result<(),
     }
 }
 
-/// The user that this process acts as.
+/// The user that this process acts as, which never changes.
 pub(crate) fn own_user() -> u32 {
-    rustix::process::geteuid().as_raw()
+    static USER: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
+    *USER
 }
 
 /// Which file or folder this is, for as long as somebody keeps it open: a free inode number is given

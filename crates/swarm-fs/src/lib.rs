@@ -6,6 +6,7 @@
 mod append;
 mod breaking;
 mod contained;
+mod dir_reader;
 mod disk;
 mod duplicate;
 mod error;
@@ -35,6 +36,7 @@ mod watched;
 
 pub use append::{append, append_durable, left_unsynced, open_for_appending};
 pub use contained::{names_in, read_beginning, read_ending, read_optional, read_optional_from};
+pub use dir_reader::DirReader;
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::FsError;
 pub use fingerprint::fingerprint;
@@ -49,7 +51,7 @@ pub use private::{
 };
 pub use relocate::{remove_tree, rename_no_replace, set_aside};
 pub use replace::{
-    place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
+    BlankFile, place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use support::{DoorSupport, door_support, free_space, shared_file_system};

@@ -115,7 +115,7 @@ pub fn probe(path: &Path) -> Result<Liveness, FsError> {
 /// As [`probe`].
 pub fn probe_and_read(path: &Path) -> Result<(Liveness, Option<Vec<u8>>), FsError> {
     let (found, held) = look(path)?;
-    let content = held.and_then(|(file, length)| read_whole(path, file, length).ok());
+    let content = held.and_then(|(file, length)| read_whole(path, &file, length).ok());
     Ok((found, content))
 }
 

@@ -28,7 +28,14 @@ fn is_plain_line(text: &str) -> bool {
 pub fn clean_text(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(c) = rest.chars().next() {
+    loop {
+        // Nearly everything is plain ASCII, which is copied as a whole.
+        let (plain, other) = rest.split_at(plain_length(rest));
+        clean.push_str(plain);
+        rest = other;
+        let Some(c) = rest.chars().next() else {
+            return clean;
+        };
         if let Some(length) = csi_sequence(rest) {
             rest = &rest[length..];
         } else {
@@ -36,7 +43,13 @@ pub fn clean_text(text: &str) -> String {
             push_safe(&mut clean, c, rest);
         }
     }
-    clean
+}
+
+/// Length of the printable ASCII, line ends and tabs that `text` begins with.
+fn plain_length(text: &str) -> usize {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    let other = text.bytes().position(|byte| !is_plain(&byte));
+    other.unwrap_or(text.len())
 }
 
 /// Length of the control sequence (`ESC [ … letter`, as for colours) that `text` begins with.

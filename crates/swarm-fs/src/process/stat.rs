@@ -1,7 +1,7 @@
 //! What the kernel tells of a process in `/proc/PID/stat`, and processes that pids alone do not name.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -20,6 +20,12 @@ pub struct Process {
 
 /// `PF_KTHREAD` of the kernel's `sched.h`, in the field `flags`.
 const KERNEL_THREAD: u32 = 0x0020_0000;
+
+/// More bytes than the line has: its name and 52 fields, each a number of at most 20 digits.
+const LONGEST_LINE: usize = 2048;
+
+/// The fields behind the name that are used: all up to the start time.
+const FIELDS: usize = 20;
 
 /// What `/proc/PID/stat` tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +47,18 @@ pub struct ProcessStat {
 impl ProcessStat {
     /// What is known of the process that has this pid; `None` when there is none, or no `/proc`.
     pub fn of(pid: u32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        let mut line = [0; LONGEST_LINE];
+        let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
+        // The kernel writes the line as a whole into a buffer that has room for it.
+        let read = file.read(&mut line).ok()?;
+        Self::parse(&String::from_utf8_lossy(&line[..read]))
     }
 
     /// Reads the line. The format is in `proc_pid_stat(5)`: the program's name is in parentheses and may hold any
     /// character, so fields are counted from the last parenthesis.
     pub fn parse(line: &str) -> Option<Self> {
         let (head, rest) = line.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let fields: Vec<&str> = rest.split_ascii_whitespace().take(FIELDS).collect();
         let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
         Some(Self {
             process: Process {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_fs::{FsError, Held};
+use swarm_fs::{DirReader, FsError, Held};
 use swarm_protocol::{Task, TaskId};
 
 use super::TaskList;
@@ -108,9 +108,10 @@ impl FileTeam {
     /// Reads the whole folder.
     pub(crate) fn look_at_tasks(&self) -> Result<TaskList> {
         let mut list = TaskList::default();
-        let folder = self.at.tasks();
-        let names = match swarm_fs::names_in(folder) {
-            Ok(Some(names)) => names,
+        let listed = DirReader::open(self.at.tasks().to_owned());
+        let listed = listed.and_then(|folder| folder.map(|it| Ok((it.names()?, it))).transpose());
+        let (names, folder) = match listed {
+            Ok(Some(listed)) => listed,
             Ok(None) | Err(_) if !self.exists() => return Err(self.not_found()),
             Ok(None) => return Ok(list),
             Err(error) => return Err(error.into()),
@@ -122,7 +123,10 @@ impl FileTeam {
         ids.sort_unstable();
         let parts: Vec<&[TaskId]> = ids.chunks(FILES_PER_THREAD).collect();
         let read = swarm_fs::in_parallel(&parts, |ids| {
-            let tasks = ids.iter().map(|id| self.look_at_task(*id));
+            let tasks = ids.iter().map(|id| {
+                let read = folder.read(format!("{id}.json"));
+                self.task_in(*id, read)
+            });
             tasks.collect::<Vec<_>>()
         });
         for task in read.into_iter().flatten() {
@@ -138,17 +142,27 @@ impl FileTeam {
 
     /// Reads one file; `None` if there is none.
     pub(super) fn look_at_task(&self, id: TaskId) -> Result<Option<Result<Task, BrokenFile>>> {
-        let path = self.at.task(id);
-        let bytes = match swarm_fs::read_optional(&path) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(None),
+        self.task_in(id, swarm_fs::read_optional(&self.at.task(id)))
+    }
+
+    /// The task in a file that was read.
+    fn task_in(
+        &self,
+        id: TaskId,
+        read: Result<Option<Vec<u8>>, FsError>,
+    ) -> Result<Option<Result<Task, BrokenFile>>> {
+        match read {
+            Ok(Some(bytes)) => Ok(Some(parse(id, &bytes).map_err(|reason| BrokenFile {
+                path: self.at.task(id),
+                reason,
+            }))),
+            Ok(None) => Ok(None),
             Err(FsError::NotOurs { path, why }) => {
                 let reason = why.to_owned();
-                return Ok(Some(Err(BrokenFile { path, reason })));
+                Ok(Some(Err(BrokenFile { path, reason })))
             }
-            Err(error) => return Err(error.into()),
-        };
-        Ok(Some(parse(path, id, &bytes)))
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The highest number in the folder, whatever the files hold.
@@ -167,17 +181,12 @@ fn edges_of(list: &TaskList, of: impl Fn(&Task) -> &Vec<TaskId>) -> Vec<TaskId> 
     edges.copied().collect()
 }
 
-fn parse(path: PathBuf, id: TaskId, bytes: &[u8]) -> Result<Task, BrokenFile> {
+/// A task, or why it is none.
+fn parse(id: TaskId, bytes: &[u8]) -> Result<Task, String> {
     match Task::parse(bytes) {
         Ok(task) if task.id == id => Ok(task),
-        Ok(task) => Err(BrokenFile {
-            path,
-            reason: format!("it says that it is task {}", task.id),
-        }),
-        Err(error) => Err(BrokenFile {
-            path,
-            reason: error.to_string(),
-        }),
+        Ok(task) => Err(format!("it says that it is task {}", task.id)),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -185,6 +194,5 @@ fn parse(path: PathBuf, id: TaskId, bytes: &[u8]) -> Result<Task, BrokenFile> {
 pub(super) fn id_of(path: &Path) -> Option<TaskId> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
     // `#7` reads as a task id, too, but is not the name of its file.
-    let id: TaskId = stem.parse().ok()?;
-    (id.to_string() == stem).then_some(id)
+    stem.parse().ok().filter(|_| !stem.starts_with('#'))
 }

@@ -1,5 +1,7 @@
 //! Tables for `status`, `task list` and their like.
 
+use std::borrow::Cow;
+
 use swarm_protocol::Color;
 
 use crate::Theme;
@@ -142,19 +144,24 @@ impl Table {
         let widths = self.widths(theme.width);
         let headings = self.headings.iter().map(|(text, _)| Cell::new(text).dim());
         let headings: Vec<Cell> = headings.collect();
-        std::iter::once(&headings)
-            .chain(&self.rows)
-            .map(|row| self.line(row, &widths, theme))
-            .collect()
+        let mut text = String::new();
+        for row in std::iter::once(&headings).chain(&self.rows) {
+            self.line(&mut text, row, &widths, theme);
+        }
+        text
     }
 
-    fn line(&self, row: &[Cell], widths: &[Option<usize>], theme: Theme) -> String {
-        let mut line = String::new();
+    fn line(&self, line: &mut String, row: &[Cell], widths: &[Option<usize>], theme: Theme) {
         let mut blank = 0;
         for ((cell, width), (_, align)) in row.iter().zip(widths).zip(&self.headings) {
             let Some(width) = *width else { continue };
-            let text = fit(&cell.text, width, theme.signs().ellipsis);
-            let room = width - columns(&text);
+            let mut text = Cow::Borrowed(cell.text.as_str());
+            let mut taken = columns(&text);
+            if taken > width {
+                text = Cow::Owned(fit(&text, width, theme.signs().ellipsis));
+                taken = columns(&text);
+            }
+            let room = width - taken;
             let (before, after) = match align {
                 Align::Left => (0, room),
                 Align::Right => (room, 0),
@@ -163,14 +170,14 @@ impl Table {
                 blank += width + GAP;
                 continue;
             }
-            line.extend(std::iter::repeat_n(' ', blank + before));
-            match cell.style {
-                Some(style) => line += &paint(theme, style, &text),
-                None => line += &text,
+            line.push_str(&" ".repeat(blank + before));
+            match cell.style.filter(|_| theme.color) {
+                Some(style) => line.push_str(&paint(theme, style, &text)),
+                None => line.push_str(&text),
             }
             blank = after + GAP;
         }
-        line + "\n"
+        line.push('\n');
     }
 
     /// The width of each column: that of its longest text, and less where all together would not fit. `None` for one

@@ -1,6 +1,8 @@
 //! The members of a status: who is at what, since when.
 
-use swarm_protocol::{Member, MemberState, TaskStatus, UnixMs};
+use std::collections::HashMap;
+
+use swarm_protocol::{Member, MemberState, Task, TaskStatus, UnixMs};
 use swarm_store::MemberView;
 use swarm_ui::Theme;
 use swarm_ui::print::{Cell, Table, counted, short_count};
@@ -13,12 +15,13 @@ use crate::commands::members::{
 /// The members in a table; with `brief` only those who have something to do.
 pub(super) fn text(status: &Status, now: UnixMs, theme: Theme, brief: bool) -> String {
     let mut table = heading();
+    let in_progress = in_progress(&status.tasks.tasks);
     for view in status
         .members
         .iter()
         .filter(|view| !brief || !is_quiet(view))
     {
-        table.row(row(status, view, now));
+        table.row(row(status, view, &in_progress, now));
     }
     if table.is_empty() {
         return String::new();
@@ -58,7 +61,7 @@ fn heading() -> Table {
     .spare([8, 7, 4, 5])
 }
 
-fn row(status: &Status, view: &MemberView, now: UnixMs) -> [Cell; 9] {
+fn row(status: &Status, view: &MemberView, in_progress: &InProgress<'_>, now: UnixMs) -> [Cell; 9] {
     let since = since(view).map_or_else(String::new, |since| age(now, since));
     let unread = match view.unread {
         Some(0) => Cell::new("0").dim(),
@@ -73,7 +76,7 @@ fn row(status: &Status, view: &MemberView, now: UnixMs) -> [Cell; 9] {
         unread,
         Cell::new(short_count(tokens)),
         context(view),
-        Cell::new(doing(status, view)),
+        Cell::new(doing(status, view, in_progress)),
         Cell::new(pane(status, &view.member)),
         Cell::new(view.member.model.as_deref().unwrap_or_default()),
     ]
@@ -103,15 +106,29 @@ fn pane(status: &Status, member: &Member) -> String {
     }
 }
 
+/// The tasks that are worked on, by the owner that each file names.
+type InProgress<'a> = HashMap<&'a str, Vec<&'a Task>>;
+
+fn in_progress(tasks: &[Task]) -> InProgress<'_> {
+    let mut in_progress = InProgress::new();
+    for task in tasks {
+        if let (TaskStatus::InProgress, Some(owner)) = (task.status, &task.owner) {
+            in_progress.entry(owner).or_default().push(task);
+        }
+    }
+    in_progress
+}
+
 /// Its task and what it is at, or why it is at nothing.
-fn doing(status: &Status, view: &MemberView) -> String {
+fn doing(status: &Status, view: &MemberView, in_progress: &InProgress<'_>) -> String {
     if is_over(view.state) {
         let reason = status.death(&view.member.name);
         return reason.unwrap_or_default().to_owned();
     }
-    let id = view.member.id_in(&status.config.name);
-    let mine = status.tasks.tasks.iter();
-    let mine = mine.filter(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&id));
+    // Other programs may write the whole id.
+    let id = view.member.id_in(&status.config.name).to_string();
+    let owners = [view.member.name.as_str(), &id].into_iter();
+    let mine = owners.filter_map(|owner| in_progress.get(owner)).flatten();
     let mine = mine.map(|task| {
         let words = task.active_form.as_deref().unwrap_or(&task.subject);
         format!("#{} {words}", task.id)
