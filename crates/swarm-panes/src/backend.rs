@@ -103,19 +103,6 @@ pub trait PaneBackend: Send + Sync + fmt::Debug {
         Ok(panes)
     }
 
-    /// Ends every pane of a team.
-    ///
-    /// # Errors
-    /// [`PaneError`] of the first that could not be ended; the others are still tried.
-    async fn close_all(&self, team: &TeamName) -> Result<(), PaneError> {
-        let mut first = Ok(());
-        for tagged in self.panes(team).await? {
-            let closed = self.close(&tagged.pane, &tagged.spawn_id).await;
-            first = first.and(closed);
-        }
-        first
-    }
-
     /// What a person would see of the team: its windows with their panes and what stands in them. Empty where there
     /// is nothing to see.
     ///

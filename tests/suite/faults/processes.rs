@@ -96,7 +96,12 @@ fn l9_the_team_of_a_lead_that_is_told_to_end_while_it_spawns_can_be_taken_over()
 fn l9_what_a_lead_was_asked_can_be_answered_when_it_is_gone() {
     lose_lead(
         Duty::IsAsked,
-        &[Blow::Kill, Blow::TerminateAndKill, Blow::HangUp],
+        &[
+            Blow::Kill,
+            Blow::TerminateAndKill,
+            Blow::HangUp,
+            Blow::CloseTerminal,
+        ],
     );
 }
 

@@ -184,13 +184,13 @@ fn d8_a_member_whose_key_is_refused_is_shown_as_failed_with_the_reason() {
 
 /// Most time until a death is shown here. The aim is a tenth of a second on a quiet machine; who only looks again from time
 /// to time takes seconds.
-const SHOWN: Duration = Duration::from_millis(1500);
+const SHOWN: Duration = Duration::from_millis(750);
 
 #[test]
 fn d8_a_watched_status_shows_a_kill_by_the_life_lock() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    let names = ["ann", "bob", "eve"];
+    let names = ["ann", "bob", "eve", "kim", "leo"];
     for name in names {
         spawn_over(&world, name);
     }
@@ -210,8 +210,9 @@ fn d8_a_watched_status_shows_a_kill_by_the_life_lock() {
         world.wait_for("its death is shown", || shows(name, "dead").then_some(()));
         began.elapsed()
     });
-    // Of three, so that a machine with other work is not taken for one that polls.
-    assert!(times.iter().min() < Some(&SHOWN), "{times:?}");
+    // One may be late on a machine with other work; who polls is late more often.
+    let late = times.iter().filter(|time| **time > SHOWN).count();
+    assert!(late <= 1, "{times:?}");
     watching.signal(Signal::INT);
     watching.wait();
     world.swarm(&["kill", "--all"]).ok();

@@ -4,7 +4,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use swarm_panes::{Pane, PaneBackend, PaneSpec, PaneStatus, Place};
 
 use crate::rig::{
-    LEAD, Terminal, UserServer, open_sleeper, sh, spec, team, tell_title, until, within,
+    LEAD, Terminal, UserServer, close_all, open_sleeper, sh, spec, team, tell_title, until, within,
 };
 
 /// The words on a pane's border, without colours, as tmux words them for that pane.
@@ -105,7 +105,7 @@ async fn a_border_says_that_the_program_ended_before_tmux_knows_how() {
     reads(&server, &pane, "ada · ended").await;
     let child = child.trim().parse().ok().and_then(Pid::from_raw);
     kill_process(child.expect("a pid"), Signal::KILL).unwrap();
-    backend.close_all(&team()).await.unwrap();
+    close_all(&backend, &team()).await;
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn the_leads_border_names_it_while_teammates_are_there() {
     let backend = server.backend(Place::Auto);
     open_sleeper(&backend, "ada").await;
     assert_eq!(border(&server, LEAD).trim(), "team-lead · alpha");
-    backend.close_all(&team()).await.unwrap();
+    close_all(&backend, &team()).await;
     assert_eq!(border(&server, LEAD), before);
     assert_eq!(server.run(&["show-options", "-p", "-t", LEAD]), "");
 }

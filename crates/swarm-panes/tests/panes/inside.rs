@@ -6,7 +6,7 @@ use swarm_panes::{Pane, PaneBackend, PaneError, PaneSpec, PaneStatus, Place, Tmu
 use swarm_protocol::ErrorKind;
 
 use crate::rig::{
-    LEAD, Terminal, UserServer, assert_readable, geometry, join_all, open_sleeper, team,
+    LEAD, Terminal, UserServer, assert_readable, close_all, geometry, join_all, open_sleeper, team,
     tell_title, until,
 };
 
@@ -197,7 +197,7 @@ async fn s7_a_window_with_panes_of_others_is_left_as_it_is() {
             window_of(&server, "%0")
         );
     }
-    backend.close_all(&team()).await.unwrap();
+    close_all(&backend, &team()).await;
     assert_eq!((layout(), options()), (before.0, before.1));
     assert!(focus(&server).is_superset(&before.2));
 }
@@ -323,7 +323,7 @@ async fn r2_a_split_that_was_asked_for_is_made_or_refused() {
     assert!(matches!(refused, PaneError::NoSplit { .. }), "{refused}");
     assert_eq!(refused.kind(), ErrorKind::Environment);
     assert_eq!(geometry(&server.socket), before);
-    backend.close_all(&team()).await.unwrap();
+    close_all(&backend, &team()).await;
     server.run(&["split-window", "-d", "-t", LEAD, "--", "sleep", "99999"]);
     server.run(&["resize-pane", "-Z", "-t", LEAD]);
     let refused = backend.open(&crate::rig::spec("late")).await.unwrap_err();
@@ -472,7 +472,7 @@ async fn nothing_of_the_users_server_is_changed_for_good() {
     assert_eq!(settings(&server), before.0, "while teammates are there");
     let (spec, pane) = last.unwrap();
     backend.close(&pane, &spec.spawn_id).await.unwrap();
-    backend.close_all(&team()).await.unwrap();
+    close_all(&backend, &team()).await;
     assert_eq!(settings(&server), before.0);
     assert_eq!(window_options(), before.1);
     assert_eq!(
@@ -497,7 +497,7 @@ async fn what_the_user_has_set_on_the_window_is_kept() {
         during.contains("pane-active-border-style fg=red"),
         "{during}"
     );
-    backend.close_all(&team()).await.unwrap();
+    close_all(&backend, &team()).await;
     assert_eq!(options(), before);
 }
 

@@ -352,3 +352,10 @@ pub(crate) fn assert_readable(socket: &Path, lead: Option<&str>) {
         }
     }
 }
+
+/// Ends every pane of a team.
+pub(crate) async fn close_all(backend: &(impl PaneBackend + ?Sized), team: &TeamName) {
+    for tagged in backend.panes(team).await.unwrap() {
+        backend.close(&tagged.pane, &tagged.spawn_id).await.unwrap();
+    }
+}

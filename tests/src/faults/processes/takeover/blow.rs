@@ -44,6 +44,11 @@ impl Blow {
     pub(super) fn is_sudden(self) -> bool {
         matches!(self, Self::Kill | Self::KillGroup)
     }
+
+    /// Whether the lead leaves its members to another one.
+    pub(super) fn leaves_members(self) -> bool {
+        !matches!(self, Self::Terminate | Self::TerminateAndKill)
+    }
 }
 
 /// A lead at work.

@@ -53,7 +53,7 @@ pub fn takeover(programs: &Programs, duty: Duty, blow: Blow, seed: Seed) {
     trial.await_moment(&mut dice);
     dice.linger(PAUSE);
     leading.end(&scene, blow, &mut dice);
-    if blow.is_sudden() {
+    if blow.leaves_members() {
         trial.members_heed(on_lost);
     }
     trial.is_taken_over(&mut dice);
@@ -203,7 +203,7 @@ impl Trial<'_> {
     /// gone leaves her to another lead.
     fn question_of_ann(&self) -> Option<String> {
         let world = &self.scene.world;
-        let may_have_ended = matches!(self.blow, Blow::Terminate | Blow::TerminateAndKill);
+        let may_have_ended = !self.blow.leaves_members();
         world.wait_for("ann's question is in the queue, or she has ended", || {
             if may_have_ended && self.scene.teammates().is_empty() {
                 return Some(None);
