@@ -231,19 +231,12 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn rest(&mut self) {
         let background = self.sub_agents.background();
         let state = if background.is_empty() {
-            let (state, detail) = self.role.idle_state();
-            (state, detail.or_else(|| self.commands()))
+            self.role.idle_state()
         } else {
             (MemberState::Background, Some(background.join(", ")))
         };
         self.report(state);
         self.wait(None).await;
-    }
-
-    /// The commands that run in the background, for the state of a member that does nothing else.
-    fn commands(&self) -> Option<String> {
-        let commands = self.sub_agents.commands();
-        (!commands.is_empty()).then(|| format!("in the background: {}", commands.join(", ")))
     }
 
     /// Reports a state, unless it was the last one reported.

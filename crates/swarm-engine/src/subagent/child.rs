@@ -45,6 +45,7 @@ impl SubAgents {
         let model = self.model_for(record)?;
         let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
         let mut parts = self.parts(record, model, &sink)?;
+        record.begin_commands(self.limits().output_chars);
         record.live().held.get_or_insert_with(|| {
             let tools = parts.tools.iter();
             tools.map(|tool| tool.name().to_owned()).collect()
@@ -311,7 +312,7 @@ fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) ->
         env: Arc::new(env),
         confine: confine.or_else(|| parent.confine.clone()),
         cancel: CancellationToken::new(),
-        commands: None,
+        commands: Some(Arc::clone(&record.live().commands)),
         ..parent.clone()
     }
 }

@@ -61,6 +61,8 @@ pub struct LeadParts {
     pub is_interactive: bool,
     /// Model requests in one turn.
     pub max_requests: u32,
+    /// How long a run waits for commands in the background once nothing else is left to do.
+    pub command_wait: Duration,
     /// Ends the run after this time; the members park unless the team is removed.
     pub timeout: Option<Duration>,
     /// Removes the team at the end.

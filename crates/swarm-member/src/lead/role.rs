@@ -10,6 +10,7 @@ use swarm_supervisor::{
     Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
 };
 use swarm_tools::Caller;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -42,6 +43,8 @@ pub(super) struct LeadRole {
     /// The paused members for which the run waits, as last reported.
     told_paused: Option<String>,
     /// Whether somebody can type into the terminal of the run.
+    /// Until when the run waits for commands in the background: nothing else is left to do.
+    commands_until: Option<Instant>,
     has_person: bool,
     /// Whether the person there says how it goes on: they have interrupted the last turn of a run.
     awaits_person: bool,
@@ -65,6 +68,7 @@ impl LeadRole {
             nudged: None,
             told_paused: None,
             has_person,
+            commands_until: None,
             awaits_person: false,
         }
     }
@@ -125,7 +129,8 @@ impl Role for LeadRole {
 
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
         let Some(team) = member.seat().team() else {
-            if !member.sub_agents.is_busy() && !member.role.waits_for_person() {
+            let is_over = !member.sub_agents.is_busy() && !member.role.waits_for_person();
+            if is_over && !member.waits_for_commands() {
                 return Ok(Some(Outcome::Completed));
             }
             member.rest().await;
@@ -154,6 +159,7 @@ impl Role for LeadRole {
         if !is_leaving && !member.sub_agents.is_busy() && !waits_for_person {
             match situation(&before, &tasks, &after) {
                 Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
+                Situation::Done | Situation::Stalled if member.waits_for_commands() => {}
                 Situation::Done => return Ok(Some(Outcome::Completed)),
                 Situation::Stalled => return member.nudge(&tasks),
                 Situation::Moving => return Ok(None),
@@ -166,6 +172,13 @@ impl Role for LeadRole {
 
     async fn changed(&mut self) {
         tokio::select! {
+        let until = self.commands_until;
+        let waited_enough = async {
+            match until {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
             () = self.supervisor.changed() => {}
             () = self.mail.departed.notified() => {}
         }
@@ -184,6 +197,7 @@ impl Role for LeadRole {
         self.awaits_person = false;
     }
 
+        self.commands_until = None;
     async fn turn_event(&mut self, _turn: &Turn) -> Self::TurnEvent {
         std::future::pending().await
     }
@@ -208,7 +222,7 @@ impl Role for LeadRole {
         let is_finished = member.is_work_finished()?;
         let role = &mut member.role;
         if role.mail.person_wrote() {
-            role.result.person_wrote();
+            role.result.is_provisional();
         }
         role.result.turn_ended(outcome.text(), is_finished);
         let is_interrupted = matches!(outcome, TurnOutcome::Interrupted { .. });
@@ -345,6 +359,30 @@ impl MemberLoop<LeadRole> {
     fn report_paused(&mut self, team: &dyn Team, members: &[MemberView]) {
         let paused = paused_alone(members);
         if let Some(names) = paused.as_ref().filter(|_| paused != self.role.told_paused) {
+    /// Whether the run goes on because commands run in the background, of whose end the lead was promised to be told. A
+    /// server would never end, so the wait has a limit; it begins when nothing else is left to do.
+    fn waits_for_commands(&mut self) -> bool {
+        let commands = self.sub_agents.commands();
+        if commands.is_empty() {
+            self.role.commands_until = None;
+            return false;
+        }
+        let wait = self.role.parts.command_wait;
+        if self.role.commands_until.is_none() {
+            self.role.result.is_provisional();
+            self.reporter.notice(format!(
+                "the run waits up to {} s for commands in the background: {}",
+                wait.as_secs(),
+                commands.join(", ")
+            ));
+        }
+        let until = self
+            .role
+            .commands_until
+            .get_or_insert(Instant::now() + wait);
+        Instant::now() < *until
+    }
+
             self.reporter.notice(format!(
                 "the run waits: paused is {names}; `swarm continue NAME --team {}` lets a member go on",
                 team.name()

@@ -1,6 +1,7 @@
 //! A lead before it begins: its parts, and the worktree in which it works.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use swarm_config::ClaudeSettings;
 use swarm_engine::NoEvents;
@@ -19,7 +20,9 @@ use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models;
 use crate::root_folder;
-use crate::teammate_entry::platform;
+
+/// How long a run waits for commands in the background: as long as a command may take in the foreground.
+const COMMAND_WAIT: Duration = Duration::from_mins(10);
 
 /// A lead of a conversation of its own that has not begun.
 pub(in crate::commands) struct Ready {
@@ -129,6 +132,7 @@ pub(in crate::commands) fn parts(
         timeout: None,
         remove_team: false,
         stop: CancellationToken::new(),
+        command_wait: COMMAND_WAIT,
         hangup: CancellationToken::new(),
         kill: CancellationToken::new(),
         deployment,

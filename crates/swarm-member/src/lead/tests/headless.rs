@@ -53,6 +53,7 @@ impl Run {
             is_interactive: false,
             instructions: Vec::new(),
             max_requests: 20,
+            command_wait: Duration::from_mins(1),
             timeout: None,
             remove_team: false,
             stop: CancellationToken::new(),
