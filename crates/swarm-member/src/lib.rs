@@ -13,6 +13,7 @@ mod servers;
 mod teammate;
 mod turn;
 
+mod turn_failure;
 pub use lead::{Beginning, LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_lead};
 pub use reporter::PaneSink;
 pub use teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};

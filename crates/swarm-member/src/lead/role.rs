@@ -26,6 +26,7 @@ use super::{Beginning, LeadParts};
 use crate::member_loop::MemberLoop;
 use crate::role::{Recovery, Role};
 use crate::turn::Turn;
+use crate::turn_failure::failure;
 
 /// The part of a lead in its loop.
 pub(super) struct LeadRole {
@@ -42,9 +43,9 @@ pub(super) struct LeadRole {
     nudged: Option<String>,
     /// The paused members for which the run waits, as last reported.
     told_paused: Option<String>,
-    /// Whether somebody can type into the terminal of the run.
     /// Until when the run waits for commands in the background: nothing else is left to do.
     commands_until: Option<Instant>,
+    /// Whether somebody can type into the terminal of the run.
     has_person: bool,
     /// Whether the person there says how it goes on: they have interrupted the last turn of a run.
     awaits_person: bool,
@@ -67,8 +68,8 @@ impl LeadRole {
             reconciling: None,
             nudged: None,
             told_paused: None,
-            has_person,
             commands_until: None,
+            has_person,
             awaits_person: false,
         }
     }
@@ -158,8 +159,8 @@ impl Role for LeadRole {
         let waits_for_person = member.role.waits_for_person();
         if !is_leaving && !member.sub_agents.is_busy() && !waits_for_person {
             match situation(&before, &tasks, &after) {
-                Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
                 Situation::Done | Situation::Stalled if member.waits_for_commands() => {}
+                Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
                 Situation::Done => return Ok(Some(Outcome::Completed)),
                 Situation::Stalled => return member.nudge(&tasks),
                 Situation::Moving => return Ok(None),
@@ -171,7 +172,6 @@ impl Role for LeadRole {
     }
 
     async fn changed(&mut self) {
-        tokio::select! {
         let until = self.commands_until;
         let waited_enough = async {
             match until {
@@ -179,6 +179,8 @@ impl Role for LeadRole {
                 None => std::future::pending().await,
             }
         };
+        tokio::select! {
+            () = waited_enough => {}
             () = self.supervisor.changed() => {}
             () = self.mail.departed.notified() => {}
         }
@@ -195,9 +197,9 @@ impl Role for LeadRole {
 
     fn turn_begins(&mut self, _turn: &Turn) {
         self.awaits_person = false;
+        self.commands_until = None;
     }
 
-        self.commands_until = None;
     async fn turn_event(&mut self, _turn: &Turn) -> Self::TurnEvent {
         std::future::pending().await
     }
@@ -232,6 +234,7 @@ impl Role for LeadRole {
             let line = "type what to do instead; the run ends with Ctrl-D";
             member.reporter.notice(line);
         }
+        let failure = failure(&outcome);
         let end = match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
             TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
@@ -240,10 +243,11 @@ impl Role for LeadRole {
             | TurnOutcome::Interrupted { .. }
             | TurnOutcome::Suspended { .. } => None,
         };
-        let state = match end.as_ref().and_then(Outcome::failure) {
-            Some(why) => (MemberState::Failed, Some(why)),
-            None => member.role.idle_state(),
-        };
+        let failed = end.as_ref().and_then(Outcome::failure);
+        let state = failure
+            .or_else(|| failed.map(|why| (MemberState::Failed, why)))
+            .map(|(state, why)| (state, Some(why)));
+        let state = state.unwrap_or_else(|| member.role.idle_state());
         member.report(state);
         // Whoever leads sees what went wrong and says how it goes on.
         Ok(end.filter(|_| is_run))
@@ -355,10 +359,6 @@ impl MemberLoop<LeadRole> {
         }
     }
 
-    /// Reports once that the run waits for members that only a person can continue.
-    fn report_paused(&mut self, team: &dyn Team, members: &[MemberView]) {
-        let paused = paused_alone(members);
-        if let Some(names) = paused.as_ref().filter(|_| paused != self.role.told_paused) {
     /// Whether the run goes on because commands run in the background, of whose end the lead was promised to be told. A
     /// server would never end, so the wait has a limit; it begins when nothing else is left to do.
     fn waits_for_commands(&mut self) -> bool {
@@ -383,6 +383,10 @@ impl MemberLoop<LeadRole> {
         Instant::now() < *until
     }
 
+    /// Reports once that the run waits for members that only a person can continue.
+    fn report_paused(&mut self, team: &dyn Team, members: &[MemberView]) {
+        let paused = paused_alone(members);
+        if let Some(names) = paused.as_ref().filter(|_| paused != self.role.told_paused) {
             self.reporter.notice(format!(
                 "the run waits: paused is {names}; `swarm continue NAME --team {}` lets a member go on",
                 team.name()
