@@ -17,6 +17,7 @@ use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
+use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models;
 use crate::root_folder;
@@ -102,6 +103,8 @@ pub(in crate::commands) fn parts(
     deployment: Deployment,
     claude: ClaudeSettings,
 ) -> Result<LeadParts, Failure> {
+    let (env, cwd) = (&app.env, deployment.cwd.clone());
+    let host = GatheringFacts::begin(env, &deployment.worktrees, cwd);
     let model = models::client(&deployment.model, &deployment.provider, deployment.pace)?;
     // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
     if deployment.backend.backend.is_some() {
@@ -125,14 +128,14 @@ pub(in crate::commands) fn parts(
         rules: claude.rules,
         events: Arc::new(NoEvents),
         person: None,
-        platform: platform(),
+        host: host.wait(),
         is_interactive: false,
         instructions: Vec::new(),
         max_requests: app.settings.max_requests,
+        command_wait: COMMAND_WAIT,
         timeout: None,
         remove_team: false,
         stop: CancellationToken::new(),
-        command_wait: COMMAND_WAIT,
         hangup: CancellationToken::new(),
         kill: CancellationToken::new(),
         deployment,
