@@ -45,6 +45,8 @@ pub(super) struct LeadRole {
     told_paused: Option<String>,
     /// Until when the run waits for commands in the background: nothing else is left to do.
     commands_until: Option<Instant>,
+    /// The state in which the last turn left the lead, if it failed.
+    pub(super) failed_as: Option<MemberState>,
     /// Whether somebody can type into the terminal of the run.
     has_person: bool,
     /// Whether the person there says how it goes on: they have interrupted the last turn of a run.
@@ -69,6 +71,7 @@ impl LeadRole {
             nudged: None,
             told_paused: None,
             commands_until: None,
+            failed_as: None,
             has_person,
             awaits_person: false,
         }
@@ -235,6 +238,7 @@ impl Role for LeadRole {
             member.reporter.notice(line);
         }
         let failure = failure(&outcome);
+        role.failed_as = failure.as_ref().map(|(state, _)| *state);
         let end = match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
             TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
