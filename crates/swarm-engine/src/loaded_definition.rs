@@ -80,10 +80,7 @@ impl LoadedDefinition {
             loaded.rules.extend(memory_rules(&folder, &definition.name));
             loaded.memory = Some(folder);
         }
-        if let Some((pages, rules)) = docs.for_agent(definition, root) {
-            loaded.instructions.push(pages);
-            loaded.rules.extend(rules);
-        }
+        loaded.instructions.extend(docs.for_agent(definition, root));
         Ok(loaded)
     }
 }

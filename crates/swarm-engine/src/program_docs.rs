@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use swarm_fs::{FsError, ensure_private_dir, read_optional, replace_alone};
-use swarm_policy::{AgentDefinition, AgentSource, Behavior, Rule, RuleSet};
+use swarm_policy::{AgentDefinition, AgentSource};
 
 /// The built-in agent type that reads it.
 const READER: &str = "claude-code-guide";
@@ -30,18 +30,15 @@ pub struct ProgramPage {
 }
 
 impl ProgramDocs {
-    /// For an agent that explains the program: a block for its prompt, and the rule that lets it read the pages.
-    pub(crate) fn for_agent(
-        &self,
-        definition: &AgentDefinition,
-        root: &Path,
-    ) -> Option<(String, RuleSet)> {
+    /// For an agent that explains the program: a block for its prompt. Reading the pages takes no rule: it is free where
+    /// no rule restricts it.
+    pub(crate) fn for_agent(&self, definition: &AgentDefinition, root: &Path) -> Option<String> {
         let explains = definition.name == READER && definition.source == AgentSource::BuiltIn;
         if !explains || self.pages.is_empty() {
             return None;
         }
         match self.place(root) {
-            Ok(folder) => Some((self.list(&folder), rules(&folder))),
+            Ok(folder) => Some(self.list(&folder)),
             Err(error) => {
                 tracing::warn!(%error, "the documentation was not written");
                 None
@@ -65,7 +62,7 @@ impl ProgramDocs {
 
     fn list(&self, folder: &Path) -> String {
         let mut text = format!(
-            "# Documentation\n\nThe documentation of swarm {} is in {}. You may read it there:\n",
+            "# Documentation\n\nThe documentation of swarm {} is in {}. Read it there:\n",
             self.version,
             folder.display()
         );
@@ -75,14 +72,4 @@ impl ProgramDocs {
         }
         text
     }
-}
-
-fn rules(folder: &Path) -> RuleSet {
-    let mut rules = RuleSet::default();
-    // Two slashes begin an absolute path in a rule.
-    match Rule::parse(&format!("Read(/{}/**)", folder.display())) {
-        Ok(rule) => rules.add(Behavior::Allow, rule, "documentation of swarm".to_owned()),
-        Err(error) => tracing::warn!(%error, "the documentation cannot be read"),
-    }
-    rules
 }

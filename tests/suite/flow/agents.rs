@@ -157,7 +157,7 @@ fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
         let system = ask.system();
         let (_, rest) = system.split_once("documentation of swarm").unwrap();
         let (_, rest) = rest.split_once(" is in ").unwrap();
-        let (folder, _) = rest.split_once(". You may").unwrap();
+        let (folder, _) = rest.split_once(". Read it").unwrap();
         let page = format!("{folder}/guide.md");
         Reply::blocks([
             Block::tool("page", "Read", json!({"file_path": page, "limit": 5})),
@@ -166,7 +166,6 @@ fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
                 "Grep",
                 json!({"pattern": "swarm pause", "path": folder}),
             ),
-            Block::tool("outside", "Read", json!({"file_path": "/etc/hostname"})),
         ])
     });
     let world = world().with_api(&api);
@@ -176,7 +175,6 @@ fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
     assert!(!is_error && page.contains("# "), "{page}");
     let (lines, is_error) = result(&api, "lines");
     assert!(!is_error && lines.contains("guide.md"), "{lines}");
-    assert!(result(&api, "outside").1, "nothing else is allowed by that");
 }
 
 #[test]

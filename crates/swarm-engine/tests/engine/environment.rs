@@ -49,11 +49,8 @@ impl Stage {
     }
 
     fn set(&self, branch: &str, members: &str) {
-        fs::write(
-            self.cwd.join(".git/HEAD"),
-            format!("ref: refs/heads/{branch}\n"),
-        )
-        .unwrap();
+        let head = format!("ref: refs/heads/{branch}\n");
+        swarm_fs::replace_alone(&self.cwd.join(".git/HEAD"), head.as_bytes()).unwrap();
         members.clone_into(&mut self.crew.0.lock());
     }
 
