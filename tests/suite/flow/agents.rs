@@ -143,13 +143,11 @@ fn a_run_does_not_end_before_its_background_agent_was_heard() {
 fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
     let api = FakeApi::start(|ask: &Ask| {
         if !errand(ask).contains("HOW") {
-            return match ask.result_of("guide") {
-                Some(_) => Reply::text("done"),
-                None => {
-                    let kind = json!({"subagent_type": "claude-code-guide"});
-                    Reply::blocks([start("guide", "HOW do I pause?", &kind)])
-                }
-            };
+            if ask.result_of("guide").is_some() {
+                return Reply::text("done");
+            }
+            let kind = json!({"subagent_type": "claude-code-guide"});
+            return Reply::blocks([start("guide", "HOW do I pause?", &kind)]);
         }
         if ask.result_of("page").is_some() {
             return Reply::text("as the guide says");
